@@ -1,0 +1,43 @@
+# `make setup` builds .venv from pyproject.toml; every other target runs inside it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types docs bench clean
+
+help:  ## show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+setup: $(STAMP)  ## make .venv and install Recollect into it
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## remember a sample history and ask it five questions
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP)  ## run every test, the fast ones first
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## ruff
+	$(BIN)/ruff check .
+
+types: $(STAMP)  ## pyright, strict on src/
+	$(BIN)/pyright
+
+docs: $(STAMP)  ## check that generated docs and the README's examples are true
+	$(BIN)/python -m pytest -q tests/docs
+
+check: lint types test  ## everything that must hold before a commit
+
+bench: $(STAMP)  ## the benchmarks of speed, size and survival
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) .demo .bench .pytest_cache .ruff_cache

@@ -1,0 +1,82 @@
+"""Recollect: long-term memory for AI agents. Every word kept, searchable the moment it is written, in one file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from recollect.aio import AsyncMemory
+    from recollect.core import errors
+    from recollect.core.errors import RecollectError
+    from recollect.core.settings import Settings
+    from recollect.core.values import (
+        Citation,
+        Context,
+        Event,
+        Hit,
+        Receipt,
+        Report,
+        Session,
+        Span,
+        Stats,
+        Written,
+        WrittenBatch,
+    )
+    from recollect.engine.serving import RecollectNotice
+    from recollect.memory import Memory
+
+# Loaded when first used: `recollect --help` and a hook must not pay for numpy.
+_WHERE = {
+    "AsyncMemory": "recollect.aio",
+    "Memory": "recollect.memory",
+    "RecollectError": "recollect.core.errors",
+    "RecollectNotice": "recollect.engine.serving",
+    "Settings": "recollect.core.settings",
+    **dict.fromkeys(
+        (
+            "Citation",
+            "Context",
+            "Event",
+            "Hit",
+            "Receipt",
+            "Report",
+            "Session",
+            "Span",
+            "Stats",
+            "Written",
+            "WrittenBatch",
+        ),
+        "recollect.core.values",
+    ),
+}
+
+__all__ = [
+    "AsyncMemory",
+    "Citation",
+    "Context",
+    "Event",
+    "Hit",
+    "Memory",
+    "Receipt",
+    "RecollectError",
+    "RecollectNotice",
+    "Report",
+    "Session",
+    "Settings",
+    "Span",
+    "Stats",
+    "Written",
+    "WrittenBatch",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("recollect.core.errors")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

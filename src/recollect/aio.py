@@ -1,0 +1,91 @@
+"""The same memory for asyncio: each call runs in a thread; there is no second copy of the logic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from recollect.core.values import Event
+from recollect.memory import Memory
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_EVENTS_A_TURN = 100  # taken from the log in one visit to the thread
+
+
+def _in_thread(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+    @wraps(method)
+    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    return call
+
+
+class AsyncMemory:
+    """A `Memory` whose methods are awaited. `async with await AsyncMemory.open(...) as memory:`"""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    @classmethod
+    async def open(cls, *args: Any, **kwargs: Any) -> AsyncMemory:
+        """Open a memory; takes what `Memory.open` takes."""
+        return cls(await asyncio.to_thread(Memory.open, *args, **kwargs))
+
+    add = _in_thread(Memory.add)
+    add_many = _in_thread(Memory.add_many)
+    import_events = _in_thread(Memory.import_events)
+    recall = _in_thread(Memory.recall)
+    context = _in_thread(Memory.context)
+    get = _in_thread(Memory.get)
+    sessions = _in_thread(Memory.sessions)
+    stats = _in_thread(Memory.stats)
+    forget = _in_thread(Memory.forget)
+    verify = _in_thread(Memory.verify)
+    rebuild = _in_thread(Memory.rebuild)
+    settle = _in_thread(Memory.settle)
+    backup = _in_thread(Memory.backup)
+    export = _in_thread(Memory.export)
+    close = _in_thread(Memory.close)
+
+    def space(self, name: str) -> AsyncMemory:
+        """Give a handle on another space of the same file."""
+        return AsyncMemory(self.memory.space(name))
+
+    def wing(self, name: str) -> AsyncMemory:
+        """Give a handle on one wing."""
+        return AsyncMemory(self.memory.wing(name))
+
+    @property
+    def location(self) -> str:
+        """Tell where this memory lives."""
+        return self.memory.location
+
+    @property
+    def notices(self) -> list[str]:
+        """List what works in a lesser way than asked for, and why."""
+        return self.memory.notices
+
+    async def events(self, **filters: Any) -> AsyncIterator[Event]:
+        """Go through events; takes what `Memory.events` takes."""
+        source = self.memory.events(**filters)
+
+        def some() -> list[Event]:
+            return [event for event, _ in zip(source, range(_EVENTS_A_TURN), strict=False)]
+
+        while batch := await asyncio.to_thread(some):
+            for event in batch:
+                yield event
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,166 @@
+"""What a caller gives -> a draft that a store can write. Everything hostile stops here, with a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from recollect.core.clock import Clock, as_datetime, to_micros
+from recollect.core.errors import InvalidEvent, KeyConflict
+from recollect.core.ids import content_of, event_id, identity_of
+from recollect.core.settings import Settings
+from recollect.core.values import Event, Json
+from recollect.core.words import searchable_terms
+from recollect.store.postings import terms_of
+from recollect.store.protocol import Draft
+
+_NAMES = ("key", "wing", "session", "speaker", "role")
+# What an export writes besides; ours to decide, so read and not taken over.
+_GIVEN_BY_US = {"id", "space", "recorded_at"}
+_FIELDS = {"text", "at", "meta", *_NAMES, *_GIVEN_BY_US}
+
+
+def drafts_of(
+    given: Iterable[Event | Mapping[str, Json]],
+    *,
+    wing: str | None,
+    clock: Clock,
+    settings: Settings,
+    keep_recorded_at: bool = False,
+) -> list[Draft]:
+    """Check events and prepare each for the store; one that is not acceptable refuses all."""
+    drafts: list[Draft] = []
+    for number, one in enumerate(given):
+        try:
+            drafts.append(_draft(one, wing=wing, clock=clock, settings=settings, keep_recorded_at=keep_recorded_at))
+        except InvalidEvent as error:
+            if number == 0 and isinstance(given, list | tuple) and len(given) == 1:
+                raise
+            raise InvalidEvent(f"Event {number}: {error.detail}", fix=error.fix) from error
+    return drafts
+
+
+def check_same(known: Event, draft: Draft, *, at_given: bool) -> None:
+    """Refuse the same key with other content; what the caller left open does not count as other."""
+    given = draft.event
+    differs = [
+        name
+        for name in ("text", "session", "speaker", "role")
+        if (value := getattr(given, name)) is not None and value != getattr(known, name)
+    ]
+    if at_given and to_micros(given.at)[0] != to_micros(known.at)[0]:
+        differs.append("at")
+    if differs:
+        raise KeyConflict(
+            f"The key {given.key!r} is taken by {known.id}, whose {' and '.join(differs)} "
+            f"{'is' if len(differs) == 1 else 'are'} other than given. Events never change; use another key."
+        )
+
+
+def _draft(
+    given: Event | Mapping[str, Json], *, wing: str | None, clock: Clock, settings: Settings, keep_recorded_at: bool
+) -> Draft:
+    fields = _fields(given)
+    at = fields.get("at")
+    moment = clock() if at is None else as_datetime(at)
+    event = Event(
+        text=_text(fields.get("text"), settings),
+        key=_name("key", fields.get("key"), settings),
+        wing=_name("wing", fields.get("wing"), settings) or wing,
+        session=_name("session", fields.get("session"), settings),
+        speaker=_name("speaker", fields.get("speaker"), settings),
+        role=_name("role", fields.get("role"), settings),
+        at=as_datetime(moment),
+        meta=_meta(fields.get("meta"), settings),
+    )
+    content = content_of(event)
+    recorded_at = fields.get("recorded_at") if keep_recorded_at else None
+    raw_id = identity_of(event, content)
+    return Draft(
+        event=_with_id(event, raw_id),
+        raw_id=raw_id,
+        content=content,
+        terms=terms_of(searchable_terms(event)),
+        recorded_at=None if recorded_at is None else to_micros(as_datetime(recorded_at, "recorded_at"))[0],
+    )
+
+
+def _with_id(event: Event, raw_id: bytes) -> Event:
+    return Event(
+        text=event.text,
+        id=event_id(raw_id),
+        key=event.key,
+        wing=event.wing,
+        session=event.session,
+        speaker=event.speaker,
+        role=event.role,
+        at=event.at,
+        meta=event.meta,
+    )
+
+
+def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
+    if isinstance(given, Event):
+        return {name: getattr(given, name) for name in ("text", "at", "meta", "recorded_at", *_NAMES)}
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers are not type-checked
+        raise InvalidEvent(f"an event is a mapping or an Event, not {type(given).__name__}.")
+    unknown = [str(name) for name in given if name not in _FIELDS]
+    if unknown:
+        raise InvalidEvent(
+            f"unknown field {', '.join(map(repr, unknown))}.",
+            fix=f"Known are {', '.join(sorted(_FIELDS))}; put anything else into meta.",
+        )
+    return given
+
+
+def _text(value: object, settings: Settings) -> str:
+    if not isinstance(value, str):
+        raise InvalidEvent(f"text must be a string, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidEvent("text is empty: there is nothing to remember.")
+    size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if size > settings.max_text_bytes:
+        raise InvalidEvent(
+            f"text has {size:,} bytes, more than {settings.max_text_bytes:,}.",
+            fix="Split it into several events, or raise max_text_bytes.",
+        )
+    return value
+
+
+def _name(field: str, value: object, settings: Settings) -> str | None:
+    if value is None:
+        return None
+    return checked_name(field, value, settings)
+
+
+def checked_name(field: str, value: object, settings: Settings) -> str:
+    """Check the name of a space, wing, session or speaker, a role or a key."""
+    if not isinstance(value, str):
+        raise InvalidEvent(f"{field} must be a string, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidEvent(f"{field} is empty; leave it out instead.")
+    if len(value) > settings.max_name_chars:
+        raise InvalidEvent(f"{field} has {len(value):,} characters, more than {settings.max_name_chars:,}.")
+    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise InvalidEvent(f"{field} has a NUL or a lone surrogate; names must be plain Unicode.")
+    return value
+
+
+def _meta(value: object, settings: Settings) -> Mapping[str, Json]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidEvent(f"meta must be a mapping, not {type(value).__name__}.")
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidEvent(f"meta can't be written as JSON ({error}).") from error
+    if len(text) > settings.max_meta_bytes:
+        raise InvalidEvent(f"meta has {len(text):,} bytes as JSON, more than {settings.max_meta_bytes:,}.")
+    kept: dict[str, Json] = json.loads(text)  # a copy that the caller can't change, and just what will be read back
+    return kept
+
+
+def at_was_given(given: Event | Mapping[str, Json]) -> bool:
+    """Tell whether the caller said when it happened."""
+    return isinstance(given, Event) or given.get("at") is not None

@@ -1,0 +1,78 @@
+"""Our own JSONL: a line an event, all of it; what `export` writes and `import` reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from recollect.core.errors import BadLocation, InvalidEvent
+from recollect.core.values import Event, Json
+
+
+def event_to_json(event: Event) -> dict[str, Json]:
+    """Lay an event out as JSON; absent fields are left out."""
+    fields: dict[str, Json] = {
+        "id": event.id,
+        "key": event.key,
+        "space": event.space,
+        "wing": event.wing,
+        "session": event.session,
+        "speaker": event.speaker,
+        "role": event.role,
+        "at": event.at.isoformat(),
+        "recorded_at": event.recorded_at.isoformat(),
+        "text": event.text,
+        "meta": dict(event.meta) or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def write_events(path: Path, events: Iterable[Event]) -> int:
+    """Write events to a new file, whole or not at all; count them."""
+    if path.exists():
+        raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
+    partial = path.with_name(path.name + ".partial")
+    count = 0
+    try:
+        # Line by line, and with lone surrogates escaped by JSON: what is read back is what was stored.
+        with partial.open("w", encoding="ascii", newline="\n") as file:
+            for event in events:
+                file.write(json.dumps(event_to_json(event)) + "\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def read_events(path: Path) -> Iterator[dict[str, Json]]:
+    """Read a file line by line; a line that is not an event is refused with its number."""
+    try:
+        file = path.open(encoding="utf-8-sig", errors="strict")
+    except OSError as error:
+        raise BadLocation(f"{path} can't be read ({error.strerror}).") from error
+    with file:
+        yield from _events(path, file)
+
+
+def _events(path: Path, file: IO[str]) -> Iterator[dict[str, Json]]:
+    number = 0
+    try:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            event = json.loads(line)
+            if not isinstance(event, dict):
+                raise InvalidEvent(f"{path}, line {number}: an event is a JSON object.")
+            yield event
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidEvent(f"{path}, line {number}: this is not JSON ({error}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidEvent(f"{path}, after line {number}: this is not UTF-8 ({error.reason}).") from error

@@ -1,0 +1,1 @@
+"""The values, errors and text rules that everything else speaks in. Imports nothing of ours."""

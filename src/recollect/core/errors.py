@@ -1,0 +1,167 @@
+"""Every error that reaches a caller.
+
+    RecollectError
+    ├── InvalidInput            the caller's words are off; nothing was changed
+    │   ├── InvalidEvent
+    │   ├── InvalidTime
+    │   ├── InvalidFilter
+    │   └── InvalidSetting
+    ├── KeyConflict             the same key with other content
+    ├── NotFound
+    ├── Closed                  used after close()
+    ├── MissingExtra            an optional package is not installed
+    ├── ModelError
+    │   ├── ModelMissing
+    │   ├── ModelDamaged
+    │   └── EmbeddingFailed
+    └── StoreError
+        ├── BadLocation
+        ├── ForeignFile
+        ├── NewerSchema
+        ├── StoreBusy
+        ├── StoreCorrupt
+        ├── StoreFull
+        └── StoreReadOnly
+
+A class's docstring is its default message and says what to do. `status` is its HTTP status, `exit_code` the
+code that the command line ends with. Errors of drivers never leak: each is turned into one of these.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """Something went wrong inside Recollect; please report it with the details below."""
+
+    status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, detail: str | None = None, *, fix: str | None = None) -> None:
+        self.detail = detail or (self.__class__.__doc__ or "").strip()
+        self.fix = fix
+        super().__init__(f"{self.detail} {fix}" if fix else self.detail)
+
+
+class InvalidInput(RecollectError):
+    """The request can't be understood; correct it and send it again. Nothing was changed."""
+
+    status = 400
+    exit_code = 2
+
+
+class InvalidEvent(InvalidInput):
+    """The event can't be stored as it is; correct the named field. Nothing was changed."""
+
+
+class InvalidTime(InvalidInput):
+    """The time can't be read; use ISO 8601, for example 2026-04-02T10:00:00+01:00."""
+
+
+class InvalidFilter(InvalidInput):
+    """The filter can't be applied; see the documentation of recall() for what is accepted."""
+
+
+class InvalidSetting(InvalidInput):
+    """The setting is not known or its value is out of range."""
+
+
+class KeyConflict(RecollectError):
+    """The key is already taken by an event with other content; events never change. Use another key."""
+
+    status = 409
+    exit_code = 3
+
+
+class NotFound(RecollectError):
+    """There is no such thing in this space; check the id, the key and the space."""
+
+    status = 404
+    exit_code = 4
+
+
+class Closed(RecollectError):
+    """This memory has been closed; open it again."""
+
+    exit_code = 5
+
+
+class MissingExtra(RecollectError):
+    """An optional package is needed for this and is not installed."""
+
+    status = 501
+    exit_code = 6
+
+
+class ModelError(RecollectError):
+    """The model could not be used; words stay searchable without it."""
+
+    status = 503
+    exit_code = 7
+
+
+class ModelMissing(ModelError):
+    """No weights of the model were found; install them, name their folder, or choose embedder="hashing"."""
+
+
+class ModelDamaged(ModelError):
+    """A model file is not the one that was pinned (its SHA-256 differs); reinstall the package that holds it."""
+
+
+class EmbeddingFailed(ModelError):
+    """The embedder gave no vector; the event is stored and searchable by words, and the work is queued."""
+
+
+class StoreError(RecollectError):
+    """The store could not do this; nothing was changed."""
+
+    status = 500
+    exit_code = 8
+
+
+class BadLocation(StoreError):
+    """There is no memory at this location and none can be made there; check the path."""
+
+    status = 400
+    exit_code = 9
+
+
+class ForeignFile(StoreError):
+    """This file is not a Recollect memory; choose another path. The file was not touched."""
+
+    status = 400
+    exit_code = 10
+
+
+class NewerSchema(StoreError):
+    """This memory was written by a newer Recollect; upgrade with pip install -U recollect."""
+
+    exit_code = 11
+
+
+class StoreBusy(StoreError):
+    """Another process holds the write turn for too long; try again, or see who does with recollect doctor."""
+
+    status = 503
+    exit_code = 12
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged; keep a copy, then restore a backup or export what can still be read."""
+
+    exit_code = 13
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing of this write was kept. Free some space and try again."""
+
+    status = 507
+    exit_code = 14
+
+
+class StoreReadOnly(StoreError):
+    """The memory can be read but not written here; check the permissions of the file and its folder."""
+
+    status = 403
+    exit_code = 15

@@ -1,0 +1,33 @@
+"""The limits and choices a memory is opened with. Every default has a reason here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from recollect.core.errors import InvalidSetting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a memory behaves, apart from what it holds."""
+
+    # "full" waits for the disk on each commit (survives a power cut); "normal" survives the death of the process.
+    durability: Literal["full", "normal"] = "full"
+    # How long a writer queues for its turn before StoreBusy. A turn takes milliseconds, so this long means a stuck process.
+    busy_timeout_s: float = 30.0
+    # A larger text is a file, not a message; refused with a reason rather than indexed for minutes.
+    max_text_bytes: int = 16 * 1024 * 1024
+    # JSON beside the text is for ids and labels.
+    max_meta_bytes: int = 256 * 1024
+    # Words in names: sessions, speakers, wings, spaces, keys, roles.
+    max_name_chars: int = 1024
+    # False: vectors follow later, by settle() or by the next process; words are searchable at once either way.
+    embed_on_write: bool = True
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        if self.durability not in ("full", "normal"):
+            raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
+        if self.busy_timeout_s <= 0:
+            raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")

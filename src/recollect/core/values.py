@@ -1,0 +1,223 @@
+"""What callers give and get: frozen values, one word of the vocabulary each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from recollect.core.clock import utc_now
+
+DEFAULT_SPACE = "default"
+
+# What JSON can hold. Spelled Any because a recursive alias makes every caller's own type annotations fail.
+Json = Any
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` (exclusive) of an event's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One verbatim message or happening. Immutable; everything else is derived from events and cites them."""
+
+    text: str
+    id: str = ""  # given by the memory; follows from the key, or from what was said, by whom, where and when
+    key: str | None = None  # the caller's own id, unique in its space
+    space: str = DEFAULT_SPACE
+    wing: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    role: str | None = None
+    at: datetime = field(default_factory=utc_now)  # when it happened
+    recorded_at: datetime = field(default_factory=utc_now)  # when the memory learned it
+    meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which events count. None means any; all conditions must hold."""
+
+    wing: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    since: datetime | None = None  # at >= since
+    until: datetime | None = None  # at < until
+    as_of: datetime | None = None  # recorded_at <= as_of: what was known then
+    meta: Mapping[str, Json] | None = None  # each named member must equal the value given
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether every event counts."""
+        return self == EVERYTHING
+
+
+EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of one event: stored now, or known already."""
+
+    event: Event
+    new: bool
+
+    @property
+    def id(self) -> str:
+        """Give the event's id."""
+        return self.event.id
+
+
+class WrittenBatch(list[Written]):
+    """What became of a batch, in its order."""
+
+    @property
+    def ids(self) -> list[str]:
+        """List the events' ids, in the order given."""
+        return [written.id for written in self]
+
+    @property
+    def added(self) -> int:
+        """Count the events that are new."""
+        return sum(written.new for written in self)
+
+    @property
+    def known(self) -> int:
+        """Count the events that were there already."""
+        return len(self) - self.added
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What one stage said about a hit."""
+
+    stage: str
+    score: float
+    rank: int | None = None  # from 1; None where a stage does not rank
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled event, where in it the match is, and how it got its place."""
+
+    event: Event
+    score: float
+    span: Span
+    scores: tuple[Score, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Give the event's text, verbatim."""
+        return self.event.text
+
+    @property
+    def quote(self) -> str:
+        """Give the matching part of the text, verbatim."""
+        return self.event.text[self.span.start : self.span.end]
+
+    def explain(self) -> list[dict[str, Json]]:
+        """List each stage that touched this hit: its score, the rank it gave, and why."""
+        return [
+            {"stage": score.stage, "score": score.score, "rank": score.rank, "why": score.why} for score in self.scores
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """Where a line of a context comes from."""
+
+    mark: str
+    event_id: str
+    span: Span
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Prompt-ready text within a token budget, each line with the mark of its citation."""
+
+    text: str
+    tokens: int
+    budget: int
+    tokenizer: str
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A conversation or work session, as its events tell it."""
+
+    name: str
+    wings: tuple[str, ...]
+    speakers: tuple[str, ...]
+    events: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What `forget` removed. Ids and hashes only: `verify` checks by them that nothing came back."""
+
+    at: datetime
+    space: str
+    dry_run: bool
+    ids: tuple[str, ...]
+    hashes: tuple[str, ...]  # of each event's content, in the order of `ids`
+    removed: Mapping[str, int] = field(default_factory=dict[str, int])  # how many of each kind of derived thing
+    scrubbed: bool = False  # the file was rewritten: no byte of the text is left in it
+
+    @property
+    def events(self) -> int:
+        """Count the events that went."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that `verify` found wrong, where, and what to do about it."""
+
+    where: str
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What `verify` checked and what it found."""
+
+    checked: Mapping[str, int]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What a memory holds and what it weighs."""
+
+    location: str
+    space: str
+    spaces: int
+    events: int  # in this space
+    events_total: int
+    sessions: int
+    speakers: int
+    wings: int
+    first_at: datetime | None
+    last_at: datetime | None
+    model: str | None  # whose vectors are searched
+    vectors: int
+    pending: int  # jobs that wait
+    bytes: int
+    bytes_by_part: Mapping[str, int]
+    schema: int

@@ -1,0 +1,164 @@
+"""Words: how text becomes the terms of the lexical index, and a question the terms to look for.
+
+A term is a 64-bit hash. No word is stored in the index, so that forgetting an event leaves none of its words behind, and
+a posting needs no dictionary. With a million distinct terms the chance of any collision is about 3 in 100 million.
+
+- English words are stemmed (Snowball). A word with a capital or a digit also keeps its exact form, so that Mr Banks is
+  found ahead of banks.
+- What is written together is kept whole beside its parts: jean-luc, v2.3.1, ana@example.org, 1,200.
+- Accents are folded in alphabetic scripts, on both sides: café and cafe are one term.
+- Scripts without spaces (Chinese, Japanese, Korean, Thai ...) become overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from recollect.core.values import Event
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+# Changes whenever the same text would give other terms; a file indexed by another version is indexed anew.
+ANALYSIS_VERSION = 1
+
+# Scripts written without spaces between words: a run of them has no word boundaries to cut at.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d"
+    "\U00020000-\U0003134f"
+)
+# Vowel signs and accents that Python's \w leaves out although they are part of a word.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
+_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:[-'’.,@:/+#&_]+{_LETTER}+)*(?:\+\+|\#)?")
+_PART = re.compile(rf"{_LETTER}+")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+
+_LONGEST_STEMMED = 40  # characters; no English word is longer, and stemming a megabyte is slow
+_FOLDED_BELOW = 0x0530  # Latin, Greek, Cyrillic: beyond them a combining mark makes another letter
+_NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})
+_CACHED_TOKENS = 1 << 17  # a vocabulary; beyond it, words are analysed again
+_per_thread = threading.local()
+
+STOPWORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being between both but by can could
+    did do does doing done don down during each else ever few for from further get got had has have having he her here
+    hers him his how i if in into is it its just let me more most my no nor not now of off on once only or other our out
+    over own please s same she should so some such t tell than that the their them then there these they this those
+    through to too under until up us very was we were what when where which while who whom whose why will with would
+    you your yours d ll m re ve""".split()
+)
+
+
+def searchable_terms(event: Event) -> Counter[int]:
+    """Count the terms that an event is found by: its words and its speaker's name."""
+    counts = term_counts(event.text)
+    if event.speaker:
+        counts.update(term_counts(event.speaker))
+    return counts
+
+
+def term_counts(text: str) -> Counter[int]:
+    """Count the terms of a text as the index keeps them."""
+    counts: Counter[int] = Counter()
+    for token in _tokens(text):
+        counts.update(_token_terms(token))
+    return counts
+
+
+def question_terms(text: str) -> Counter[int]:
+    """Count the terms to look for: without stop words, unless there is nothing else."""
+    kept: Counter[int] = Counter()
+    everything: Counter[int] = Counter()
+    for token in _tokens(text):
+        terms = _asked_terms(token)
+        everything.update(terms)
+        if token.lower().replace("’", "'") not in STOPWORDS and token.lower().split("'")[0] not in STOPWORDS:
+            kept.update(terms)
+    return kept or everything
+
+
+def word_terms(word: str) -> tuple[int, ...]:
+    """Give the terms of one word, to see whether a sentence holds a term of the question."""
+    return tuple(term_counts(word))
+
+
+def _tokens(text: str) -> list[str]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _TOKEN.findall(text)
+
+
+@lru_cache(maxsize=_CACHED_TOKENS)
+def _token_terms(token: str) -> tuple[int, ...]:
+    if _IS_UNSPACED.match(token):
+        return tuple(map(_hash, [*token, *_pairs(token)]))
+    return _spaced_terms(token)
+
+
+@lru_cache(maxsize=4096)
+def _asked_terms(token: str) -> tuple[int, ...]:
+    # Single characters of unspaced scripts are in most texts; they are looked for only when asked for alone.
+    if _IS_UNSPACED.match(token) and len(token) > 1:
+        return tuple(map(_hash, _pairs(token)))
+    return _token_terms(token)
+
+
+def _spaced_terms(token: str) -> tuple[int, ...]:
+    parts: list[str] = _PART.findall(token)
+    forms = [form for part in parts for form in _forms(part)]
+    whole = _fold(token)
+    if len(parts) > 1 or whole != _fold(parts[0]):
+        if _GROUPED_NUMBER.fullmatch(whole):
+            whole = whole.replace(",", "")
+        if whole.endswith("'s"):
+            return tuple(map(_hash, forms[:-1] if forms[-1] == "s" else forms))
+        forms.append("=" + whole)
+    return tuple(map(_hash, forms))
+
+
+def _forms(part: str) -> list[str]:
+    folded = _fold(part)
+    stem = folded if len(folded) > _LONGEST_STEMMED else _stemmer().stemWord(folded)
+    if stem == folded or (part == folded and part.isalpha()):
+        return [stem]
+    return [stem, "=" + folded] if part[:1].isupper() or not part.isalpha() else [stem]
+
+
+def _fold(word: str) -> str:
+    word = word.casefold().replace("’", "'")
+    if word.isascii():
+        return word
+    letters: list[str] = []
+    for char in unicodedata.normalize("NFKD", word):
+        if unicodedata.combining(char) and letters and ord(letters[-1][-1]) < _FOLDED_BELOW:
+            continue
+        letters.append(char)
+    return unicodedata.normalize("NFC", "".join(letters).translate(_NO_DECOMPOSITION))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _hash(form: str) -> int:
+    data = form.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), signed=True)
+
+
+def _stemmer() -> Stemmer:
+    # One a thread: a Snowball stemmer keeps its work in itself.
+    stemmer: Stemmer | None = getattr(_per_thread, "stemmer", None)
+    if stemmer is None:
+        from Stemmer import Stemmer
+
+        stemmer = _per_thread.stemmer = Stemmer("english")
+    return stemmer

@@ -1,0 +1,113 @@
+"""Which model's vectors are searched, and which embedder speaks for it.
+
+The file decides: its active model is searched until a rebuild has made another one complete. An embedder that the caller
+asked for and that is not the file's waits for that rebuild; meanwhile the file's own one is loaded beside it. Where it can't
+be, words are searched alone. Each such step says so, once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from typing import NamedTuple
+
+from recollect.core.errors import InvalidSetting, ModelError, RecollectError
+from recollect.inference.protocol import Embedder
+from recollect.inference.registry import EmbedderSpec, load_embedder, load_named
+from recollect.store.protocol import Model, Reader, Writer
+
+
+class RecollectNotice(UserWarning):
+    """Something works in a lesser way than asked for, and why."""
+
+
+class Serving(NamedTuple):
+    """A model in the file and the embedder that speaks for it; both None: words alone."""
+
+    model: Model | None
+    embedder: Embedder | None
+
+
+class Models:
+    """Loads embedders when they are needed and matches them with the file's models."""
+
+    def __init__(self, spec: EmbedderSpec, folder: str | os.PathLike[str] | None) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._loaded: dict[str, Embedder | None] = {}
+        self._wanted: tuple[Embedder | None] | None = None
+        self.notices: list[str] = []
+        if spec is not None:
+            self.wanted(None)  # a wrong setting is told at once, not at the first question
+
+    def wanted(self, active: Model | None) -> Embedder | None:
+        """Give the embedder that was asked for; unasked, the file's own, or the bundled one."""
+        with self._lock:
+            if self._wanted is None:
+                self._wanted = (self._load_wanted(active),)
+            return self._wanted[0]
+
+    def serving(self, reader: Reader) -> Serving:
+        """Find the embedder for the file's active model."""
+        active = next((model for model in reader.models() if model.state == "active"), None)
+        wanted = self.wanted(active)
+        if active is None:
+            return Serving(None, wanted)
+        if wanted is not None and _speaks_for(wanted, active):
+            return Serving(active, wanted)
+        if wanted is None and self._spec == "none":
+            return Serving(None, None)
+        return Serving(active, self._own(active, wanted))
+
+    def register(self, writer: Writer, embedder: Embedder) -> Model:
+        """Make an embedder's model the active one of a file that has none."""
+        card = embedder.card
+        return writer.add_model(
+            name=card.name, version=card.version, dims=card.dims, token_dims=card.token_dims, state="active"
+        )
+
+    def say(self, notice: str) -> None:
+        """Tell the caller, once."""
+        if notice not in self.notices:
+            self.notices.append(notice)
+            warnings.warn(notice, RecollectNotice, stacklevel=2)
+
+    def _load_wanted(self, active: Model | None) -> Embedder | None:
+        if self._spec is not None:
+            return load_embedder(self._spec, folder=self._folder)
+        try:
+            return load_named(active.name, folder=self._folder) if active else load_embedder(None, folder=self._folder)
+        except (ModelError, InvalidSetting) as error:
+            self.say(f"Words are searched alone until a model is there: {error}")
+            return None
+
+    def _own(self, active: Model, wanted: Embedder | None) -> Embedder | None:
+        """Load the file's own embedder, since the one asked for has other vectors."""
+        label = f"{active.name}@{active.version}"
+        with self._lock:
+            if label not in self._loaded:
+                self._loaded[label] = self._load_own(active, label)
+            own = self._loaded[label]
+        if wanted is not None:
+            asked = wanted.card.label
+            serves = "its vectors serve" if own else "words are searched alone"
+            self.say(f"This memory was written with {label}; {serves} until rebuild() has made those of {asked}.")
+        return own
+
+    def _load_own(self, active: Model, label: str) -> Embedder | None:
+        try:
+            own = load_named(active.name, folder=self._folder)
+        except RecollectError as error:
+            self.say(f"The model of this memory, {label}, can't be loaded: {error}")
+            return None
+        if not _speaks_for(own, active):
+            self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
+            return None
+        return own
+
+
+def _speaks_for(embedder: Embedder, model: Model) -> bool:
+    card = embedder.card
+    return (card.name, card.version, card.dims) == (model.name, model.version, model.dims)

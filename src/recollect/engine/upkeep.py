@@ -1,0 +1,224 @@
+"""Upkeep: waiting jobs, rebuilding indexes beside those in use, forgetting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from recollect.core.clock import from_micros
+from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreError
+from recollect.core.ids import content_of
+from recollect.core.values import Event, Receipt
+from recollect.core.words import ANALYSIS_VERSION, searchable_terms
+from recollect.engine.engine import Engine, Progress
+from recollect.engine.passages import embed
+from recollect.inference.protocol import Embedder
+from recollect.store.facts import ANALYSIS, SCRUB_OWED
+from recollect.store.postings import SEAL_AT, Terms, terms_of
+from recollect.store.protocol import EMBED, Job, Model, Reader, Seqs, Writer
+
+SeqsOf = Callable[[Reader], Seqs]  # which events a request names, in the snapshot where they are removed
+
+_JOBS_A_ROUND = 64  # embedded together and committed together
+_RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
+_RETRY_MOST_S = 900
+_DROPPED_AT_ONCE = 2_000  # rows of retired indexes removed in one transaction: other writers wait milliseconds
+_REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotten meanwhile
+_SECOND = 1_000_000  # microseconds
+
+
+def settle(engine: Engine, progress: Progress, *, only_due: bool = False) -> int:
+    """Do the work that waits, until none is left or what is left can't be done now; count what was done."""
+    done = _settle_scrub(engine)
+    total = done
+    while True:
+        with engine.store.reader() as reader:
+            jobs = reader.jobs(kind=EMBED, due_before=engine.now() if only_due else None, limit=_JOBS_A_ROUND)
+            serving = engine.models.serving(reader)
+        if not jobs or serving.embedder is None:
+            break
+        embedded = _embed_jobs(engine, jobs, serving.embedder, serving.model)
+        total += embedded
+        progress("vectors", total, total + len(jobs) - embedded)
+        if embedded < len(jobs):
+            break
+    _drop_leftovers(engine)
+    return total
+
+
+def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None:
+    """Make every index anew from the log, beside those in use, and switch when they are complete."""
+    with engine.store.reader() as reader:
+        spaces = reader.spaces()
+        total = reader.total_events()
+        active = next((model for model in reader.models() if model.state == "active"), None)
+    done = 0
+    for space in spaces:
+        done = _rebuild_words(engine, space, progress, done, total)
+    with engine.store.writer() as writer:
+        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    wanted = engine.models.wanted(active)
+    if vectors and wanted is not None and total:
+        _rebuild_vectors(engine, wanted, spaces, progress, total)
+    settle(engine, progress)
+
+
+def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Receipt:
+    """Remove events and all that was derived from them, then every byte of them from the disk."""
+    if dry_run:
+        with engine.store.reader() as reader:
+            return _receipt(engine, space, list(reader.fetch(space, seqs_of(reader).tolist()).values()), dry_run=True)
+    with engine.store.writer() as writer:
+        seqs = seqs_of(writer)
+        events = list(writer.fetch(space, seqs.tolist()).values())
+        receipt = _receipt(engine, space, events, dry_run=False)
+        if not events:
+            return receipt
+        removed = writer.remove(space, seqs)
+        receipt = replace(receipt, removed=removed)
+        writer.put_receipt(receipt)
+        writer.set_fact(SCRUB_OWED, "1")
+    try:
+        _settle_scrub(engine)
+    except StoreError as error:
+        engine.models.say(f"Forgotten, but the file is not rewritten yet; settle() will try again: {error}")
+        return receipt
+    return replace(receipt, scrubbed=True)
+
+
+# Jobs
+
+
+def _embed_jobs(engine: Engine, jobs: Sequence[Job], embedder: Embedder, model: Model | None) -> int:
+    """Give events their vectors; count the jobs that are no more."""
+    by_space: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_space.setdefault(job.space, []).append(job)
+    done = 0
+    for space, its_jobs in by_space.items():
+        with engine.store.reader() as reader:
+            events = reader.fetch(space, [job.seq for job in its_jobs])
+        try:
+            vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
+        except ModelError as error:
+            _postpone(engine, its_jobs, error)
+            continue
+        with engine.store.writer() as writer:
+            active = next((one for one in writer.models() if one.state == "active"), None)
+            if active is None:
+                active = engine.models.register(writer, embedder)
+            elif active != model:
+                continue  # a rebuild switched models meanwhile: the next round embeds with the new one
+            writer.put_vectors(space, active, vectors)
+            for job in its_jobs:
+                if job.seq not in events:
+                    writer.drop_job(job)
+        done += len(its_jobs)
+    return done
+
+
+def _postpone(engine: Engine, jobs: Sequence[Job], error: RecollectError) -> None:
+    engine.models.say(f"Vectors have to wait: {error}")
+    with engine.store.writer() as writer:
+        for job in jobs:
+            wait_s = min(_RETRY_MOST_S, _RETRY_FIRST_S * 2**job.attempts)
+            writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
+
+
+def _settle_scrub(engine: Engine) -> int:
+    with engine.store.reader() as reader:
+        owed = reader.fact(SCRUB_OWED) == "1"
+    if owed:
+        engine.store.scrub()
+        with engine.store.writer() as writer:
+            writer.set_fact(SCRUB_OWED, "0")
+    return int(owed)
+
+
+def _drop_leftovers(engine: Engine) -> None:
+    """Remove what rebuilds left behind, a little at a time."""
+    with engine.store.reader() as reader:
+        spaces, retired = reader.spaces(), [model for model in reader.models() if model.state == "retired"]
+    for model in retired:
+        dropped = 1
+        while dropped:
+            with engine.store.writer() as writer:
+                dropped = writer.drop_vectors(model, limit=_DROPPED_AT_ONCE)
+    for space in spaces:
+        dropped = 1
+        while dropped:
+            with engine.store.writer() as writer:
+                dropped = writer.drop_postings(space, limit=_DROPPED_AT_ONCE)
+
+
+# Rebuilding
+
+
+def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, total: int) -> int:
+    for _ in range(_REBUILD_TRIES):
+        with engine.store.writer() as writer:
+            begun = writer.restart_words(space)
+        upto = words = count = 0
+        while True:
+            with engine.store.writer() as writer:
+                rows = _analysed(writer.log(space, after=upto, limit=SEAL_AT))
+                words += sum(terms.length for _, terms in rows)
+                count += len(rows)
+                if len(rows) < SEAL_AT:
+                    if writer.adopt_words(space, begun, rows, upto=upto, words=words):
+                        progress("words", done + count, total)
+                        return done + count
+                    break
+                writer.index_words(space, begun, rows)
+            upto = rows[-1][0]
+            progress("words", done + count, total)
+    raise StoreBusy("Events are being forgotten all the time, so that the words could not be rebuilt. Try again.")
+
+
+def _analysed(rows: Sequence[tuple[int, Event]]) -> list[tuple[int, Terms]]:
+    return [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
+
+
+def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], progress: Progress, total: int) -> None:
+    card = embedder.card
+    with engine.store.writer() as writer:
+        model = writer.add_model(
+            name=card.name, version=card.version, dims=card.dims, token_dims=card.token_dims, state="building"
+        )
+    done = 0
+    for space in spaces:
+        after = 0
+        while True:
+            with engine.store.reader() as reader:
+                rows = reader.without_vectors(space, model, after=after, limit=_JOBS_A_ROUND)
+            if not rows:
+                break
+            vectors = embed(embedder, [event for _, event in rows])
+            with engine.store.writer() as writer:
+                _check_building(writer, model)
+                writer.put_vectors(space, model, dict(zip([seq for seq, _ in rows], vectors, strict=True)))
+            after = rows[-1][0]
+            done += len(rows)
+            progress("vectors", done, total)
+    with engine.store.writer() as writer:
+        _check_building(writer, model)
+        writer.activate(model)
+
+
+def _check_building(writer: Writer, model: Model) -> None:
+    if not any(one.id == model.id and one.state == "building" for one in writer.models()):
+        raise StoreBusy("Another rebuild took over; this one stopped. Nothing is lost.")
+
+
+# Forgetting
+
+
+def _receipt(engine: Engine, space: str, events: Sequence[Event], *, dry_run: bool) -> Receipt:
+    return Receipt(
+        at=from_micros(engine.now()),
+        space=space,
+        dry_run=dry_run,
+        ids=tuple(event.id for event in events),
+        hashes=tuple(content_of(event).hex() for event in events),
+        removed={"events": len(events)},
+    )

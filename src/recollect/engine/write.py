@@ -1,0 +1,95 @@
+"""The write path: check, leave out what is known, embed outside the transaction, then commit all of it together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from recollect.capture.drafts import at_was_given, check_same, drafts_of
+from recollect.core.errors import ModelError
+from recollect.core.values import Event, Json, Written, WrittenBatch
+from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.engine import Engine
+from recollect.engine.passages import embed
+from recollect.engine.serving import Serving
+from recollect.store.facts import ANALYSIS
+from recollect.store.protocol import Draft, Known, Writer
+
+
+def write(
+    engine: Engine,
+    space: str,
+    given: Sequence[Event | Mapping[str, Json]],
+    *,
+    wing: str | None = None,
+    keep_recorded_at: bool = False,
+) -> WrittenBatch:
+    """Add events in one transaction; those that are known already are reported as such."""
+    drafts = drafts_of(
+        given, wing=wing, clock=engine.clock, settings=engine.settings, keep_recorded_at=keep_recorded_at
+    )
+    if not drafts:
+        return WrittenBatch()
+    dated = [at_was_given(one) for one in given]
+    with engine.store.reader() as reader:
+        known = reader.find(space, [draft.raw_id for draft in drafts])
+        serving = engine.models.serving(reader)
+    _check(known, drafts, dated)
+    fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
+    fresh, serving = _with_vectors(engine, fresh, serving)
+    if not fresh:
+        return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
+    with engine.store.writer() as writer:
+        # Another process may have written the same since; under the turn nobody can.
+        known |= writer.find(space, [draft.raw_id for draft in fresh])
+        _check(known, drafts, dated)
+        stored = _append(engine, writer, space, [draft for draft in fresh if draft.raw_id not in known], serving)
+    return _outcome(drafts, known, stored)
+
+
+def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequence[bool]) -> None:
+    seen: dict[bytes, Event] = {raw_id: one.event for raw_id, one in known.items()}
+    for draft, at_given in zip(drafts, dated, strict=True):
+        earlier = seen.setdefault(draft.raw_id, draft.event)
+        if draft.event.key is not None and earlier is not draft.event:
+            check_same(earlier, draft, at_given=at_given)
+
+
+def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tuple[list[Draft], Serving]:
+    """Embed, unless that is for later; a model that fails leaves the events without vectors, and the work queued."""
+    if not drafts or serving.embedder is None or not engine.settings.embed_on_write:
+        return drafts, serving
+    try:
+        vectors = embed(serving.embedder, [draft.event for draft in drafts])
+    except ModelError as error:
+        engine.models.say(f"Stored and searchable by words; vectors will follow: {error}")
+        return drafts, serving
+    return [replace(draft, vectors=units) for draft, units in zip(drafts, vectors, strict=True)], serving
+
+
+def _append(
+    engine: Engine, writer: Writer, space: str, drafts: Sequence[Draft], serving: Serving
+) -> Mapping[bytes, Event]:
+    if not drafts:
+        return {}
+    active = next((model for model in writer.models() if model.state == "active"), None)
+    if active is None and serving.embedder is not None and drafts[0].vectors is not None:
+        active = engine.models.register(writer, serving.embedder)
+    elif active != serving.model:
+        # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job.
+        active = None
+    if writer.fact(ANALYSIS) is None:
+        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    stored = writer.append(space, drafts, active, now=engine.now())
+    return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
+
+
+def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapping[bytes, Event]) -> WrittenBatch:
+    batch = WrittenBatch()
+    reported: set[bytes] = set()
+    for draft in drafts:
+        event = stored.get(draft.raw_id)
+        new = event is not None and draft.raw_id not in reported
+        reported.add(draft.raw_id)
+        batch.append(Written(event=event or known[draft.raw_id].event, new=new))
+    return batch

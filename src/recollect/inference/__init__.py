@@ -1,0 +1,1 @@
+"""Models behind small protocols: embedders and tokenizers, bundled, offline, or over HTTP."""

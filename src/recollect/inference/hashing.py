@@ -1,0 +1,106 @@
+"""The embedder without a model: words and parts of words, hashed to a fixed number of dimensions."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.inference.codec import to_int8, unit
+from recollect.inference.protocol import ModelCard, Passage, Question
+from recollect.inference.text import well_formed
+
+WORD = re.compile(r"\w+")
+
+DIMS = 256
+VERSION = "1"  # change it whenever the same text would give another vector
+# Characters: enough of them to mean something, few enough to survive inflection and typing errors.
+GRAMS = (3, 4)
+WORD_SHARE = 0.6  # of a word's own feature in its length; its parts share the rest
+MAX_WORD = 64  # characters: what is longer is no word, and its parts would take the whole vector
+MAX_CHARACTERS = 16_000  # a text is the sum of its words: more of them change little
+BLOCK_TEXTS = 256  # encoded in one go: some 3,000 words of 1 KB
+REMEMBERED_WORDS = 20_000  # words repeat; 1 KB each
+# Words that say little of what a text is about. Without a corpus there is no other way to know.
+COMMON_WORDS = frozenset(
+    WORD.findall(
+        """a an and are as at be been but by can did do does for from had has have he her him his how i if in
+        into is it its just me my no not of on or our out she so than that the their them then there they this
+        to too up us was we were what when where which who why will with would you your"""
+    )
+)
+COMMON_WEIGHT = np.float32(0.15)
+
+
+class HashingEmbedder:
+    """Encode without any file, tens of thousands of texts a second. It knows spelling, not meaning."""
+
+    @property
+    def card(self) -> ModelCard:
+        """Say what these vectors are comparable with."""
+        return ModelCard(name="hashing", version=VERSION, dims=DIMS)
+
+    def passages(self, texts: Sequence[str]) -> list[Passage]:
+        """Encode texts that will be stored."""
+        passages: list[Passage] = []
+        for start in range(0, len(texts), BLOCK_TEXTS):
+            rows = to_int8(_vectors(texts[start : start + BLOCK_TEXTS]))
+            passages += [Passage(pooled=row, tokens=b"") for row in rows]
+        return passages
+
+    def question(self, text: str) -> Question:
+        """Encode a question."""
+        return Question(pooled=_vectors([text])[0], tokens=np.empty((0, 0), np.float32))
+
+
+def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Sum the vectors of each text's words; all words of a block are looked up and added in one go."""
+    vocabulary: dict[str, int] = {}
+    words: list[int] = []
+    counts: list[int] = []
+    places: list[int] = []
+    starts: list[int] = []
+    for place, text in enumerate(texts):
+        found = Counter(_words(text))
+        if found:
+            places.append(place)
+            starts.append(len(words))
+            words += [vocabulary.setdefault(word, len(vocabulary)) for word in found]
+            counts += found.values()
+    vectors = np.zeros((len(texts), DIMS), np.float32)
+    if places:
+        known = np.stack([_word_vector(word) for word in vocabulary])
+        # Sublinear: the tenth mention of a word adds little.
+        weights = 1 + np.log(np.array(counts, np.float32))
+        vectors[places] = unit(np.add.reduceat(known[words] * weights[:, None], starts, axis=0))
+    return vectors
+
+
+def _words(text: str) -> list[str]:
+    cut = text[:MAX_CHARACTERS]
+    plain = cut if cut.isascii() else unicodedata.normalize("NFKC", well_formed(cut))
+    return WORD.findall(plain.casefold())
+
+
+@lru_cache(maxsize=REMEMBERED_WORDS)
+def _word_vector(word: str) -> NDArray[np.float32]:
+    framed = f"<{word[:MAX_WORD]}>"
+    parts = [framed[i : i + size] for size in GRAMS for i in range(len(framed) - size + 1)]
+    vector = _signed(parts) * np.float32((1 - WORD_SHARE) ** 0.5)
+    vector += _signed([f"={word}"]) * np.float32(WORD_SHARE**0.5)
+    return vector * COMMON_WEIGHT if word in COMMON_WORDS else vector
+
+
+def _signed(features: list[str]) -> NDArray[np.float32]:
+    """Add each feature at a place and with a sign that its hash decides, so that collisions cancel out."""
+    vector = np.zeros(DIMS, np.float32)
+    for feature in features:
+        place, sign = blake2b(feature.encode(), digest_size=2).digest()
+        vector[place] += 1 if sign & 1 else -1
+    return unit(vector)

@@ -1,0 +1,89 @@
+"""Open ONNX models fast: optimise a graph once, keep the result, and load that the next time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+from importlib import import_module
+from pathlib import Path
+from threading import get_ident
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.core.errors import ModelError
+from recollect.inference.cache import cache_folder, is_trusted, trust
+
+# onnxruntime's "fatal": it would warn that an optimised graph holds for one kind of CPU; our key names it.
+SILENT = 4
+
+
+class Session(Protocol):
+    """The part of onnxruntime.InferenceSession that is used here."""
+
+    def run(self, outputs: list[str], feeds: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
+
+
+def open_session(model: Path, *, sha256: str, threads: int) -> Session:
+    """Open a model, from its optimised graph where one is kept; both give the same numbers."""
+    runtime: Any = import_module("onnxruntime")
+    key = _graph_key(sha256, runtime.__version__)
+    folder = cache_folder("graphs")
+    graph = folder / f"{key}.onnx" if folder else None
+    if graph and is_trusted(graph, key):
+        # A graph that was cut off or replaced is made again below.
+        with contextlib.suppress(Exception):
+            return _open(runtime, graph, threads, optimise=False)
+    try:
+        if graph:
+            with contextlib.suppress(OSError):
+                return _open_and_keep(runtime, model, threads, graph, key)
+        return _open(runtime, model, threads, optimise=True)
+    except Exception as error:
+        # onnxruntime has no common error class of its own.
+        raise ModelError(f"onnxruntime {runtime.__version__} can't run {model.name}: {error}") from error
+
+
+def _open_and_keep(runtime: Any, model: Path, threads: int, graph: Path, key: str) -> Session:
+    # Written beside it and moved: another process sees a whole graph or none.
+    draft = graph.with_suffix(f".{os.getpid()}-{get_ident()}.draft")
+    try:
+        try:
+            session = _open(runtime, model, threads, optimise=True, keep=draft)
+        except Exception:
+            # Perhaps only the writing failed (a full disk), and onnxruntime does not say which.
+            return _open(runtime, model, threads, optimise=True)
+        draft.replace(graph)
+        trust(graph, key)
+        return session
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _open(runtime: Any, path: Path, threads: int, *, optimise: bool, keep: Path | None = None) -> Session:
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = SILENT
+    levels = runtime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
+    if keep:
+        options.optimized_model_filepath = os.fspath(keep)
+    session: Session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+    return session
+
+
+def _graph_key(sha256: str, runtime_version: str) -> str:
+    machine = f"{platform.system()} {platform.machine()} {_cpu_features()}"
+    return f"{sha256[:12]}-{runtime_version}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+
+
+def _cpu_features() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return platform.processor()

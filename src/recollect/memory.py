@@ -1,0 +1,493 @@
+"""The library as its users see it: one class, `Memory`, over the engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from recollect.capture.drafts import checked_name
+from recollect.capture.jsonl import read_events, write_events
+from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
+from recollect.core.errors import InvalidFilter, InvalidInput, InvalidSetting, NotFound
+from recollect.core.ids import raw_event_id
+from recollect.core.settings import Settings
+from recollect.core.values import (
+    DEFAULT_SPACE,
+    Context,
+    Event,
+    Filter,
+    Hit,
+    Json,
+    Receipt,
+    Report,
+    Session,
+    Stats,
+    Written,
+    WrittenBatch,
+)
+from recollect.engine import upkeep
+from recollect.engine.engine import Engine, Progress, silent
+from recollect.engine.serving import Models
+from recollect.engine.write import write
+from recollect.inference.registry import EmbedderSpec
+from recollect.inference.tokens import TokenizerSpec
+from recollect.recall.pack import pack
+from recollect.recall.recipes import HYBRID, RECIPES, Recipe
+from recollect.recall.search import search
+from recollect.store.opening import open_store
+from recollect.store.protocol import Reader, Seqs
+
+Time = datetime | date | str | int | float
+Given = Event | Mapping[str, Json]
+
+_MOST_HITS = 1_000
+_PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
+_IMPORT_BATCH = 256  # events a transaction: what a crash in mid-import repeats at most, and repeating is harmless
+_TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
+
+
+class Memory:
+    """Long-term memory in one file.
+
+    >>> memory = Memory.open(":memory:", embedder="hashing")
+    >>> memory.add("I moved to Lisbon in March.", speaker="Ana", at="2026-04-02T10:00Z").new
+    True
+    >>> [hit.text for hit in memory.recall("Where does Ana live?")]
+    ['I moved to Lisbon in March.']
+
+    A handle sees one space. `space()` and `wing()` give handles on other scopes of the same file; closing the memory that
+    `open` returned closes them all. Handles may be used from any number of threads.
+    """
+
+    def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool) -> None:
+        self._engine = engine
+        self._space = space
+        self._wing = wing
+        self._owner = owner
+
+    @classmethod
+    def open(
+        cls,
+        location: str | os.PathLike[str],
+        embedder: EmbedderSpec = None,
+        *,
+        space: str = DEFAULT_SPACE,
+        tokenizer: TokenizerSpec = None,
+        models: str | os.PathLike[str] | None = None,
+        recipe: str | Recipe = HYBRID,
+        clock: Clock = utc_now,
+        create: bool = True,
+        settings: Settings | None = None,
+        **options: Any,
+    ) -> Memory:
+        """Open a memory, or make a new one.
+
+        location: a path, or ":memory:". embedder: None for the file's own or the bundled model, "hashing", "static",
+        "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
+        with weights. create=False refuses to make a new file. options: fields of `Settings`, such as durability="normal".
+        """
+        chosen = settings or _settings(options)
+        store = open_store(location, chosen, create=create)
+        try:
+            engine = Engine(
+                store=store,
+                models=Models(embedder, models),
+                settings=chosen,
+                clock=clock,
+                recipe=_recipe(recipe),
+                tokenizer_spec=tokenizer,
+            )
+            return cls(engine, space=checked_name("space", space, chosen), wing=None, owner=True)
+        except BaseException:
+            store.close()
+            raise
+
+    # Scopes
+
+    def space(self, name: str) -> Memory:
+        """Give a handle on another space of the same file. Nothing crosses between spaces."""
+        return Memory(self._engine, space=checked_name("space", name, self._engine.settings), wing=None, owner=False)
+
+    def wing(self, name: str) -> Memory:
+        """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
+        checked = checked_name("wing", name, self._engine.settings)
+        return Memory(self._engine, space=self._space, wing=checked, owner=False)
+
+    @property
+    def location(self) -> str:
+        """Tell where this memory lives."""
+        return self._engine.store.location
+
+    @property
+    def notices(self) -> list[str]:
+        """List what works in a lesser way than asked for, and why."""
+        return list(self._engine.models.notices)
+
+    # Writing
+
+    def add(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        session: str | None = None,
+        at: Time | None = None,
+        key: str | None = None,
+        wing: str | None = None,
+        role: str | None = None,
+        meta: Mapping[str, Json] | None = None,
+    ) -> Written:
+        """Remember one event. It is on disk and searchable when this returns."""
+        event = {
+            "text": text,
+            "speaker": speaker,
+            "session": session,
+            "at": at,
+            "key": key,
+            "wing": wing,
+            "role": role,
+            "meta": meta,
+        }
+        return self.add_many([event])[0]
+
+    def add_many(self, events: Iterable[Given]) -> WrittenBatch:
+        """Remember a batch in one transaction: all of it or, on any error, nothing.
+
+        An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
+        as not new. The same key with other content is a KeyConflict.
+        """
+        return write(self._engine, self._space, list(events), wing=self._wing)
+
+    def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> WrittenBatch:
+        """Read our own JSONL, as `export` writes it; in batches, each a transaction, so that it can be run again."""
+        source = Path(path).expanduser()
+        total = _lines(source)
+        outcome = WrittenBatch()
+        batch: list[Mapping[str, Json]] = []
+        for event in read_events(source):
+            batch.append(event)
+            if len(batch) == _IMPORT_BATCH:
+                outcome += self._import_batch(batch)
+                batch = []
+                progress("events", len(outcome), total)
+        outcome += self._import_batch(batch)
+        progress("events", len(outcome), total)
+        return outcome
+
+    # Reading
+
+    def recall(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        now: Time | None = None,
+        as_of: Time | None = None,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        meta: Mapping[str, Json] | None = None,
+    ) -> list[Hit]:
+        """Find the events that answer a question, best first.
+
+        since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock.
+        """
+        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        if now is not None:
+            as_datetime(now, "now")
+        return self._search(_question(query), _count("k", k, _MOST_HITS), which)
+
+    def context(
+        self,
+        query: str,
+        budget: int = 1200,
+        *,
+        now: Time | None = None,
+        as_of: Time | None = None,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        meta: Mapping[str, Json] | None = None,
+    ) -> Context:
+        """Write the lines that answer a question, each with a citation mark, within a token budget."""
+        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        if now is not None:
+            as_datetime(now, "now")
+        most = min(_MOST_HITS, max(10, _count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
+        return pack(self._search(_question(query), most, which), budget, self._engine.tokenizer)
+
+    def get(self, id: str | None = None, *, key: str | None = None) -> Event:
+        """Read one event by its id or by its key."""
+        if (id is None) == (key is None):
+            raise InvalidInput("Give either an id or a key.")
+        with self._engine.store.reader() as reader:
+            if key is not None:
+                known = reader.find_key(self._space, key)
+            else:
+                known = next(iter(reader.find(self._space, [_raw_id(id or "")]).values()), None)
+        if known is None or (self._wing is not None and known.event.wing != self._wing):
+            raise NotFound(f"There is no event with {'key' if key is not None else 'id'} {key or id!r} here.")
+        return known.event
+
+    def events(
+        self,
+        *,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+        meta: Mapping[str, Json] | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Event]:
+        """Go through events in the order in which they happened; memory stays flat however many there are."""
+        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        if limit is not None:
+            _count("limit", limit, 1 << 62)
+        return self._pages(which, newest_first=newest_first, limit=limit)
+
+    def sessions(
+        self,
+        *,
+        wing: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+    ) -> list[Session]:
+        """List sessions, the latest first."""
+        which = self._filter(wing, None, speaker, since, until, as_of, None)
+        with self._engine.store.reader() as reader:
+            return reader.sessions(self._space, which)
+
+    def stats(self, *, parts: bool = False) -> Stats:
+        """Count what this space holds and what the file weighs; `parts` reads the whole file to say what takes how much."""
+        with self._engine.store.reader() as reader:
+            tally = reader.tally(self._space)
+            active = next((model for model in reader.models() if model.state == "active"), None)
+            spaces, total = len(reader.spaces()), reader.total_events()
+        size, by_part = self._engine.store.size(by_part=parts)
+        return Stats(
+            location=self.location,
+            space=self._space,
+            spaces=spaces,
+            events=tally.events,
+            events_total=total,
+            sessions=tally.sessions,
+            speakers=tally.speakers,
+            wings=tally.wings,
+            first_at=None if tally.first_at is None else from_micros(tally.first_at),
+            last_at=None if tally.last_at is None else from_micros(tally.last_at),
+            model=f"{active.name}@{active.version}" if active else None,
+            vectors=tally.vectors,
+            pending=tally.pending,
+            bytes=size,
+            bytes_by_part=by_part,
+            schema=self._engine.store.schema(),
+        )
+
+    # Upkeep
+
+    def forget(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        keys: Sequence[str] | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        wing: str | None = None,
+        before: Time | None = None,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Remove events, everything derived from them, and every byte of their text from the file.
+
+        Several conditions narrow: an event must meet all of them. At least one is needed; a handle on a wing never
+        reaches beyond it. The receipt holds ids and hashes that `verify` checks from then on.
+        """
+        if all(one is None for one in (ids, keys, session, speaker, wing, before)):
+            raise InvalidFilter("Say what to forget: ids, keys, session, speaker, wing or before.")
+        for field, several in (("ids", ids), ("keys", keys)):
+            if isinstance(several, str):
+                raise InvalidFilter(f"{field} takes a list, not one string.")
+        raw_ids = None if ids is None else [_raw_id(id) for id in ids]
+        which = self._filter(wing, session, speaker, None, before, None, None)
+
+        def seqs_of(reader: Reader) -> Seqs:
+            return self._named(reader, raw_ids, keys, which)
+
+        return upkeep.forget(self._engine, self._space, seqs_of, dry_run=dry_run)
+
+    def verify(self, *, deep: bool = True) -> Report:
+        """Check the file, and every index against the log; deep=False leaves out what takes long."""
+        found = self._engine.store.audit(deep=deep)
+        return Report(checked=found.checked, problems=found.problems)
+
+    def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
+        """Make every index anew from the log. The old ones serve until the new are complete."""
+        upkeep.rebuild(self._engine, progress, vectors=vectors)
+
+    def settle(self, *, progress: Progress = silent) -> int:
+        """Do all work that waits, such as vectors that a failing model owed; tell how much was done."""
+        return upkeep.settle(self._engine, progress)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole file, consistently, while others write. Never overwrites."""
+        self._engine.store.backup(os.fspath(path))
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites."""
+        return write_events(Path(path).expanduser(), self.events())
+
+    def close(self) -> None:
+        """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
+        if self._owner:
+            self._engine.store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        scope = self._space if self._wing is None else f"{self._space}, wing {self._wing}"
+        return f"<Memory {self.location} ({scope})>"
+
+    # Inside
+
+    def _search(self, query: str, k: int, which: Filter) -> list[Hit]:
+        engine = self._engine
+        with engine.store.reader() as reader:
+            model, embedder = engine.models.serving(reader)
+            use = embedder if model is not None and engine.recipe.vectors is not None else None
+            question = None if use is None else use.question(query)
+            return search(
+                reader,
+                self._space,
+                query,
+                engine.recipe,
+                k=k,
+                which=which,
+                embedder=use,
+                model=model,
+                question=question,
+            )
+
+    def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
+        after = None
+        left = limit if limit is not None else 1 << 62
+        while left > 0:
+            with self._engine.store.reader() as reader:
+                rows = reader.page(self._space, which, after=after, newest_first=newest_first, limit=min(left, _PAGE))
+            for _, event in rows:
+                yield event
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+            left -= len(rows)
+
+    def _import_batch(self, batch: Sequence[Mapping[str, Json]]) -> WrittenBatch:
+        return write(self._engine, self._space, batch, wing=self._wing, keep_recorded_at=True)
+
+    def _named(
+        self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter
+    ) -> Seqs:
+        seqs = reader.matching(self._space, which)
+        if raw_ids is not None:
+            named = {known.seq for known in reader.find(self._space, raw_ids).values()}
+            seqs = _both(seqs, named)
+        if keys is not None:
+            found = {known.seq for key in keys if (known := reader.find_key(self._space, key)) is not None}
+            seqs = _both(seqs, found)
+        return np.empty(0, np.int64) if seqs is None else seqs
+
+    def _filter(
+        self,
+        wing: str | None,
+        session: str | None,
+        speaker: str | None,
+        since: Time | None,
+        until: Time | None,
+        as_of: Time | None,
+        meta: Mapping[str, Json] | None,
+    ) -> Filter:
+        for field, value in (("wing", wing), ("session", session), ("speaker", speaker)):
+            if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidFilter(f"{field} must be a string, not {type(value).__name__}.")
+        if meta is not None and not isinstance(meta, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidFilter(f"meta must be a mapping, not {type(meta).__name__}.")
+        if wing is not None and self._wing is not None and wing != self._wing:
+            raise InvalidFilter(f"This handle sees the wing {self._wing!r} alone; ask the memory itself for {wing!r}.")
+        return Filter(
+            wing=wing or self._wing,
+            session=session,
+            speaker=speaker,
+            since=None if since is None else as_datetime(since, "since"),
+            until=None if until is None else as_datetime(until, "until"),
+            as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+            meta=dict(meta) if meta else None,
+        )
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    try:
+        return Settings(**options)
+    except TypeError as error:
+        known = ", ".join(sorted(Settings.__slots__))
+        raise InvalidSetting(f"There is no such option among {sorted(options)}.", fix=f"Known: {known}.") from error
+
+
+def _recipe(recipe: str | Recipe) -> Recipe:
+    if isinstance(recipe, Recipe):
+        return recipe
+    if recipe not in RECIPES:
+        raise InvalidSetting(f"There is no recipe {recipe!r}.", fix=f"Known: {', '.join(RECIPES)}.")
+    return RECIPES[recipe]
+
+
+def _question(query: object) -> str:
+    if not isinstance(query, str):
+        raise InvalidInput(f"A question is a string, not {type(query).__name__}.")
+    if not query.strip():
+        raise InvalidInput("The question is empty.")
+    return query
+
+
+def _count(name: str, value: object, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
+    return value
+
+
+def _raw_id(id: object) -> bytes:
+    raw = raw_event_id(id) if isinstance(id, str) else None
+    if raw is None:
+        raise InvalidInput(f"{id!r} is not the id of an event; those begin with ev_ and have 26 more characters.")
+    return raw
+
+
+def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
+    found = np.array(sorted(named), np.int64)
+    return found if seqs is None else np.intersect1d(seqs, found)
+
+
+def _lines(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return 0

@@ -1,0 +1,1 @@
+"""Recall: one file a stage, and recipes that name pipelines of them."""

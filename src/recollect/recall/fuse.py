@@ -1,0 +1,24 @@
+"""Fusion: weighted reciprocal rank over the arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.core.values import Score
+from recollect.recall.candidates import VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.recipes import Recipe
+
+
+def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
+    """Score each candidate by the ranks its arms gave it; 1 is first in every arm."""
+    weights = {arm: part.weight for arm, part in ((WORDS_ARM, recipe.words), (VECTORS_ARM, recipe.vectors)) if part}
+    best = sum(weights.values()) / (recipe.rrf_k + 1)
+    ranked = list(candidates)
+    for candidate in ranked:
+        total = sum(weights[arm] / (recipe.rrf_k + rank) for arm, rank in candidate.ranks.items())
+        candidate.score = total / best
+    ranked.sort(key=lambda candidate: (-candidate.score, -candidate.seq))
+    for rank, candidate in enumerate(ranked, 1):
+        arms = " and ".join(f"{arm} at {place}" for arm, place in candidate.ranks.items())
+        candidate.scores.append(Score(stage="fuse", score=candidate.score, rank=rank, why=f"found by {arms}"))
+    return ranked

@@ -1,0 +1,52 @@
+"""The pipeline: arms, fusion, late interaction, and the events of what is left."""
+
+from __future__ import annotations
+
+from recollect.core.values import Filter, Hit
+from recollect.core.words import question_terms
+from recollect.inference.protocol import Embedder, LateInteraction, Question
+from recollect.recall.candidates import Candidate, gather
+from recollect.recall.fuse import fuse
+from recollect.recall.locate import locate
+from recollect.recall.recipes import Recipe
+from recollect.recall.rerank import rerank
+from recollect.store.protocol import Model, Reader
+
+# A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
+MOST_TERMS = 256
+
+
+def search(
+    reader: Reader,
+    space: str,
+    text: str,
+    recipe: Recipe,
+    *,
+    k: int,
+    which: Filter,
+    embedder: Embedder | None,
+    model: Model | None,
+    question: Question | None,
+) -> list[Hit]:
+    """Find the `k` best events for a question, in one snapshot."""
+    terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
+    allowed = reader.matching(space, which)
+    if allowed is not None and not len(allowed):
+        return []
+    found = gather(reader, space, recipe, terms=terms, question=question, model=model, allowed=allowed)
+    ranked = fuse(found.values(), recipe)
+    if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
+        ranked = rerank(reader, space, recipe, ranked, question=question, model=model, embedder=embedder)
+    return _hits(reader, space, ranked, terms, k)
+
+
+def _hits(reader: Reader, space: str, ranked: list[Candidate], terms: dict[int, float], k: int) -> list[Hit]:
+    # Fetching in this snapshot is what guarantees that a forgotten event never comes back.
+    events = reader.fetch(space, [candidate.seq for candidate in ranked[: 2 * k]])
+    hits: list[Hit] = []
+    for candidate in ranked[: 2 * k]:
+        event = events.get(candidate.seq)
+        if event is not None:
+            span = locate(event.text, candidate.window, terms)
+            hits.append(Hit(event=event, score=candidate.score, span=span, scores=tuple(candidate.scores)))
+    return hits[:k]

@@ -1,0 +1,1 @@
+"""Stores: what one must do (`protocol`), what every one shares, and one package a backend."""

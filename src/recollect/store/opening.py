@@ -1,0 +1,22 @@
+"""From a location to a store: the string decides which."""
+
+from __future__ import annotations
+
+import os
+
+from recollect.core.errors import BadLocation
+from recollect.core.settings import Settings
+from recollect.store.protocol import Store
+
+
+def open_store(location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> Store:
+    """Open the store at a location."""
+    text = os.fspath(location)
+    if not isinstance(text, str) or not text.strip() or "\x00" in text:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadLocation(f"{location!r} is not a location; give the path of a file, or ':memory:'.")
+    scheme = text.partition("://")[0] if "://" in text else ""
+    if scheme:
+        raise BadLocation(f"Recollect can't open {scheme}:// locations; give the path of a file, or ':memory:'.")
+    from recollect.store.sqlite import SqliteStore
+
+    return SqliteStore(text, settings, create=create)

@@ -1,0 +1,213 @@
+"""Comparing every index with the log, in memory that does not grow with the file.
+
+Postings are compared by sums: each (term, event, count, length) is mixed into 64 bits, and the sums over ranges of events
+must be the same from the index as from the words analysed anew. A difference names the range.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.core.clock import to_micros
+from recollect.core.ids import content_of, event_id, identity_of
+from recollect.core.values import Event, Problem
+from recollect.core.words import ANALYSIS_VERSION, searchable_terms
+from recollect.store.facts import ANALYSIS, SCRUB_OWED
+from recollect.store.postings import Postings, flatten, terms_of, unpack
+from recollect.store.protocol import EMBED, Audit, Model
+from recollect.store.sqlite.reader import Space, SqliteReader
+from recollect.store.units import seqs_of, unit_bounds
+
+_BATCH = 2_000
+_RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
+_MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
+_REBUILD = "recollect rebuild"
+
+
+def audit(reader: SqliteReader, *, deep: bool) -> Audit:
+    """Check pages, counters, the log's own hashes, and each index against the log."""
+    problems: list[Problem] = []
+    checked: dict[str, int] = defaultdict(int)
+    for space in _spaces(reader):
+        for problem in _space_problems(reader, space, checked, deep=deep):
+            problems.append(problem)
+            if len(problems) >= _MOST_PROBLEMS:
+                return Audit(checked=dict(checked), problems=tuple(problems))
+    problems += _file_problems(reader, checked, deep=deep)
+    return Audit(checked=dict(checked), problems=tuple(problems))
+
+
+def _spaces(reader: SqliteReader) -> Iterator[Space]:
+    for name in reader.spaces():
+        if (space := reader.space(name)) is not None:
+            yield space
+
+
+def _space_problems(reader: SqliteReader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    checked["spaces"] += 1
+    count = reader.one("count_events", (space.id,))
+    checked["events"] += count
+    if count != space.events:
+        yield Problem(
+            where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=_REBUILD
+        )
+    if deep:
+        sums = _Sums()
+        yield from _log_problems(reader, space, sums, checked)
+        yield from _word_problems(reader, space, sums, checked)
+    for model in reader.models():
+        if model.state == "active":
+            yield from _vector_problems(reader, space, model, checked)
+    yield from _receipt_problems(reader, space, checked)
+
+
+def _file_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    found = reader.pages_problems(deep=deep)
+    checked["pages"] = reader.page_count()
+    for line in found:
+        yield Problem(where="file", what=line, fix="restore a backup, or export what can be read")
+    if reader.fact(SCRUB_OWED) == "1":
+        yield Problem(
+            where="file",
+            what="a scrub after forgetting is still to be done",
+            fix="recollect settle, when no other process is reading",
+        )
+    analysis = reader.fact(ANALYSIS)
+    if analysis is not None and int(analysis) != ANALYSIS_VERSION:
+        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=_REBUILD)
+
+
+def _log_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
+    after = 0
+    while rows := reader.log(space.name, after=after, limit=_BATCH):
+        contents = dict(reader.rows("contents_after", (space.id, after, _BATCH)))
+        for seq, event in rows:
+            yield from _event_problems(event, contents[seq])
+        terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
+        sums.words += sum(term.length for _, term in terms)
+        flat = flatten([(seq, term.length, term.pack()) for seq, term in terms])
+        sums.add_log(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
+        checked["postings"] += len(flat.terms)
+        after = rows[-1][0]
+
+
+def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
+    if content_of(event) != content or event_id(identity_of(event, content)) != event.id:
+        yield Problem(
+            where=f"event {event.id}",
+            what="the text or its fields are not what was stored: their hash differs",
+            fix="restore a backup",
+        )
+
+
+def _word_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
+    for term, first, chunk in reader.each("all_postings", (space.id, space.generation)):
+        sums.add_index(term, unpack(first, chunk))
+    tail_rows = reader.rows("word_tail_after", (space.id, 0))
+    tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
+    sums.add_tail(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
+    if len(tail_rows) != space.word_tail or sums.words != space.words:
+        yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=_REBUILD)
+    for first in sums.differing():
+        yield Problem(
+            where=f"words of space {space.name}",
+            what=f"postings of events {first * _RANGE} to {(first + 1) * _RANGE - 1} differ from the log",
+            fix=_REBUILD,
+        )
+
+
+def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
+    where = f"vectors of space {space.name}"
+    low, high = unit_bounds(model.id)
+    units = np.array([row[0] for row in reader.rows("units_between", (low, high, space.id))], np.int64)
+    checked["windows"] += len(units)
+    events = np.array([row[0] for row in reader.rows("matching_seqs", {"space": space.id})], np.int64)
+    queued = np.array([row[0] for row in reader.rows("job_seqs", (space.id, EMBED))], np.int64)
+    seen = np.unique(seqs_of(units))
+    if missing := len(np.setdiff1d(events, np.union1d(seen, queued))):
+        yield Problem(where=where, what=f"{missing} events have no vector and no job for one", fix=_REBUILD)
+    if strays := len(np.setdiff1d(seen, events)):
+        yield Problem(where=where, what=f"{strays} vectors belong to no event", fix=_REBUILD)
+    tail = reader.rows("pooled_tail_after", (space.id, model.id, 0))
+    pooled = [np.array([row[1] for row in tail], np.int64)]
+    for _, _, block_units, block in reader.each("blocks_after", (space.id, model.id, 0)):
+        pooled.append(np.frombuffer(block_units, np.int64))
+        if len(block) != len(pooled[-1]) * model.dims:
+            yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=_REBUILD)
+    if not np.array_equal(np.sort(np.concatenate(pooled)), units):
+        yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=_REBUILD)
+
+
+def _receipt_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+    for receipt in reader.receipts(space.name):
+        checked["receipts"] += 1
+        at = to_micros(receipt.at)[0]
+        back = [known for known in reader.find_ids(space, receipt.ids) if to_micros(known.event.recorded_at)[0] < at]
+        for known in back:
+            yield Problem(
+                where=f"event {known.event.id}",
+                what=f"was forgotten at {receipt.at.isoformat()} and is still there",
+                fix=f"recollect forget --id {known.event.id}",
+            )
+
+
+class _Sums:
+    """Sums of postings by range of events, from the log and from the index."""
+
+    def __init__(self) -> None:
+        self.words = 0
+        self._log: dict[int, int] = defaultdict(int)
+        self._index: dict[int, int] = defaultdict(int)
+        self._sealed: list[tuple[NDArray[np.int64], Postings]] = []
+        self._waiting = 0
+
+    def add_log(self, terms: NDArray[np.int64], postings: Postings) -> None:
+        _add(self._log, terms, postings)
+
+    def add_tail(self, terms: NDArray[np.int64], postings: Postings) -> None:
+        _add(self._index, terms, postings)
+
+    def add_index(self, term: int, postings: Postings) -> None:
+        # Most chunks are tiny: summed a hundred thousand postings at a time.
+        self._sealed.append((np.full(len(postings.seqs), term, np.int64), postings))
+        self._waiting += len(postings.seqs)
+        if self._waiting > 100_000:
+            self._flush()
+
+    def differing(self) -> list[int]:
+        """List the ranges in which log and index differ."""
+        self._flush()
+        return sorted(
+            first
+            for first in self._log.keys() | self._index.keys()
+            if self._log.get(first, 0) != self._index.get(first, 0)
+        )
+
+    def _flush(self) -> None:
+        if self._sealed:
+            terms = np.concatenate([terms for terms, _ in self._sealed])
+            parts = zip(*(postings for _, postings in self._sealed), strict=True)
+            _add(self._index, terms, Postings(*map(np.concatenate, parts)))
+        self._sealed, self._waiting = [], 0
+
+
+def _add(sums: dict[int, int], terms: NDArray[np.int64], postings: Postings) -> None:
+    mixed = _mix(terms, postings)
+    ranges, inverse = np.unique(postings.seqs // _RANGE, return_inverse=True)
+    totals = np.zeros(len(ranges), np.uint64)
+    np.add.at(totals, inverse, mixed)
+    for first, total in zip(ranges.tolist(), totals.tolist(), strict=True):
+        sums[first] = (sums[first] + total) % (1 << 64)
+
+
+def _mix(terms: NDArray[np.int64], postings: Postings) -> NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        mixed = terms.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= postings.seqs.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+        mixed ^= (postings.counts.astype(np.uint64) << np.uint64(8)) + postings.lengths
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        return mixed ^ (mixed >> np.uint64(32))

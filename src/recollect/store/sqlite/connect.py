@@ -1,0 +1,89 @@
+"""Opening the file: telling a memory from anything else before touching it, and the settings of a connection."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import apsw
+
+from recollect.core.errors import BadLocation, ForeignFile, StoreCorrupt, StoreReadOnly
+from recollect.core.settings import Settings
+from recollect.store.sqlite.schema import APPLICATION_ID
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_PAGE_BYTES = 8192  # two rows of token vectors fit a page with little left over; four kilobytes waste a third
+_CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
+_WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
+
+
+def inspect(path: Path, *, create: bool) -> bool:
+    """Check what lies at a path without changing it; tell whether a memory is there."""
+    try:
+        if path.is_dir():
+            raise BadLocation(f"{path} is a folder; name a file in it, for example {path / 'memory.db'}.")
+        if not path.exists():
+            return _absent(path, create=create)
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+            size = os.fstat(file.fileno()).st_size
+    except PermissionError as error:
+        raise BadLocation(f"{path} can't be read ({error.strerror}); check its permissions.") from error
+    except (OSError, ValueError) as error:
+        raise BadLocation(f"{path!s} is not a path that can be opened ({error}).") from error
+    if not header:
+        return _absent(path, create=create)
+    _check_header(path, header, size)
+    return True
+
+
+def _absent(path: Path, *, create: bool) -> bool:
+    if not create:
+        raise BadLocation(f"There is no memory at {path}; write to it first, or check the path.")
+    if not path.parent.is_dir():
+        raise BadLocation(f"The folder {path.parent} does not exist; make it first, or check the path.")
+    if not os.access(path.parent, os.W_OK):
+        raise StoreReadOnly(f"The folder {path.parent} can't be written; a new memory needs it.")
+    return False
+
+
+def _check_header(path: Path, header: bytes, size: int) -> None:
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise ForeignFile(f"{path} is not a Recollect memory. The file was not touched; choose another path.")
+    (application,) = struct.unpack(">I", header[68:72])
+    if application != APPLICATION_ID:
+        raise ForeignFile(f"{path} is a SQLite file of another program. It was not touched; choose another path.")
+    (page_bytes,) = struct.unpack(">H", header[16:18])
+    (pages,) = struct.unpack(">I", header[28:32])
+    wal = Path(f"{path}-wal")
+    # With a write-ahead log the missing pages may still be there, and SQLite puts them back.
+    if pages * (65536 if page_bytes == 1 else page_bytes) > size and not (wal.exists() and wal.stat().st_size):
+        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {pages * page_bytes}. Restore a backup.")
+
+
+def connect(path: Path | None, settings: Settings, *, read_only: bool) -> apsw.Connection:
+    """Open a connection with the settings that every connection has."""
+    if path is None:
+        connection = apsw.Connection(":memory:")
+    elif read_only:
+        connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    else:
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    connection.set_busy_timeout(int(settings.busy_timeout_s * 1000))
+    connection.pragma("cache_size", -_CACHE_KIB)
+    connection.pragma("temp_store", "memory")
+    if not read_only:
+        connection.pragma("page_size", _PAGE_BYTES)
+        connection.pragma("secure_delete", True)
+        connection.pragma("foreign_keys", True)
+        connection.pragma("synchronous", settings.durability)
+        connection.pragma("journal_size_limit", _WAL_KEPT_BYTES)
+    return connection
+
+
+def _read_only_uri(path: Path) -> str:
+    # Without a log beside it, and no right to make one, SQLite must be told that nobody else will write.
+    frozen = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"

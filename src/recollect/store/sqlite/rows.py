@@ -1,0 +1,87 @@
+"""Rows of `events` and the values they stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.core.clock import from_micros, to_micros
+from recollect.core.ids import event_id
+from recollect.core.values import Event, Filter, Json
+from recollect.store.protocol import Draft
+from recollect.store.sqlite.queries import query
+
+Row = Sequence[Any]
+
+
+def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
+    """Lay an event out for `insert_event`."""
+    event = draft.event
+    at, at_offset = to_micros(event.at)
+    return (
+        space,
+        draft.raw_id,
+        draft.content,
+        event.key,
+        event.wing,
+        event.session,
+        event.speaker,
+        event.role,
+        at,
+        at_offset,
+        recorded_at,
+        meta_json(event.meta) if event.meta else None,
+        storable(event.text),
+    )
+
+
+def event_of(space: str, row: Row) -> Event:
+    """Read an event; columns as every query of events selects them."""
+    raw_id, _, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text = row
+    return Event(
+        id=event_id(raw_id),
+        key=key,
+        space=space,
+        wing=wing,
+        session=session,
+        speaker=speaker,
+        role=role,
+        at=from_micros(at, at_offset),
+        recorded_at=from_micros(recorded_at),
+        meta=json.loads(meta) if meta else {},
+        text=text if isinstance(text, str) else bytes(text).decode("utf-8", "surrogatepass"),
+    )
+
+
+def storable(text: str) -> str | bytes:
+    """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def meta_json(value: Json) -> str:
+    """Write JSON so that equal values are equal text: filters compare it as such."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def conditions(which: Filter) -> tuple[str, dict[str, Any]]:
+    """Write a filter as SQL conditions and their values."""
+    parts: list[str] = []
+    values: dict[str, Any] = {}
+    for name in ("wing", "session", "speaker"):
+        if (value := getattr(which, name)) is not None:
+            parts.append(query(f"where_{name}"))
+            values[name] = value
+    for name in ("since", "until", "as_of"):
+        if (moment := getattr(which, name)) is not None:
+            parts.append(query(f"where_{name}"))
+            values[name] = to_micros(moment)[0]
+    for number, (name, value) in enumerate((which.meta or {}).items()):
+        parts.append(query("where_meta").replace("{n}", str(number)))
+        values[f"path_{number}"] = "$." + json.dumps(name)
+        values[f"value_{number}"] = meta_json(value)
+    return " ".join(parts), values

@@ -1,0 +1,45 @@
+"""Migrations: small numbered steps, each one transaction, applied in order and never changed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+import apsw
+
+from recollect.core.errors import NewerSchema
+
+APPLICATION_ID = 0x52434C54  # "RCLT" in the header of the file: how a memory is told from any other SQLite file
+_NUMBERED = re.compile(r"(\d{4})_\w+\.sqlite\.sql")
+
+
+@cache
+def migrations() -> tuple[tuple[int, str], ...]:
+    """Read the steps in order."""
+    folder = files("recollect.store").joinpath("migrations")
+    found = [(match, entry) for entry in folder.iterdir() if (match := _NUMBERED.fullmatch(entry.name))]
+    return tuple(sorted((int(match[1]), entry.read_text(encoding="utf-8")) for match, entry in found))
+
+
+def newest() -> int:
+    """Tell the schema that this version writes."""
+    return migrations()[-1][0]
+
+
+def version(connection: apsw.Connection) -> int:
+    """Tell the schema of a file."""
+    return int(connection.pragma("user_version"))
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring a file to the newest schema; the caller holds the turn to write."""
+    have = version(connection)
+    if have > newest():
+        raise NewerSchema(f"This memory has schema {have}; this Recollect knows {newest()}.", fix=NewerSchema.__doc__)
+    for number, sql in migrations():
+        if number > have:
+            with connection:
+                connection.execute(sql)
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", number)

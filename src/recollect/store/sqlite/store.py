@@ -1,0 +1,224 @@
+"""The SQLite file as a store: snapshots for readers, a fair turn and one transaction for a writer."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
+from recollect.core.settings import Settings
+from recollect.store.protocol import Audit
+from recollect.store.sqlite import schema
+from recollect.store.sqlite.audit import audit
+from recollect.store.sqlite.caches import Caches
+from recollect.store.sqlite.connect import connect, inspect
+from recollect.store.sqlite.errors import in_our_words
+from recollect.store.sqlite.queries import query
+from recollect.store.sqlite.reader import SqliteReader
+from recollect.store.sqlite.turn import Turn
+from recollect.store.sqlite.writer import SqliteWriter
+
+IN_MEMORY = ":memory:"
+_IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
+_CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
+_PAGES_A_STEP = 2_000  # of a backup: 16 MB, then writers get a turn
+
+
+class SqliteStore:
+    """One file, shared by any number of threads and processes."""
+
+    def __init__(self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> None:
+        self._settings = settings
+        self._path = None if os.fspath(location) == IN_MEMORY else Path(location).expanduser()
+        self._pid = os.getpid()
+        self._closed = False
+        self._caches = Caches()
+        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
+        with in_our_words():
+            self._open(create=create)
+
+    @property
+    def location(self) -> str:
+        return str(self._path or IN_MEMORY)
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @contextmanager
+    def reader(self) -> Generator[SqliteReader]:
+        self._check_usable()
+        with in_our_words(), self._reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteReader(connection, self._caches)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writer(self) -> Generator[SqliteWriter]:
+        self._check_usable()
+        if self._read_only:
+            raise StoreReadOnly
+        with in_our_words(), self._turn.taken(), self._memory_guard():
+            self._writing.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteWriter(self._writing, self._caches)
+                self._writing.execute("COMMIT")
+            except BaseException:
+                if self._writing.in_transaction:
+                    self._writing.execute("ROLLBACK")
+                raise
+
+    def scrub(self) -> None:
+        # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have left
+        # copies of themselves in unused space. A rewritten file has no unused space.
+        self._check_usable()
+        with in_our_words(), self._turn.taken(), self._memory_guard():
+            self._writing.execute("VACUUM")
+            if self._path is not None:
+                self._empty_the_log()
+
+    def audit(self, *, deep: bool = True) -> Audit:
+        with self.reader() as reader:
+            return audit(reader, deep=deep)
+
+    def backup(self, path: str) -> None:
+        self._check_usable()
+        target = Path(path).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
+        if not target.parent.is_dir():
+            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
+        partial = target.with_name(target.name + ".partial")
+        try:
+            with in_our_words(), self._reading() as source:
+                copy = apsw.Connection(str(partial))
+                try:
+                    # One step: pages copied in several would start anew whenever another process writes.
+                    with copy.backup("main", source, "main") as task:
+                        task.step(-1)
+                    copy.pragma("journal_mode", "delete")
+                finally:
+                    copy.close()
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def schema(self) -> int:
+        self._check_usable()
+        with in_our_words(), self._reading() as connection:
+            return schema.version(connection)
+
+    def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
+        self._check_usable()
+        with in_our_words(), self._reading() as connection:
+            pages = connection.pragma("page_count") * connection.pragma("page_size")
+            parts = dict(connection.execute(query("bytes_by_part"))) if by_part else {}
+        return self._bytes_on_disk() or pages, parts
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() != self._pid:  # a forked child must not touch its parent's connections
+            return
+        with in_our_words():
+            while not self._idle.empty():
+                self._idle.get_nowait().close()
+            self._writing.close()
+            self._turn.close()
+
+    # Inside
+
+    def _open(self, *, create: bool) -> None:
+        there = inspect(self._path, create=create and not self._settings.read_only) if self._path else False
+        writable = self._path is None or not there or os.access(self._path, os.W_OK)
+        self._read_only = self._settings.read_only or not writable
+        self._turn = Turn(
+            None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
+        )
+        self._writing = connect(self._path, self._settings, read_only=self._read_only)
+        try:
+            if self._read_only:
+                self._check_schema()
+            elif schema.version(self._writing) < schema.newest():
+                with self._turn.taken():
+                    schema.migrate(self._writing)
+            else:
+                self._check_schema()
+            if self._path is not None and not self._read_only:
+                self._writing.pragma("journal_mode", "wal")
+        except BaseException:
+            self._writing.close()
+            self._turn.close()
+            raise
+
+    def _check_schema(self) -> None:
+        have = schema.version(self._writing)
+        if have > schema.newest():
+            raise NewerSchema(
+                f"This memory has schema {have}; this Recollect knows {schema.newest()}.", fix=NewerSchema.__doc__
+            )
+        if have < schema.newest():
+            raise StoreError(
+                f"This memory has the older schema {have} and was opened read-only.",
+                fix="Open it once for writing, so that it is brought up to date.",
+            )
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise Closed
+        if os.getpid() != self._pid:
+            raise Closed("This memory was opened before the process forked; open it again in the child.")
+
+    @contextmanager
+    def _reading(self) -> Generator[apsw.Connection]:
+        if self._path is None:
+            with self._memory_lock:
+                yield self._writing
+            return
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            connection = connect(self._path, self._settings, read_only=self._read_only)
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if self._idle.qsize() < _IDLE_READERS and not self._closed:
+            self._idle.put(connection)
+        else:
+            connection.close()
+
+    @contextmanager
+    def _memory_guard(self) -> Generator[None]:
+        if self._path is not None:
+            yield
+            return
+        with self._memory_lock:
+            yield
+
+    def _empty_the_log(self) -> None:
+        deadline = time.monotonic() + _CHECKPOINT_TRIES_S
+        while True:
+            busy = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+            if not busy:
+                return
+            if time.monotonic() > deadline:
+                raise StoreBusy("A reader keeps the write-ahead log in use, so that it could not be emptied yet.")
+            time.sleep(0.01)
+
+    def _bytes_on_disk(self) -> int:
+        if self._path is None:
+            return 0
+        return sum(path.stat().st_size for path in (self._path, Path(f"{self._path}-wal")) if path.exists())

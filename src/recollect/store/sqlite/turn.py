@@ -1,0 +1,153 @@
+"""A fair turn to write.
+
+SQLite's own busy handler polls, so that with four eager writers two can starve for seconds. Here writers queue on a lock
+file beside the memory: the operating system hands the lock on, and takes it back from a process that dies. Threads of one
+process queue on a lock of their own first, because the system's lock belongs to the process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.core.errors import StoreBusy, StoreReadOnly
+
+if sys.platform == "win32":
+    import msvcrt
+    import time
+
+    _POLL_S = 0.005  # LockFile has no queue to wait in; short polls keep the shares even enough
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            os.lseek(fd, 0, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _wait_lock(fd: int) -> None:
+        while not _try_lock(fd):
+            time.sleep(_POLL_S)
+
+    def _unlock(fd: int) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _wait_lock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+
+    def _unlock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+class Turn:
+    """The right to write, one holder at a time among all threads and processes."""
+
+    def __init__(self, lock_path: Path | None, timeout_s: float) -> None:
+        self._path = lock_path
+        self._timeout_s = timeout_s
+        self._threads = _FairLock()
+        self._fd: int | None = None
+
+    @contextmanager
+    def taken(self) -> Generator[None]:
+        """Hold the turn for the `with` block."""
+        if not self._threads.acquire(self._timeout_s):
+            raise StoreBusy
+        try:
+            fd = self._locked_file()
+            try:
+                yield
+            finally:
+                if fd is not None:
+                    _unlock(fd)
+        finally:
+            self._threads.release()
+
+    def close(self) -> None:
+        """Let go of the lock file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _locked_file(self) -> int | None:
+        if self._path is None:
+            return None
+        if self._fd is None:
+            try:
+                self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            except OSError as error:
+                raise StoreReadOnly(f"The lock file {self._path} can't be written ({error.strerror}).") from error
+        if not _try_lock(self._fd):
+            self._wait(self._fd)
+        return self._fd
+
+    def _wait(self, fd: int) -> None:
+        # The system's queue is fair but has no time limit, so a thread waits there for us and hands over.
+        granted = threading.Event()
+        given_up = threading.Event()
+        handover = threading.Lock()
+
+        def wait() -> None:
+            _wait_lock(fd)
+            with handover:
+                if given_up.is_set():
+                    _unlock(fd)
+                granted.set()
+
+        threading.Thread(target=wait, name="recollect-turn", daemon=True).start()
+        if granted.wait(self._timeout_s):
+            return
+        with handover:
+            if granted.is_set():
+                return
+            given_up.set()
+        # The waiting thread still owns this descriptor; the next try opens another.
+        self._fd = None
+        raise StoreBusy
+
+
+class _FairLock:
+    """A lock that is granted in the order in which it was asked for (threading.Lock is not)."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._queue: list[threading.Event] = []
+        self._held = False
+
+    def acquire(self, timeout_s: float) -> bool:
+        with self._guard:
+            if not self._held and not self._queue:
+                self._held = True
+                return True
+            turn = threading.Event()
+            self._queue.append(turn)
+        if turn.wait(timeout_s):
+            return True
+        with self._guard:
+            if turn.is_set():
+                return True
+            self._queue.remove(turn)
+            return False
+
+    def release(self) -> None:
+        with self._guard:
+            if self._queue:
+                self._queue.pop(0).set()
+            else:
+                self._held = False

