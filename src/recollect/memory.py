@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect.capture.drafts import checked_name
+from recollect.capture.drafts import checked_meta, checked_name
 from recollect.capture.jsonl import read_events, write_events
 from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
-from recollect.core.errors import InvalidFilter, InvalidInput, InvalidSetting, NotFound
+from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting, ModelError, NotFound
 from recollect.core.ids import raw_event_id
 from recollect.core.settings import Settings
 from recollect.core.values import (
@@ -33,8 +33,10 @@ from recollect.core.values import (
 )
 from recollect.engine import upkeep
 from recollect.engine.engine import Engine, Progress, silent
+from recollect.engine.passages import ask
 from recollect.engine.serving import Models
 from recollect.engine.write import write
+from recollect.inference.protocol import Embedder, Question
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.pack import pack
@@ -61,8 +63,8 @@ class Memory:
     >>> [hit.text for hit in memory.recall("Where does Ana live?")]
     ['I moved to Lisbon in March.']
 
-    A handle sees one space. `space()` and `wing()` give handles on other scopes of the same file; closing the memory that
-    `open` returned closes them all. Handles may be used from any number of threads.
+    A handle sees one space. `space()` and `wing()` give handles on other scopes of the same file; closing the memory
+    that `open` returned closes them all. Handles may be used from any number of threads.
     """
 
     def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool) -> None:
@@ -90,7 +92,7 @@ class Memory:
 
         location: a path, or ":memory:". embedder: None for the file's own or the bundled model, "hashing", "static",
         "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
-        with weights. create=False refuses to make a new file. options: fields of `Settings`, such as durability="normal".
+        with weights. create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
         """
         chosen = settings or _settings(options)
         store = open_store(location, chosen, create=create)
@@ -162,6 +164,8 @@ class Memory:
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
         as not new. The same key with other content is a KeyConflict.
         """
+        if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
+            raise InvalidEvent("add_many takes a list of events.")
         return write(self._engine, self._space, list(events), wing=self._wing)
 
     def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> WrittenBatch:
@@ -232,7 +236,7 @@ class Memory:
             raise InvalidInput("Give either an id or a key.")
         with self._engine.store.reader() as reader:
             if key is not None:
-                known = reader.find_key(self._space, key)
+                known = reader.find_key(self._space, self._name("key", key))
             else:
                 known = next(iter(reader.find(self._space, [_raw_id(id or "")]).values()), None)
         if known is None or (self._wing is not None and known.event.wing != self._wing):
@@ -273,7 +277,7 @@ class Memory:
             return reader.sessions(self._space, which)
 
     def stats(self, *, parts: bool = False) -> Stats:
-        """Count what this space holds and what the file weighs; `parts` reads the whole file to say what takes how much."""
+        """Count what this space holds and what the file weighs; `parts` reads all of it to say what takes how much."""
         with self._engine.store.reader() as reader:
             tally = reader.tally(self._space)
             active = next((model for model in reader.models() if model.state == "active"), None)
@@ -319,9 +323,10 @@ class Memory:
         if all(one is None for one in (ids, keys, session, speaker, wing, before)):
             raise InvalidFilter("Say what to forget: ids, keys, session, speaker, wing or before.")
         for field, several in (("ids", ids), ("keys", keys)):
-            if isinstance(several, str):
-                raise InvalidFilter(f"{field} takes a list, not one string.")
+            if several is not None and (isinstance(several, str) or not isinstance(several, Iterable)):
+                raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
         raw_ids = None if ids is None else [_raw_id(id) for id in ids]
+        keys = None if keys is None else [self._name("key", key) for key in keys]
         which = self._filter(wing, session, speaker, None, before, None, None)
 
         def seqs_of(reader: Reader) -> Seqs:
@@ -374,7 +379,7 @@ class Memory:
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)
             use = embedder if model is not None and engine.recipe.vectors is not None else None
-            question = None if use is None else use.question(query)
+            question = None if use is None else self._asked(use, query)
             return search(
                 reader,
                 self._space,
@@ -386,6 +391,13 @@ class Memory:
                 model=model,
                 question=question,
             )
+
+    def _asked(self, embedder: Embedder, query: str) -> Question | None:
+        try:
+            return ask(embedder, query)
+        except ModelError as error:
+            self._engine.models.say(f"Searched by words alone: {error}")
+            return None
 
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None
@@ -426,21 +438,25 @@ class Memory:
         meta: Mapping[str, Json] | None,
     ) -> Filter:
         for field, value in (("wing", wing), ("session", session), ("speaker", speaker)):
-            if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise InvalidFilter(f"{field} must be a string, not {type(value).__name__}.")
-        if meta is not None and not isinstance(meta, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidFilter(f"meta must be a mapping, not {type(meta).__name__}.")
+            if value is not None:
+                self._name(field, value)
         if wing is not None and self._wing is not None and wing != self._wing:
             raise InvalidFilter(f"This handle sees the wing {self._wing!r} alone; ask the memory itself for {wing!r}.")
         return Filter(
-            wing=wing or self._wing,
+            wing=self._wing if wing is None else wing,
             session=session,
             speaker=speaker,
             since=None if since is None else as_datetime(since, "since"),
             until=None if until is None else as_datetime(until, "until"),
             as_of=None if as_of is None else as_datetime(as_of, "as_of"),
-            meta=dict(meta) if meta else None,
+            meta=checked_meta(meta, self._engine.settings) or None,
         )
+
+    def _name(self, field: str, value: object) -> str:
+        try:
+            return checked_name(field, value, self._engine.settings)
+        except InvalidEvent as error:
+            raise InvalidFilter(error.detail) from error
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

@@ -145,7 +145,7 @@ class TestRegistry:
 
     @pytest.mark.parametrize("spec", ["", "gpt", "Colbert-Small", 3, object()])
     def test_the_unknown_is_refused_with_the_choices(self, spec: Any) -> None:
-        with pytest.raises(InvalidSetting, match="colbert-small.*hashing.*none.*openai:MODEL@URL"):
+        with pytest.raises(InvalidSetting, match=r"colbert-small.*hashing.*none.*openai:MODEL@URL"):
             load_embedder(spec)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from recollect.core.clock import Clock, as_datetime, to_micros
 from recollect.core.errors import InvalidEvent, KeyConflict
@@ -15,6 +16,7 @@ from recollect.store.postings import terms_of
 from recollect.store.protocol import Draft
 
 _NAMES = ("key", "wing", "session", "speaker", "role")
+_MOST_NESTED = 64  # levels of meta: JSON parsers give up at a thousand, and nobody writes a tenth of this
 # What an export writes besides; ours to decide, so read and not taken over.
 _GIVEN_BY_US = {"id", "space", "recorded_at"}
 _FIELDS = {"text", "at", "meta", *_NAMES, *_GIVEN_BY_US}
@@ -66,12 +68,12 @@ def _draft(
     event = Event(
         text=_text(fields.get("text"), settings),
         key=_name("key", fields.get("key"), settings),
-        wing=_name("wing", fields.get("wing"), settings) or wing,
+        wing=_wing(_name("wing", fields.get("wing"), settings), wing),
         session=_name("session", fields.get("session"), settings),
         speaker=_name("speaker", fields.get("speaker"), settings),
         role=_name("role", fields.get("role"), settings),
         at=as_datetime(moment),
-        meta=_meta(fields.get("meta"), settings),
+        meta=checked_meta(fields.get("meta"), settings),
     )
     content = content_of(event)
     recorded_at = fields.get("recorded_at") if keep_recorded_at else None
@@ -102,7 +104,7 @@ def _with_id(event: Event, raw_id: bytes) -> Event:
 def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
     if isinstance(given, Event):
         return {name: getattr(given, name) for name in ("text", "at", "meta", "recorded_at", *_NAMES)}
-    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers are not type-checked
+    if not isinstance(given, Mapping):
         raise InvalidEvent(f"an event is a mapping or an Event, not {type(given).__name__}.")
     unknown = [str(name) for name in given if name not in _FIELDS]
     if unknown:
@@ -127,6 +129,12 @@ def _text(value: object, settings: Settings) -> str:
     return value
 
 
+def _wing(given: str | None, handle: str | None) -> str | None:
+    if given is not None and handle is not None and given != handle:
+        raise InvalidEvent(f"this handle writes to the wing {handle!r} alone, not to {given!r}; ask the memory itself.")
+    return handle if given is None else given
+
+
 def _name(field: str, value: object, settings: Settings) -> str | None:
     if value is None:
         return None
@@ -146,19 +154,37 @@ def checked_name(field: str, value: object, settings: Settings) -> str:
     return value
 
 
-def _meta(value: object, settings: Settings) -> Mapping[str, Json]:
+def checked_meta(value: object, settings: Settings) -> Mapping[str, Json]:
+    """Check JSON beside the text; give a copy that the caller can't change, and just what will be read back."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise InvalidEvent(f"meta must be a mapping, not {type(value).__name__}.")
+    if _deeper_than(value, _MOST_NESTED):
+        raise InvalidEvent(f"meta is nested deeper than {_MOST_NESTED} levels.")
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidEvent(f"meta can't be written as JSON ({error}).") from error
     if len(text) > settings.max_meta_bytes:
         raise InvalidEvent(f"meta has {len(text):,} bytes as JSON, more than {settings.max_meta_bytes:,}.")
-    kept: dict[str, Json] = json.loads(text)  # a copy that the caller can't change, and just what will be read back
+    kept: dict[str, Json] = json.loads(text)
     return kept
+
+
+def _deeper_than(value: object, most: int) -> bool:
+    """Look level by level, not by recursion: what is too deep to be read back must be refused, not crash us."""
+    level = [value]
+    for _ in range(most):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list | tuple)
+            for inner in cast("Iterable[object]", outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def at_was_given(given: Event | Mapping[str, Json]) -> bool:

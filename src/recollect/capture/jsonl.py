@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -48,7 +49,8 @@ def write_events(path: Path, events: Iterable[Event]) -> int:
     except OSError as error:
         raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
     return count
 
 
@@ -72,7 +74,7 @@ def _events(path: Path, file: IO[str]) -> Iterator[dict[str, Json]]:
             if not isinstance(event, dict):
                 raise InvalidEvent(f"{path}, line {number}: an event is a JSON object.")
             yield event
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidEvent(f"{path}, line {number}: this is not JSON ({error}).") from error
     except UnicodeDecodeError as error:
         raise InvalidEvent(f"{path}, after line {number}: this is not UTF-8 ({error.reason}).") from error
+    except (ValueError, RecursionError) as error:  # json refuses some numbers with a plain ValueError
+        raise InvalidEvent(f"{path}, line {number}: this is not JSON ({error}).") from error

@@ -14,7 +14,7 @@ class Settings:
 
     # "full" waits for the disk on each commit (survives a power cut); "normal" survives the death of the process.
     durability: Literal["full", "normal"] = "full"
-    # How long a writer queues for its turn before StoreBusy. A turn takes milliseconds, so this long means a stuck process.
+    # How long a writer queues for its turn before StoreBusy. A turn takes milliseconds: this long, a process is stuck.
     busy_timeout_s: float = 30.0
     # A larger text is a file, not a message; refused with a reason rather than indexed for minutes.
     max_text_bytes: int = 16 * 1024 * 1024

@@ -6,7 +6,7 @@ import re
 
 from recollect.core.values import Span
 
-# A sentence ends at its punctuation (with closing quotes) before white space, at unspaced full stops, or at a line's end.
+# A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’）]*|\n+")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 

@@ -1,7 +1,7 @@
 """Words: how text becomes the terms of the lexical index, and a question the terms to look for.
 
-A term is a 64-bit hash. No word is stored in the index, so that forgetting an event leaves none of its words behind, and
-a posting needs no dictionary. With a million distinct terms the chance of any collision is about 3 in 100 million.
+A term is a 64-bit hash. No word is stored in the index, so that forgetting an event leaves none of its words behind,
+and a posting needs no dictionary. With a million distinct terms the chance of any collision is about 3 in 100 million.
 
 - English words are stemmed (Snowball). A word with a capital or a digit also keeps its exact form, so that Mr Banks is
   found ahead of banks.
@@ -18,12 +18,10 @@ import threading
 import unicodedata
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 from recollect.core.values import Event
-
-if TYPE_CHECKING:
-    from Stemmer import Stemmer
 
 # Changes whenever the same text would give other terms; a file indexed by another version is indexed anew.
 ANALYSIS_VERSION = 1
@@ -154,11 +152,14 @@ def _hash(form: str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), signed=True)
 
 
-def _stemmer() -> Stemmer:
-    # One a thread: a Snowball stemmer keeps its work in itself.
-    stemmer: Stemmer | None = getattr(_per_thread, "stemmer", None)
-    if stemmer is None:
-        from Stemmer import Stemmer
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...
 
-        stemmer = _per_thread.stemmer = Stemmer("english")
+
+def _stemmer() -> _Stemmer:
+    # One a thread: a Snowball stemmer keeps its work in itself.
+    stemmer: _Stemmer | None = getattr(_per_thread, "stemmer", None)
+    if stemmer is None:
+        snowball: Any = import_module("Stemmer")  # has no type stubs
+        stemmer = _per_thread.stemmer = cast(_Stemmer, snowball.Stemmer("english"))
     return stemmer

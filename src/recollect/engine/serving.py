@@ -1,8 +1,8 @@
 """Which model's vectors are searched, and which embedder speaks for it.
 
-The file decides: its active model is searched until a rebuild has made another one complete. An embedder that the caller
-asked for and that is not the file's waits for that rebuild; meanwhile the file's own one is loaded beside it. Where it can't
-be, words are searched alone. Each such step says so, once.
+The file decides: its active model is searched until a rebuild has made another one complete. An embedder that the
+caller asked for and that is not the file's waits for that rebuild; meanwhile the file's own one is loaded beside it.
+Where it can't be, words are searched alone. Each such step says so, once.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ COMMON_WEIGHT = np.float32(0.15)
 
 
 class HashingEmbedder:
-    """Encode without any file, tens of thousands of texts a second. It knows spelling, not meaning."""
+    """Encode without any file, ten thousand turns and more a second. It knows spelling, not meaning."""
 
     @property
     def card(self) -> ModelCard:

@@ -11,8 +11,8 @@ from recollect.store.protocol import Store
 
 def open_store(location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> Store:
     """Open the store at a location."""
-    text = os.fspath(location)
-    if not isinstance(text, str) or not text.strip() or "\x00" in text:  # pyright: ignore[reportUnnecessaryIsInstance]
+    text = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text.strip() or "\x00" in text:
         raise BadLocation(f"{location!r} is not a location; give the path of a file, or ':memory:'.")
     scheme = text.partition("://")[0] if "://" in text else ""
     if scheme:

@@ -68,7 +68,7 @@ class Postings(NamedTuple):
 
 
 def terms_of(counts: Mapping[int, int]) -> Terms:
-    """Make an event's terms from counted words, in the order of the terms so that the same text gives the same bytes."""
+    """Make an event's terms from counted words, sorted, so that the same text gives the same bytes."""
     ordered = sorted(counts)
     return Terms(
         terms=np.array(ordered, dtype=np.int64),
@@ -97,6 +97,15 @@ class Tail(NamedTuple):
     terms: NDArray[np.int64]
     counts: NDArray[np.uint8]
     lengths: NDArray[np.uint8]
+
+    def followed_by(self, more: Tail) -> Tail:
+        """Join two tails, the older first."""
+        return Tail(
+            np.concatenate([self.seqs, more.seqs]),
+            np.concatenate([self.terms, more.terms]),
+            np.concatenate([self.counts, more.counts]),
+            np.concatenate([self.lengths, more.lengths]),
+        )
 
     def of(self, term: int) -> Postings:
         """Pick the postings of one term."""
@@ -186,7 +195,7 @@ class Bm25:
         for part in parts:
             counts = part.counts.astype(np.float32)
             self._seqs.append(part.seqs)
-            self._scores.append(scale * counts / (counts + self._norms[part.lengths]))
+            self._scores.append((scale * counts / (counts + self._norms[part.lengths])).astype(np.float32, copy=False))
 
     def top(self, k: int, allowed: Seqs | None = None) -> Ranking:
         """Rank the best `k` events, the newer first among equals; `allowed` is sorted."""

@@ -1,7 +1,7 @@
 """What a store must do.
 
-A store gives two things: a `Reader`, which is one consistent snapshot, and a `Writer`, which is one transaction that commits
-whole or not at all. Above this line nobody knows SQL; below it nobody knows what an embedder or a recipe is.
+A store gives two things: a `Reader`, which is one consistent snapshot, and a `Writer`, which is one transaction that
+commits whole or not at all. Above this line nobody knows SQL; below it nobody knows what an embedder or a recipe is.
 
 Events are named by `seq`, the order of their arrival in the store; ids and keys are for callers.
 """

@@ -59,7 +59,7 @@ CREATE TABLE postings (
 
 -- Whose vectors these are. At most one model is 'active'; a 'building' one takes over when it is complete.
 CREATE TABLE models (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,       -- never used twice: caches know a model by it
   name TEXT NOT NULL,
   version TEXT NOT NULL,
   dims INTEGER NOT NULL,

@@ -1,13 +1,14 @@
 """Comparing every index with the log, in memory that does not grow with the file.
 
-Postings are compared by sums: each (term, event, count, length) is mixed into 64 bits, and the sums over ranges of events
-must be the same from the index as from the words analysed anew. A difference names the range.
+Postings are compared by sums: each (term, event, count, length) is mixed into 64 bits, and the sums over ranges of
+events must be the same from the index as from the words analysed anew. A difference names the range.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,17 @@ _REBUILD = "recollect rebuild"
 
 def audit(reader: SqliteReader, *, deep: bool) -> Audit:
     """Check pages, counters, the log's own hashes, and each index against the log."""
-    problems: list[Problem] = []
     checked: dict[str, int] = defaultdict(int)
-    for space in _spaces(reader):
-        for problem in _space_problems(reader, space, checked, deep=deep):
-            problems.append(problem)
-            if len(problems) >= _MOST_PROBLEMS:
-                return Audit(checked=dict(checked), problems=tuple(problems))
-    problems += _file_problems(reader, checked, deep=deep)
+    problems = list(_page_problems(reader, checked, deep=deep))
+    if not problems:  # on damaged pages nothing else can be told
+        problems += islice(_index_problems(reader, checked, deep=deep), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
+
+
+def _index_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    for space in _spaces(reader):
+        yield from _space_problems(reader, space, checked, deep=deep)
+    yield from _file_problems(reader)
 
 
 def _spaces(reader: SqliteReader) -> Iterator[Space]:
@@ -65,11 +68,13 @@ def _space_problems(reader: SqliteReader, space: Space, checked: dict[str, int],
     yield from _receipt_problems(reader, space, checked)
 
 
-def _file_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
-    found = reader.pages_problems(deep=deep)
+def _page_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     checked["pages"] = reader.page_count()
-    for line in found:
+    for line in reader.pages_problems(deep=deep):
         yield Problem(where="file", what=line, fix="restore a backup, or export what can be read")
+
+
+def _file_problems(reader: SqliteReader) -> Iterator[Problem]:
     if reader.fact(SCRUB_OWED) == "1":
         yield Problem(
             where="file",
@@ -84,7 +89,7 @@ def _file_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool)
 def _log_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
     after = 0
     while rows := reader.log(space.name, after=after, limit=_BATCH):
-        contents = dict(reader.rows("contents_after", (space.id, after, _BATCH)))
+        contents = {row[0]: row[1] for row in reader.rows("contents_after", (space.id, after, _BATCH))}
         for seq, event in rows:
             yield from _event_problems(event, contents[seq])
         terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows]

@@ -1,8 +1,8 @@
 """What a process keeps in memory of a file: the word tail and the pooled vectors, brought up to date at each look.
 
-The file decides, always: a reader first reads its space's epoch and then only what is newer than the cache. An epoch that
-moved means that something was removed or rebuilt, and the cache starts anew. So a cache can be behind or ahead of a
-snapshot but never wrong: what a snapshot does not hold is dropped when its events are fetched.
+The file decides, always: a reader first reads its space's epoch and then only what is newer than the cache. An epoch
+that moved means that something was removed or rebuilt, and the cache starts anew. So a cache can be behind or ahead of
+a snapshot but never wrong: what a snapshot does not hold is dropped when its events are fetched.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Caches:
                     (seq, length, terms)
                     for seq, length, terms in reader.rows("word_tail_after", (space.id, cached.last))
                 ]
-                cached.tail = Tail(*map(np.concatenate, zip(cached.tail, flatten(rows), strict=True)))
+                cached.tail = cached.tail.followed_by(flatten(rows))
                 cached.events += len(rows)
                 cached.last = rows[-1][0]
             _keep(self._words, space.id, cached)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 import numpy as np
@@ -50,7 +50,7 @@ class SqliteReader:
         sql = query(name)
         if "{where}" in sql:
             sql = sql.replace("{where}", where)
-        return self._connection.execute(sql, values).fetchall()
+        return cast("list[Row]", self._connection.execute(sql, values).fetchall())
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         """Run a named query and read its rows one by one."""
@@ -68,7 +68,7 @@ class SqliteReader:
     def pages_problems(self, *, deep: bool) -> list[str]:
         """Let SQLite check its own pages."""
         lines = self._connection.execute(query("integrity_check" if deep else "quick_check")).fetchall()
-        return [line for (line,) in lines if line != "ok"]
+        return [str(line) for (line,) in lines if line != "ok"]
 
     def page_count(self) -> int:
         """Count the pages of the file."""
@@ -82,7 +82,7 @@ class SqliteReader:
     # The log
 
     def spaces(self) -> list[str]:
-        return [row[0] for row in self.rows("space_names")]
+        return [str(row[0]) for row in self.rows("space_names")]
 
     def find(self, space: str, raw_ids: Sequence[bytes]) -> dict[bytes, Known]:
         found = self.space(space)

@@ -79,8 +79,8 @@ class SqliteStore:
                 raise
 
     def scrub(self) -> None:
-        # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have left
-        # copies of themselves in unused space. A rewritten file has no unused space.
+        # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
+        # left copies of themselves in unused space. A rewritten file has no unused space.
         self._check_usable()
         with in_our_words(), self._turn.taken(), self._memory_guard():
             self._writing.execute("VACUUM")

@@ -1,8 +1,8 @@
 """A fair turn to write.
 
-SQLite's own busy handler polls, so that with four eager writers two can starve for seconds. Here writers queue on a lock
-file beside the memory: the operating system hands the lock on, and takes it back from a process that dies. Threads of one
-process queue on a lock of their own first, because the system's lock belongs to the process.
+SQLite's own busy handler polls, so that with four eager writers two can starve for seconds. Here writers queue on a
+lock file beside the memory: the operating system hands the lock on, and takes it back from a process that dies. Threads
+of one process queue on a lock of their own first, because the system's lock belongs to the process.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class SqliteWriter(SqliteReader):
         done = {int(seq) for seq in self._with_vectors(model, list(vectors))}
         self._insert_vectors(into, model, {seq: units for seq, units in vectors.items() if seq in there - done})
         if model.state == "active":
-            self._run("settle_jobs", (EMBED, array(list(vectors))))
+            self._run("settle_jobs", (EMBED, array(sorted(there))))
 
     def remove(self, space: str, seqs: Seqs) -> dict[str, int]:
         found = self.space(space)
