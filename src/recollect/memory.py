@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from recollect.capture.drafts import checked_meta, checked_name
-from recollect.capture.jsonl import read_events, write_events
+from recollect.capture.drafts import checked_name
+from recollect.capture.jsonl import line_count, read_events, write_events
 from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
-from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting, ModelError, NotFound
-from recollect.core.ids import raw_event_id
+from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, ModelError, NotFound
 from recollect.core.settings import Settings
 from recollect.core.values import (
     DEFAULT_SPACE,
@@ -23,6 +22,7 @@ from recollect.core.values import (
     Event,
     Filter,
     Hit,
+    Imported,
     Json,
     Receipt,
     Report,
@@ -32,20 +32,29 @@ from recollect.core.values import (
     WrittenBatch,
 )
 from recollect.engine import upkeep
+from recollect.engine.arguments import (
+    Time,
+    checked_count,
+    checked_id,
+    checked_question,
+    filter_of,
+    name_to_find,
+    recipe_of,
+    settings_of,
+)
 from recollect.engine.engine import Engine, Progress, silent
 from recollect.engine.passages import ask
-from recollect.engine.serving import Models
+from recollect.engine.serving import Models, warm
 from recollect.engine.write import write
 from recollect.inference.protocol import Embedder, Question
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.pack import pack
-from recollect.recall.recipes import HYBRID, RECIPES, Recipe
+from recollect.recall.recipes import HYBRID, Recipe
 from recollect.recall.search import search
 from recollect.store.opening import open_store
 from recollect.store.protocol import Reader, Seqs
 
-Time = datetime | date | str | int | float
 Given = Event | Mapping[str, Json]
 
 _MOST_HITS = 1_000
@@ -94,7 +103,7 @@ class Memory:
         "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
         with weights. create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
         """
-        chosen = settings or _settings(options)
+        chosen = settings or settings_of(options)
         store = open_store(location, chosen, create=create)
         try:
             engine = Engine(
@@ -102,7 +111,7 @@ class Memory:
                 models=Models(embedder, models),
                 settings=chosen,
                 clock=clock,
-                recipe=_recipe(recipe),
+                recipe=recipe_of(recipe),
                 tokenizer_spec=tokenizer,
             )
             return cls(engine, space=checked_name("space", space, chosen), wing=None, owner=True)
@@ -168,21 +177,17 @@ class Memory:
             raise InvalidEvent("add_many takes a list of events.")
         return write(self._engine, self._space, list(events), wing=self._wing)
 
-    def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> WrittenBatch:
+    def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> Imported:
         """Read our own JSONL, as `export` writes it; in batches, each a transaction, so that it can be run again."""
         source = Path(path).expanduser()
-        total = _lines(source)
-        outcome = WrittenBatch()
-        batch: list[Mapping[str, Json]] = []
-        for event in read_events(source):
-            batch.append(event)
-            if len(batch) == _IMPORT_BATCH:
-                outcome += self._import_batch(batch)
-                batch = []
-                progress("events", len(outcome), total)
-        outcome += self._import_batch(batch)
-        progress("events", len(outcome), total)
-        return outcome
+        total = line_count(source)
+        read = added = 0
+        events = read_events(source)
+        while batch := list(islice(events, _IMPORT_BATCH)):
+            added += write(self._engine, self._space, batch, wing=self._wing, keep_recorded_at=True).added
+            read += len(batch)
+            progress("events", read, total)
+        return Imported(read=read, added=added, known=read - added)
 
     # Reading
 
@@ -204,10 +209,12 @@ class Memory:
 
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock.
         """
-        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        which = self._filter(
+            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+        )
         if now is not None:
             as_datetime(now, "now")
-        return self._search(_question(query), _count("k", k, _MOST_HITS), which)
+        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which)
 
     def context(
         self,
@@ -224,11 +231,13 @@ class Memory:
         meta: Mapping[str, Json] | None = None,
     ) -> Context:
         """Write the lines that answer a question, each with a citation mark, within a token budget."""
-        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        which = self._filter(
+            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+        )
         if now is not None:
             as_datetime(now, "now")
-        most = min(_MOST_HITS, max(10, _count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
-        return pack(self._search(_question(query), most, which), budget, self._engine.tokenizer)
+        most = min(_MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
+        return pack(self._search(checked_question(query), most, which), budget, self._engine.tokenizer)
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Event:
         """Read one event by its id or by its key."""
@@ -236,9 +245,9 @@ class Memory:
             raise InvalidInput("Give either an id or a key.")
         with self._engine.store.reader() as reader:
             if key is not None:
-                known = reader.find_key(self._space, self._name("key", key))
+                known = reader.find_key(self._space, name_to_find("key", key, self._engine.settings))
             else:
-                known = next(iter(reader.find(self._space, [_raw_id(id or "")]).values()), None)
+                known = next(iter(reader.find(self._space, [checked_id(id or "")]).values()), None)
         if known is None or (self._wing is not None and known.event.wing != self._wing):
             raise NotFound(f"There is no event with {'key' if key is not None else 'id'} {key or id!r} here.")
         return known.event
@@ -257,9 +266,11 @@ class Memory:
         limit: int | None = None,
     ) -> Iterator[Event]:
         """Go through events in the order in which they happened; memory stays flat however many there are."""
-        which = self._filter(wing, session, speaker, since, until, as_of, meta)
+        which = self._filter(
+            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+        )
         if limit is not None:
-            _count("limit", limit, 1 << 62)
+            checked_count("limit", limit, 1 << 62)
         return self._pages(which, newest_first=newest_first, limit=limit)
 
     def sessions(
@@ -272,7 +283,7 @@ class Memory:
         as_of: Time | None = None,
     ) -> list[Session]:
         """List sessions, the latest first."""
-        which = self._filter(wing, None, speaker, since, until, as_of, None)
+        which = self._filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         with self._engine.store.reader() as reader:
             return reader.sessions(self._space, which)
 
@@ -325,9 +336,9 @@ class Memory:
         for field, several in (("ids", ids), ("keys", keys)):
             if several is not None and (isinstance(several, str) or not isinstance(several, Iterable)):
                 raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
-        raw_ids = None if ids is None else [_raw_id(id) for id in ids]
-        keys = None if keys is None else [self._name("key", key) for key in keys]
-        which = self._filter(wing, session, speaker, None, before, None, None)
+        raw_ids = None if ids is None else [checked_id(id) for id in ids]
+        keys = None if keys is None else [name_to_find("key", key, self._engine.settings) for key in keys]
+        which = self._filter(wing=wing, session=session, speaker=speaker, until=before)
 
         def seqs_of(reader: Reader) -> Seqs:
             return self._named(reader, raw_ids, keys, which)
@@ -378,8 +389,8 @@ class Memory:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)
-            use = embedder if model is not None and engine.recipe.vectors is not None else None
-            question = None if use is None else self._asked(use, query)
+            if embedder is not None:
+                warm(embedder)
             return search(
                 reader,
                 self._space,
@@ -387,12 +398,14 @@ class Memory:
                 engine.recipe,
                 k=k,
                 which=which,
-                embedder=use,
-                model=model,
-                question=question,
+                embedder=embedder,
+                model=model if embedder is not None else None,
+                ask=lambda: self._asked(embedder, query),
             )
 
-    def _asked(self, embedder: Embedder, query: str) -> Question | None:
+    def _asked(self, embedder: Embedder | None, query: str) -> Question | None:
+        if embedder is None:
+            return None
         try:
             return ask(embedder, query)
         except ModelError as error:
@@ -412,9 +425,6 @@ class Memory:
             after = rows[-1][0]
             left -= len(rows)
 
-    def _import_batch(self, batch: Sequence[Mapping[str, Json]]) -> WrittenBatch:
-        return write(self._engine, self._space, batch, wing=self._wing, keep_recorded_at=True)
-
     def _named(
         self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter
     ) -> Seqs:
@@ -427,83 +437,10 @@ class Memory:
             seqs = _both(seqs, found)
         return np.empty(0, np.int64) if seqs is None else seqs
 
-    def _filter(
-        self,
-        wing: str | None,
-        session: str | None,
-        speaker: str | None,
-        since: Time | None,
-        until: Time | None,
-        as_of: Time | None,
-        meta: Mapping[str, Json] | None,
-    ) -> Filter:
-        for field, value in (("wing", wing), ("session", session), ("speaker", speaker)):
-            if value is not None:
-                self._name(field, value)
-        if wing is not None and self._wing is not None and wing != self._wing:
-            raise InvalidFilter(f"This handle sees the wing {self._wing!r} alone; ask the memory itself for {wing!r}.")
-        return Filter(
-            wing=self._wing if wing is None else wing,
-            session=session,
-            speaker=speaker,
-            since=None if since is None else as_datetime(since, "since"),
-            until=None if until is None else as_datetime(until, "until"),
-            as_of=None if as_of is None else as_datetime(as_of, "as_of"),
-            meta=checked_meta(meta, self._engine.settings) or None,
-        )
-
-    def _name(self, field: str, value: object) -> str:
-        try:
-            return checked_name(field, value, self._engine.settings)
-        except InvalidEvent as error:
-            raise InvalidFilter(error.detail) from error
-
-
-def _settings(options: Mapping[str, Any]) -> Settings:
-    try:
-        return Settings(**options)
-    except TypeError as error:
-        known = ", ".join(sorted(Settings.__slots__))
-        raise InvalidSetting(f"There is no such option among {sorted(options)}.", fix=f"Known: {known}.") from error
-
-
-def _recipe(recipe: str | Recipe) -> Recipe:
-    if isinstance(recipe, Recipe):
-        return recipe
-    if recipe not in RECIPES:
-        raise InvalidSetting(f"There is no recipe {recipe!r}.", fix=f"Known: {', '.join(RECIPES)}.")
-    return RECIPES[recipe]
-
-
-def _question(query: object) -> str:
-    if not isinstance(query, str):
-        raise InvalidInput(f"A question is a string, not {type(query).__name__}.")
-    if not query.strip():
-        raise InvalidInput("The question is empty.")
-    return query
-
-
-def _count(name: str, value: object, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
-    return value
-
-
-def _raw_id(id: object) -> bytes:
-    raw = raw_event_id(id) if isinstance(id, str) else None
-    if raw is None:
-        raise InvalidInput(f"{id!r} is not the id of an event; those begin with ev_ and have 26 more characters.")
-    return raw
+    def _filter(self, **conditions: Any) -> Filter:
+        return filter_of(self._engine.settings, self._wing, **conditions)
 
 
 def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
     found = np.array(sorted(named), np.int64)
     return found if seqs is None else np.intersect1d(seqs, found)
-
-
-def _lines(path: Path) -> int:
-    try:
-        with path.open("rb") as file:
-            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-    except OSError:
-        return 0

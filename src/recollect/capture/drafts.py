@@ -8,7 +8,7 @@ from typing import cast
 
 from recollect.core.clock import Clock, as_datetime, to_micros
 from recollect.core.errors import InvalidEvent, KeyConflict
-from recollect.core.ids import content_of, event_id, identity_of
+from recollect.core.ids import content_hash, event_id, identity_of
 from recollect.core.settings import Settings
 from recollect.core.values import Event, Json
 from recollect.core.words import searchable_terms
@@ -63,41 +63,32 @@ def _draft(
     given: Event | Mapping[str, Json], *, wing: str | None, clock: Clock, settings: Settings, keep_recorded_at: bool
 ) -> Draft:
     fields = _fields(given)
-    at = fields.get("at")
-    moment = clock() if at is None else as_datetime(at)
+    at = as_datetime(clock() if (said := fields.get("at")) is None else said)
+    text = _text(fields.get("text"), settings)
+    key, session, speaker = (_name(name, fields.get(name), settings) for name in ("key", "session", "speaker"))
+    moment = to_micros(at)
+    content = content_hash(text, session, speaker, moment[0])
+    raw_id = identity_of(key, content)
     event = Event(
-        text=_text(fields.get("text"), settings),
-        key=_name("key", fields.get("key"), settings),
+        text=text,
+        id=event_id(raw_id),
+        key=key,
         wing=_wing(_name("wing", fields.get("wing"), settings), wing),
-        session=_name("session", fields.get("session"), settings),
-        speaker=_name("speaker", fields.get("speaker"), settings),
+        session=session,
+        speaker=speaker,
         role=_name("role", fields.get("role"), settings),
-        at=as_datetime(moment),
+        at=at,
+        recorded_at=at,
         meta=checked_meta(fields.get("meta"), settings),
     )
-    content = content_of(event)
     recorded_at = fields.get("recorded_at") if keep_recorded_at else None
-    raw_id = identity_of(event, content)
     return Draft(
-        event=_with_id(event, raw_id),
+        event=event,
         raw_id=raw_id,
         content=content,
+        moment=moment,
         terms=terms_of(searchable_terms(event)),
         recorded_at=None if recorded_at is None else to_micros(as_datetime(recorded_at, "recorded_at"))[0],
-    )
-
-
-def _with_id(event: Event, raw_id: bytes) -> Event:
-    return Event(
-        text=event.text,
-        id=event_id(raw_id),
-        key=event.key,
-        wing=event.wing,
-        session=event.session,
-        speaker=event.speaker,
-        role=event.role,
-        at=event.at,
-        meta=event.meta,
     )
 
 
@@ -118,7 +109,7 @@ def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
 def _text(value: object, settings: Settings) -> str:
     if not isinstance(value, str):
         raise InvalidEvent(f"text must be a string, not {type(value).__name__}.")
-    if not value.strip():
+    if not value or value.isspace():
         raise InvalidEvent("text is empty: there is nothing to remember.")
     size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if size > settings.max_text_bytes:
@@ -145,11 +136,11 @@ def checked_name(field: str, value: object, settings: Settings) -> str:
     """Check the name of a space, wing, session or speaker, a role or a key."""
     if not isinstance(value, str):
         raise InvalidEvent(f"{field} must be a string, not {type(value).__name__}.")
-    if not value.strip():
+    if not value or value.isspace():
         raise InvalidEvent(f"{field} is empty; leave it out instead.")
     if len(value) > settings.max_name_chars:
         raise InvalidEvent(f"{field} has {len(value):,} characters, more than {settings.max_name_chars:,}.")
-    if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+    if "\x00" in value or (not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)):
         raise InvalidEvent(f"{field} has a NUL or a lone surrogate; names must be plain Unicode.")
     return value
 
@@ -159,8 +150,8 @@ def checked_meta(value: object, settings: Settings) -> Mapping[str, Json]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidEvent(f"meta must be a mapping, not {type(value).__name__}.")
-    if _deeper_than(value, _MOST_NESTED):
+        raise InvalidEvent("meta must be a mapping, such as {'source': 'mail'}.")
+    if _deeper_than(cast(object, value), _MOST_NESTED):
         raise InvalidEvent(f"meta is nested deeper than {_MOST_NESTED} levels.")
     try:
         text = json.dumps(value, allow_nan=False)

@@ -44,7 +44,11 @@ def to_micros(moment: datetime) -> tuple[int, int]:
 def from_micros(micros: int, offset_s: int = 0) -> datetime:
     """Join what `to_micros` split."""
     zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
-    return (_EPOCH + timedelta(microseconds=micros, seconds=offset_s)).replace(tzinfo=zone)
+    try:
+        local = _EPOCH + timedelta(microseconds=micros, seconds=offset_s)
+    except OverflowError:  # the first and last hours of the calendar, seen from another zone than their own
+        local = datetime.min if micros < 0 else datetime.max
+    return local.replace(tzinfo=zone)
 
 
 def _parsed(value: object, field: str) -> datetime:

@@ -7,7 +7,8 @@ import re
 from recollect.core.values import Span
 
 # A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』”’）]*|\n+")
+# Possessive, and only from a run's first mark: else a text of a hundred thousand dots takes minutes.
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’）]*|\n+")
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 
 WINDOW_CHARS = 1000  # about 220 tokens of English: late interaction loses detail beyond, and the model takes 512

@@ -93,6 +93,15 @@ class WrittenBatch(list[Written]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import read, and what became of it."""
+
+    read: int
+    added: int
+    known: int  # there already, and left as they were
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """What one stage said about a hit."""
 

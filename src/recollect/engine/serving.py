@@ -42,6 +42,11 @@ class Models:
         if spec is not None:
             self.wanted(None)  # a wrong setting is told at once, not at the first question
 
+    @property
+    def wants_vectors(self) -> bool:
+        """Tell whether vectors are wanted at all, also where none can be made now."""
+        return self._spec != "none"
+
     def wanted(self, active: Model | None) -> Embedder | None:
         """Give the embedder that was asked for; unasked, the file's own, or the bundled one."""
         with self._lock:
@@ -57,16 +62,18 @@ class Models:
             return Serving(None, wanted)
         if wanted is not None and _speaks_for(wanted, active):
             return Serving(active, wanted)
-        if wanted is None and self._spec == "none":
+        if not self.wants_vectors:
             return Serving(None, None)
         return Serving(active, self._own(active, wanted))
 
     def register(self, writer: Writer, embedder: Embedder) -> Model:
         """Make an embedder's model the active one of a file that has none."""
         card = embedder.card
-        return writer.add_model(
+        model = writer.add_model(
             name=card.name, version=card.version, dims=card.dims, token_dims=card.token_dims, state="active"
         )
+        writer.activate(model)  # events from before there was a model get their jobs
+        return model
 
     def say(self, notice: str) -> None:
         """Tell the caller, once."""
@@ -106,6 +113,13 @@ class Models:
             self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
             return None
         return own
+
+
+def warm(embedder: Embedder) -> None:
+    """Let an embedder that can begin to load in the background."""
+    begin = getattr(embedder, "warm", None)
+    if callable(begin):
+        begin()
 
 
 def _speaks_for(embedder: Embedder, model: Model) -> bool:

@@ -77,10 +77,12 @@ def _append(
         active = engine.models.register(writer, serving.embedder)
     elif active != serving.model:
         # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job.
-        active = None
+        drafts = [replace(draft, vectors=None) for draft in drafts]
     if writer.fact(ANALYSIS) is None:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
-    stored = writer.append(space, drafts, active, now=engine.now())
+    stored = writer.append(
+        space, drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors
+    )
     return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
 
 

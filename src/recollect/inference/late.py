@@ -22,6 +22,7 @@ from recollect.inference.weights import COLBERT_SMALL, find_model
 CODEC_FILE = Path(__file__).parent / "codecs" / "colbert-small.npz"
 TOKEN_DIMS = 96
 POOLED_DIMS = 128
+FORM = b"markers dropped"  # what else decides which vectors are stored; part of the version
 
 
 class ColbertSmall:
@@ -31,8 +32,9 @@ class ColbertSmall:
         found = find_model(COLBERT_SMALL, folder=folder)
         self._codec_bytes = CODEC_FILE.read_bytes()
         self._encoder = TokenEncoder(found)
+        self._warmed = False
         identity = found.sha256["model.onnx"] + found.sha256["tokenizer.json"]
-        version = hashlib.sha256(identity.encode() + self._codec_bytes).hexdigest()[:8]
+        version = hashlib.sha256(FORM + identity.encode() + self._codec_bytes).hexdigest()[:8]
         self._card = ModelCard(name=COLBERT_SMALL.name, version=version, dims=POOLED_DIMS, token_dims=TOKEN_DIMS)
 
     @property
@@ -42,18 +44,22 @@ class ColbertSmall:
 
     def warm(self) -> None:
         """Begin to load in the background; a call that comes too early waits for it."""
+        if self._warmed:
+            return
+        self._warmed = True
         # Not a daemon: onnxruntime must not be torn down in the middle of loading.
         Thread(target=self._load, name="recollect-warm").start()
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
         return [
-            Passage(pooled=to_int8(self._codec.pooled(states)), tokens=self._codec.pack(states))
+            Passage(pooled=to_int8(self._codec.pooled(states)), tokens=self._codec.pack(_without_markers(states)))
             for states in self._encoder.many_states(texts, Marker.PASSAGE)
         ]
 
     def question(self, text: str) -> Question:
         """Encode a question."""
+        self._warmed = True
         states = self._encoder.states(text, Marker.QUESTION)
         return Question(pooled=self._codec.pooled(states), tokens=self._codec.tokens(states))
 
@@ -70,3 +76,9 @@ class ColbertSmall:
     @cached_property
     def _codec(self) -> LateCodec:
         return LateCodec.read(self._codec_bytes)
+
+
+def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    # [CLS], the passage marker and [SEP] stand for the whole text. Stored, they are a twentieth of the bytes, and
+    # recall is the same without them.
+    return states[2:-1] if len(states) > 3 else states

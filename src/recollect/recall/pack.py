@@ -27,7 +27,7 @@ class _Line:
         words = event.text[self.span.start : self.span.end].replace("\n", "\n    ")
         before = _ELLIPSIS if event.text[: self.span.start].strip() else ""
         after = _ELLIPSIS if event.text[self.span.end :].strip() else ""
-        return f"{mark} {event.at:%Y-%m-%d}{who}: {before}{words}{after}"
+        return f"{mark} {event.at.date().isoformat()}{who}: {before}{words}{after}"
 
 
 def pack(hits: Sequence[Hit], budget: int, tokenizer: Tokenizer) -> Context:

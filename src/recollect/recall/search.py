@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recollect.core.values import Filter, Hit
 from recollect.core.words import question_terms
-from recollect.inference.protocol import Embedder, LateInteraction, Question
-from recollect.recall.candidates import Candidate, gather
+from recollect.inference.protocol import Embedder, LateInteraction
+from recollect.recall.candidates import Ask, Candidate, gather
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
 from recollect.recall.recipes import Recipe
@@ -26,14 +26,14 @@ def search(
     which: Filter,
     embedder: Embedder | None,
     model: Model | None,
-    question: Question | None,
+    ask: Ask,
 ) -> list[Hit]:
     """Find the `k` best events for a question, in one snapshot."""
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
     allowed = reader.matching(space, which)
     if allowed is not None and not len(allowed):
         return []
-    found = gather(reader, space, recipe, terms=terms, question=question, model=model, allowed=allowed)
+    found, question = gather(reader, space, recipe, terms=terms, ask=ask, model=model, allowed=allowed)
     ranked = fuse(found.values(), recipe)
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         ranked = rerank(reader, space, recipe, ranked, question=question, model=model, embedder=embedder)

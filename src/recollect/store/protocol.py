@@ -50,6 +50,7 @@ class Draft:
     event: Event
     raw_id: bytes
     content: bytes
+    moment: tuple[int, int]  # when it happened: microseconds, and the offset of its zone in seconds
     terms: Terms
     vectors: tuple[UnitVector, ...] | None = None  # None: they follow by a job
     recorded_at: int | None = None  # microseconds; None: now. An import keeps when the event was first learned.
@@ -163,6 +164,10 @@ class Reader(Protocol):
         """Rank events by the cosine of their nearest window."""
         ...
 
+    def prepare(self, space: str, model: Model) -> None:
+        """Read what `by_vector` will need, so that it can be read while a question is still being encoded."""
+        ...
+
     def passages(self, space: str, model: Model, seqs: Sequence[int]) -> list[PassageRow]:
         """Read the stored windows of events, grouped by event in the order given."""
         ...
@@ -199,8 +204,8 @@ class Reader(Protocol):
 class Writer(Reader, Protocol):
     """One transaction."""
 
-    def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int) -> list[Event]:
-        """Add events with their index entries, and a job for each that has no vectors yet."""
+    def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
+        """Add events with their index entries; `queue` leaves a job for each that has no vectors of `model` yet."""
         ...
 
     def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:

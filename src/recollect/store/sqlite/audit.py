@@ -94,14 +94,14 @@ def _log_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict
             yield from _event_problems(event, contents[seq])
         terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
         sums.words += sum(term.length for _, term in terms)
-        flat = flatten([(seq, term.length, term.pack()) for seq, term in terms])
+        flat = flatten([(seq, term.length, term.packed) for seq, term in terms])
         sums.add_log(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
         checked["postings"] += len(flat.terms)
         after = rows[-1][0]
 
 
 def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
-    if content_of(event) != content or event_id(identity_of(event, content)) != event.id:
+    if content_of(event) != content or event_id(identity_of(event.key, content)) != event.id:
         yield Problem(
             where=f"event {event.id}",
             what="the text or its fields are not what was stored: their hash differs",

@@ -49,6 +49,12 @@ class Caches:
         self._words: dict[int, _WordTail] = {}
         self._pooled: dict[tuple[int, int], _Pooled] = {}
 
+    def clear(self) -> None:
+        """Start anew: a transaction that may have been looked at was undone, and its numbers will be used again."""
+        with self._lock:
+            self._words.clear()
+            self._pooled.clear()
+
     def word_tail(self, reader: SqliteReader, space: Space) -> Tail:
         """Give the terms of the events that are not in postings yet."""
         with self._lock:

@@ -26,6 +26,8 @@ def inspect(path: Path, *, create: bool) -> bool:
             raise BadLocation(f"{path} is a folder; name a file in it, for example {path / 'memory.db'}.")
         if not path.exists():
             return _absent(path, create=create)
+        if not path.is_file():
+            raise BadLocation(f"{path} is a device or a pipe, not a file; choose another path.")
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
             size = os.fstat(file.fileno()).st_size

@@ -23,15 +23,19 @@ UPDATE spaces SET epoch = epoch + 1 WHERE id = ?;
 -- The log
 
 -- name: insert_event
-INSERT INTO events (space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq;
+INSERT INTO events (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- The highest seq that was ever given, also to an event that is gone.
+-- name: last_seq
+SELECT seq FROM sqlite_sequence WHERE name = 'events';
 
 -- name: last_recorded
 SELECT recorded_at FROM events ORDER BY seq DESC LIMIT 1;
 
 -- name: events_by_id
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = ? AND id = ?;
+WHERE space = ? AND id IN carray(?);
 
 -- name: event_by_key
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events

@@ -67,8 +67,13 @@ class SqliteReader:
 
     def pages_problems(self, *, deep: bool) -> list[str]:
         """Let SQLite check its own pages."""
-        lines = self._connection.execute(query("integrity_check" if deep else "quick_check")).fetchall()
-        return [str(line) for (line,) in lines if line != "ok"]
+        lines: list[str] = []
+        try:
+            for (line,) in self._connection.execute(query("integrity_check" if deep else "quick_check")):
+                lines.append(str(line))  # one by one: what was said before the check gave up counts
+        except apsw.CorruptError as error:
+            lines.append(str(error))
+        return [line for line in lines if line != "ok"]
 
     def page_count(self) -> int:
         """Count the pages of the file."""
@@ -88,11 +93,8 @@ class SqliteReader:
         found = self.space(space)
         if found is None:
             return {}
-        known: dict[bytes, Known] = {}
-        for raw_id in raw_ids:
-            for row in self.rows("events_by_id", (found.id, raw_id)):
-                known[raw_id] = Known(row[1], event_of(space, row))
-        return known
+        rows = self.rows("events_by_id", (found.id, apsw.carray(tuple(raw_ids)))) if raw_ids else []
+        return {row[0]: Known(row[1], event_of(space, row)) for row in rows}
 
     def find_key(self, space: str, key: str) -> Known | None:
         found = self.space(space)
@@ -173,6 +175,10 @@ class SqliteReader:
             return _NOTHING
         return self._caches.pooled(self, found, model).nearest(vector, k, allowed)
 
+    def prepare(self, space: str, model: Model) -> None:
+        if (found := self.space(space)) is not None:
+            self._caches.pooled(self, found, model)
+
     def passages(self, space: str, model: Model, seqs: Sequence[int]) -> list[PassageRow]:
         found = self.space(space)
         if found is None or not len(seqs):
@@ -232,12 +238,13 @@ class SqliteReader:
         return self.one("get_fact", (name,))
 
 
+_NO_ROW = (-1,)  # an empty table can't be bound; no row has this number
 _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 def array(numbers: Sequence[int] | NDArray[np.int64]) -> Any:
     """Bind numbers as a table of their own: `IN carray(?)`."""
-    return apsw.carray(np.ascontiguousarray(numbers, dtype=np.int64))
+    return apsw.carray(np.ascontiguousarray(numbers if len(numbers) else _NO_ROW, dtype=np.int64))
 
 
 def model_of(row: Row) -> Model:

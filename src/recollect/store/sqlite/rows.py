@@ -18,7 +18,6 @@ Row = Sequence[Any]
 def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
     """Lay an event out for `insert_event`."""
     event = draft.event
-    at, at_offset = to_micros(event.at)
     return (
         space,
         draft.raw_id,
@@ -28,8 +27,7 @@ def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
         event.session,
         event.speaker,
         event.role,
-        at,
-        at_offset,
+        *draft.moment,
         recorded_at,
         meta_json(event.meta) if event.meta else None,
         storable(event.text),

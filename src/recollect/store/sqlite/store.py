@@ -36,7 +36,7 @@ class SqliteStore:
 
     def __init__(self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> None:
         self._settings = settings
-        self._path = None if os.fspath(location) == IN_MEMORY else Path(location).expanduser()
+        self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
         self._pid = os.getpid()
         self._closed = False
         self._caches = Caches()
@@ -76,6 +76,7 @@ class SqliteStore:
             except BaseException:
                 if self._writing.in_transaction:
                     self._writing.execute("ROLLBACK")
+                self._caches.clear()
                 raise
 
     def scrub(self) -> None:
@@ -84,8 +85,8 @@ class SqliteStore:
         self._check_usable()
         with in_our_words(), self._turn.taken(), self._memory_guard():
             self._writing.execute("VACUUM")
-            if self._path is not None:
-                self._empty_the_log()
+        if self._path is not None:
+            self._empty_the_log()
 
     def audit(self, *, deep: bool = True) -> Audit:
         with self.reader() as reader:
@@ -211,7 +212,13 @@ class SqliteStore:
     def _empty_the_log(self) -> None:
         deadline = time.monotonic() + _CHECKPOINT_TRIES_S
         while True:
-            busy = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+            # A try at a time and without waiting inside it: a slow reader must not keep writers from their turn.
+            with in_our_words(), self._turn.taken():
+                self._writing.set_busy_timeout(0)
+                try:
+                    busy = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+                finally:
+                    self._writing.set_busy_timeout(int(self._settings.busy_timeout_s * 1000))
             if not busy:
                 return
             if time.monotonic() > deadline:
@@ -222,3 +229,8 @@ class SqliteStore:
         if self._path is None:
             return 0
         return sum(path.stat().st_size for path in (self._path, Path(f"{self._path}-wal")) if path.exists())
+
+
+def _real(location: str | os.PathLike[str]) -> Path:
+    # Where it is, whatever it is called: a link has the same queue of writers, and another working folder changes nothing.
+    return Path(os.path.realpath(Path(location).expanduser()))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros, to_micros
-from recollect.core.ids import event_id
 from recollect.core.values import Event, Receipt
 from recollect.core.words import searchable_terms
-from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, terms_of, without
+from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
 from recollect.store.sqlite.queries import query
@@ -24,31 +23,30 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
 class SqliteWriter(SqliteReader):
     """Writes within one transaction of the writing connection."""
 
-    def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int) -> list[Event]:
+    def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         into = self._space_to_write(space)
         # Time as the memory learns it never runs backwards, also when the machine's clock does.
-        recorded_at = max(now, self.one("last_recorded") or now)
-        stored: list[Event] = []
-        words = 0
-        vectors: dict[int, Sequence[UnitVector]] = {}
-        insert, insert_tail = query("insert_event"), query("insert_word_tail")
-        for draft in drafts:
-            learned = recorded_at if draft.recorded_at is None else min(draft.recorded_at, recorded_at)
-            values = event_values(into.id, draft, learned)
-            seq: int = self._connection.execute(insert, values).get
-            self._connection.execute(insert_tail, (into.id, seq, draft.terms.length, draft.terms.pack()))
-            words += draft.terms.length
-            if model is not None and draft.vectors is not None:
-                vectors[seq] = draft.vectors
-            else:
-                self._run("insert_job", (into.id, EMBED, seq))
-            stored.append(_stored(draft, space, learned))
+        now = max(now, self.one("last_recorded") or now)
+        first: int = (self.one("last_seq") or 0) + 1
+        learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
+        numbered = list(enumerate(drafts, first))
+        self._run_many(
+            "insert_event",
+            ((seq, *event_values(into.id, draft, at)) for (seq, draft), at in zip(numbered, learned, strict=True)),
+        )
+        self._run_many(
+            "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in numbered)
+        )
+        words = sum(draft.terms.length for draft in drafts)
         self._run("count_space", (len(drafts), words, len(drafts), into.id))
         if into.word_tail + len(drafts) >= SEAL_AT:
             self._seal_words(into)
+        vectors = {seq: draft.vectors for seq, draft in numbered if model is not None and draft.vectors is not None}
         if model is not None:
             self._insert_vectors(into, model, vectors)
-        return stored
+        if queue:
+            self._run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in numbered if seq not in vectors))
+        return [_stored(draft, space, at) for draft, at in zip(drafts, learned, strict=True)]
 
     def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         into = self._space_to_write(space)
@@ -107,7 +105,7 @@ class SqliteWriter(SqliteReader):
     def index_words(self, space: str, rebuild: Rebuild, rows: Sequence[tuple[int, Terms]]) -> None:
         into = self._space_to_write(space)
         self._insert_chunks(
-            into, rebuild.generation, flatten([(seq, terms.length, terms.pack()) for seq, terms in rows])
+            into, rebuild.generation, flatten([(seq, terms.length, terms.packed) for seq, terms in rows])
         )
 
     def adopt_words(
@@ -118,7 +116,7 @@ class SqliteWriter(SqliteReader):
             return False
         self._run("clear_word_tail", (into.id,))
         for seq, terms in tail:
-            self._run("insert_word_tail", (into.id, seq, terms.length, terms.pack()))
+            self._run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
         self._run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
         self._run("next_epoch", (into.id,))
         return True
@@ -143,6 +141,9 @@ class SqliteWriter(SqliteReader):
     def _run(self, name: str, values: Sequence[Any]) -> None:
         self._connection.execute(query(name), values)
 
+    def _run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(query(name), values)
+
     def _space_to_write(self, name: str) -> Space:
         return self.space(name) or Space(*self.rows("add_space", (name,))[0])
 
@@ -153,22 +154,27 @@ class SqliteWriter(SqliteReader):
         self._run("set_words_upto", (rows[-1][0], 0, space.id))
 
     def _insert_chunks(self, space: Space, generation: int, tail: Tail) -> None:
-        self._connection.executemany(
-            query("insert_postings"),
-            ((space.id, generation, term, first, chunk) for term, first, chunk in chunks_of(tail)),
-        )
+        self._run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
 
     def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         if not vectors:
             return
-        position: int = self.one("last_position", (space.id, model.id))
-        insert, insert_pooled = query("insert_vector"), query("insert_pooled")
-        for seq, units in vectors.items():
-            for window, vector in enumerate(units):
-                position += 1
-                unit = unit_of(model.id, seq, window)
-                self._connection.execute(insert, (unit, space.id, *vector.span, len(units), vector.tokens))
-                self._connection.execute(insert_pooled, (space.id, model.id, position, unit, vector.pooled.tobytes()))
+        last: int = self.one("last_position", (space.id, model.id))
+        rows = [
+            (unit_of(model.id, seq, window), len(units), vector)
+            for seq, units in vectors.items()
+            for window, vector in enumerate(units)
+        ]
+        self._run_many(
+            "insert_vector", ((unit, space.id, *vector.span, count, vector.tokens) for unit, count, vector in rows)
+        )
+        self._run_many(
+            "insert_pooled",
+            (
+                (space.id, model.id, position, unit, vector.pooled.tobytes())
+                for position, (unit, _, vector) in enumerate(rows, last + 1)
+            ),
+        )
         if self.one("count_pooled_tail", (space.id, model.id)) >= SEAL_AT:
             self._seal_pooled(space, model)
 
@@ -189,9 +195,9 @@ class SqliteWriter(SqliteReader):
         by_term: dict[int, list[int]] = {}
         words = 0
         for seq, event in events.items():
-            terms = terms_of(searchable_terms(event))
-            words += terms.length
-            for term in terms.terms.tolist():
+            counts = searchable_terms(event)
+            words += counts.total()
+            for term in counts:
                 by_term.setdefault(term, []).append(seq)
         gone = array(list(events))
         self._run("delete_word_tail", (space.id, gone))
@@ -239,7 +245,7 @@ class SqliteWriter(SqliteReader):
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
     event = draft.event
     return Event(
-        id=event_id(draft.raw_id),
+        id=event.id,
         key=event.key,
         space=space,
         wing=event.wing,

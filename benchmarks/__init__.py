@@ -1,0 +1,1 @@
+"""Speed, size and survival, measured; see `make bench`."""

@@ -1,0 +1,76 @@
+"""`python -m benchmarks`: speed, size and survival of what ships, in tables. Takes minutes; run it on a quiet machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import console, table, times
+
+PARTS = ("start", "writing", "recall", "survival")
+
+
+def main() -> None:
+    """Run the parts that were asked for and keep the numbers in .bench/results.json."""
+    asked = _arguments()
+    folder = Path(asked.folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    results: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version(), "at": time.strftime("%F")}
+    if "start" in asked.only:
+        results["help_ms"] = _start()
+    if "writing" in asked.only:
+        from benchmarks.writing import writing
+
+        results["writing"] = writing(folder)
+    if "recall" in asked.only:
+        from benchmarks.recalling import recalling
+
+        results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers)
+    if "survival" in asked.only:
+        results["survival"] = _survival(folder, asked.kills, asked.storm_s)
+    (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
+
+
+def _start() -> float:
+    command = [str(Path(sys.executable).with_name("recollect")), "--help"]
+    taken = times([lambda: subprocess.run(command, check=True, capture_output=True)], 10)
+    table("Starting", ["", "ms p50 / p99", "goal"], [["recollect --help", taken, "150"]])
+    return taken.p50
+
+
+def _survival(folder: Path, kills: int, storm_s: float) -> dict[str, Any]:
+    from benchmarks.survival import kill_round, storm
+
+    rounds = [kill_round(folder / f"killed-{seed}.db", seed) for seed in range(kills)]
+    stormed = storm(folder / "storm.db", writers=8, readers=4, seconds=storm_s)
+    console.print(f"kill -9, {kills} rounds:", rounds[-1], highlight=False)
+    console.print("storm of 8 writers and 4 readers:", stormed, highlight=False)
+    return {"kill": rounds, "storm": stormed}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=",".join(PARTS))
+    parser.add_argument("--sizes", type=lambda text: [int(one) for one in text.split(",")], default=[10_000, 100_000])
+    parser.add_argument("--no-peers", action="store_true", help="leave out Chroma")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--storm-s", type=float, default=30.0)
+    parser.add_argument("--folder", default=".bench")
+    return parser.parse_args()
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+if __name__ == "__main__":
+    main()

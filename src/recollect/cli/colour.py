@@ -1,0 +1,90 @@
+"""A page with colours and tables. Imports rich, so nothing imports this unless a terminal is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from recollect.cli.page import Column, Piece, Style
+from recollect.cli.terminal import visible
+
+_LOOKS: dict[Style, str] = {
+    "": "",
+    "dim": "dim",
+    "strong": "bold",
+    "match": "bold yellow",
+    "name": "cyan",
+    "number": "green",
+    "good": "green",
+    "warning": "yellow",
+    "bad": "bold red",
+}
+
+
+class ColourPage:
+    """Text for a person at a terminal."""
+
+    for_people = True
+
+    def __init__(self, out: TextIO) -> None:
+        # Stored words are no markup, and nothing in them is to be coloured but what we say.
+        self._console = Console(file=out, markup=False, highlight=False, emoji=False)
+        self._free_line = False
+
+    def line(self, *pieces: Piece) -> None:
+        self._console.print(_text(pieces))
+        self._free_line = False
+
+    def gap(self) -> None:
+        if not self._free_line:
+            self._console.print()
+            self._free_line = True
+
+    def item(self, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
+        line = Text().append(mark, style="bold cyan")
+        for piece in heading:
+            if shown := _text([piece]):
+                line.append("  " if line.plain else "")
+                line.append_text(shown)
+        self._console.print(line)
+        self._console.print(Padding(_text(body), (0, 0, 1, len(mark) + 2)))
+        self._free_line = True
+
+    def fields(self, rows: Sequence[tuple[str, Piece]]) -> None:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in rows:
+            grid.add_row(name, _text([value]))
+        self._console.print(grid)
+        self._free_line = False
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Piece]]) -> None:
+        table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+        for column in columns:
+            table.add_column(
+                column.title,
+                justify="right" if column.right else "left",
+                style=_LOOKS[column.style],
+                overflow="fold",
+            )
+        for row in rows:
+            table.add_row(*(_text([piece]) for piece in row))
+        self._console.print(table)
+        self._free_line = False
+
+
+def _text(pieces: Sequence[Piece]) -> Text:
+    text = Text()
+    for piece in pieces:
+        if isinstance(piece, str):
+            text.append(visible(piece))
+        else:
+            text.append(visible(piece.text), style=_LOOKS[piece.style])
+    return text

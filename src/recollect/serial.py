@@ -1,0 +1,178 @@
+"""Values as plain JSON data, the same on every surface: one function for each type that a caller gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, cast
+
+from recollect.capture.jsonl import event_to_json
+from recollect.core.errors import RecollectError
+from recollect.core.values import (
+    Citation,
+    Context,
+    Event,
+    Hit,
+    Imported,
+    Json,
+    Problem,
+    Receipt,
+    Report,
+    Score,
+    Session,
+    Span,
+    Stats,
+    Written,
+)
+
+
+def plain(value: object) -> Json:
+    """Lay any result of a memory out as what JSON can hold."""
+    write = _WRITERS.get(type(value))
+    if write is not None:
+        return write(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Iterable):
+        return [plain(one) for one in cast("Iterable[object]", value)]
+    raise TypeError(f"{type(value).__name__} has no form in JSON.")
+
+
+def written_to_json(written: Written) -> dict[str, Json]:
+    """Say what became of one event."""
+    return {"id": written.id, "new": written.new, "event": event_to_json(written.event)}
+
+
+def imported_to_json(imported: Imported) -> dict[str, Json]:
+    """Count what became of an import."""
+    return {"read": imported.read, "added": imported.added, "known": imported.known}
+
+
+def hit_to_json(hit: Hit) -> dict[str, Json]:
+    """Lay out a hit with where it matched and what each stage said."""
+    return {
+        "score": hit.score,
+        "span": span_to_json(hit.span),
+        "quote": hit.quote,
+        "event": event_to_json(hit.event),
+        "scores": [score_to_json(score) for score in hit.scores],
+    }
+
+
+def score_to_json(score: Score) -> dict[str, Json]:
+    """Lay out what one stage said."""
+    return {"stage": score.stage, "score": score.score, "rank": score.rank, "why": score.why}
+
+
+def span_to_json(span: Span) -> list[int]:
+    """Write a span as [start, end]."""
+    return [span.start, span.end]
+
+
+def context_to_json(context: Context) -> dict[str, Json]:
+    """Lay out a context with its citations."""
+    return {
+        "text": context.text,
+        "tokens": context.tokens,
+        "budget": context.budget,
+        "tokenizer": context.tokenizer,
+        "citations": [citation_to_json(citation) for citation in context.citations],
+    }
+
+
+def citation_to_json(citation: Citation) -> dict[str, Json]:
+    """Lay out where a line comes from."""
+    return {
+        "mark": citation.mark,
+        "event_id": citation.event_id,
+        "key": citation.key,
+        "span": span_to_json(citation.span),
+    }
+
+
+def session_to_json(session: Session) -> dict[str, Json]:
+    """Lay out a session."""
+    return {
+        "name": session.name,
+        "wings": list(session.wings),
+        "speakers": list(session.speakers),
+        "events": session.events,
+        "first_at": session.first_at.isoformat(),
+        "last_at": session.last_at.isoformat(),
+    }
+
+
+def receipt_to_json(receipt: Receipt) -> dict[str, Json]:
+    """Lay out what was forgotten, or would be."""
+    return {
+        "at": receipt.at.isoformat(),
+        "space": receipt.space,
+        "dry_run": receipt.dry_run,
+        "events": receipt.events,
+        "ids": list(receipt.ids),
+        "hashes": list(receipt.hashes),
+        "removed": dict(receipt.removed),
+        "scrubbed": receipt.scrubbed,
+    }
+
+
+def report_to_json(report: Report) -> dict[str, Json]:
+    """Lay out what was checked and what is wrong."""
+    return {
+        "ok": report.ok,
+        "checked": dict(report.checked),
+        "problems": [problem_to_json(problem) for problem in report.problems],
+    }
+
+
+def problem_to_json(problem: Problem) -> dict[str, Json]:
+    """Lay out one thing that is wrong."""
+    return {"where": problem.where, "what": problem.what, "fix": problem.fix}
+
+
+def stats_to_json(stats: Stats) -> dict[str, Json]:
+    """Lay out what a memory holds and weighs."""
+    return {
+        "location": stats.location,
+        "space": stats.space,
+        "spaces": stats.spaces,
+        "events": stats.events,
+        "events_total": stats.events_total,
+        "sessions": stats.sessions,
+        "speakers": stats.speakers,
+        "wings": stats.wings,
+        "first_at": _moment(stats.first_at),
+        "last_at": _moment(stats.last_at),
+        "model": stats.model,
+        "vectors": stats.vectors,
+        "pending": stats.pending,
+        "bytes": stats.bytes,
+        "bytes_by_part": dict(stats.bytes_by_part),
+        "schema": stats.schema,
+    }
+
+
+def error_to_json(error: RecollectError) -> dict[str, Json]:
+    """Lay out an error: its type, what happened, and what to do."""
+    return {"error": {"type": type(error).__name__, "detail": error.detail, "fix": error.fix}}
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+_WRITERS: dict[type, Callable[[Any], Json]] = {
+    Citation: citation_to_json,
+    Context: context_to_json,
+    Event: event_to_json,
+    Hit: hit_to_json,
+    Problem: problem_to_json,
+    Receipt: receipt_to_json,
+    Report: report_to_json,
+    Score: score_to_json,
+    Session: session_to_json,
+    Span: span_to_json,
+    Stats: stats_to_json,
+    Written: written_to_json,
+    Imported: imported_to_json,
+}

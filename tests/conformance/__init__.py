@@ -1,0 +1,1 @@
+"""What every store must do, written once against store/protocol.py; a backend is a subclass (see test_sqlite.py)."""

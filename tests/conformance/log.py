@@ -1,0 +1,445 @@
+"""The log: appending, reading back, order, filters, sessions, spaces, transactions."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from conformance.making import NOW, SPACE, START, draft, drafts, found, put, remove
+from recollect.core.errors import Closed, StoreError
+from recollect.core.values import EVERYTHING, Event, Filter
+from recollect.store.protocol import Cursor, Store
+
+PAGE = 7
+
+
+def _texts(rows) -> list[str]:
+    return [event.text for _, event in rows]
+
+
+class LogConformance:
+    """Holds a store to its log."""
+
+    # Appending and reading back
+
+    def test_an_event_is_read_back_as_it_was_written(self, store: Store) -> None:
+        zone = timezone(timedelta(hours=5, minutes=45))
+        one = draft(
+            "Tea with “Ana” \x00 at 5 🍵\n",
+            key="k-1",
+            wing="project",
+            session="s1",
+            speaker="Ana",
+            role="user",
+            at=datetime(2026, 4, 2, 10, 0, 0, 123456, zone),
+            meta={"n": 1, "deep": {"list": [1, 2.5, None, True, "é"]}},
+        )
+        with store.writer() as writer:
+            (stored,) = writer.append(SPACE, [one], None, now=NOW, queue=True)
+        with store.reader() as reader:
+            known = reader.find(SPACE, [one.raw_id])[one.raw_id]
+            by_key = reader.find_key(SPACE, "k-1")
+            fetched = reader.fetch(SPACE, [known.seq])[known.seq]
+        assert known.event == fetched == stored
+        assert by_key is not None
+        assert by_key == known
+        assert stored.id == one.event.id
+        assert stored.text == one.event.text
+        assert stored.space == SPACE
+        assert (stored.key, stored.wing, stored.session, stored.speaker, stored.role) == (
+            "k-1",
+            "project",
+            "s1",
+            "Ana",
+            "user",
+        )
+        assert stored.at == one.event.at
+        assert stored.at.utcoffset() == timedelta(hours=5, minutes=45)
+        assert stored.meta == one.event.meta
+        assert stored.recorded_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        "text", ["\x00", "a\x00b", "\ud800", "x\udfff\ud800y", "\ufeffbom", "\r\n\t", "🧠" * 1000, "w" * 1_000_000]
+    )
+    def test_any_text_comes_back_unchanged(self, store: Store, text: str) -> None:
+        (seq,) = put(store, [draft(text)])
+        with store.reader() as reader:
+            assert reader.fetch(SPACE, [seq])[seq].text == text
+            assert [event.text for _, event in reader.log(SPACE, limit=10)] == [text]
+
+    @pytest.mark.parametrize(
+        "at",
+        [
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+            datetime(9999, 12, 31, 23, 59, 59, 999999, timezone(timedelta(hours=-12))),
+            datetime(1900, 1, 1, tzinfo=timezone(timedelta(minutes=19, seconds=32))),
+        ],
+    )
+    def test_the_ends_of_time_are_kept(self, store: Store, at: datetime) -> None:
+        (seq,) = put(store, [draft("then", at=at, session="s")])
+        with store.reader() as reader:
+            event = reader.fetch(SPACE, [seq])[seq]
+            assert event.at.replace(tzinfo=None) == at.replace(tzinfo=None)
+            assert event.at.utcoffset() == at.utcoffset()
+            assert len(reader.sessions(SPACE, EVERYTHING)) == 1
+            assert _texts(reader.page(SPACE, EVERYTHING, limit=5)) == ["then"]
+            assert _texts(reader.page(SPACE, EVERYTHING, newest_first=True, limit=5)) == ["then"]
+
+    def test_looking_up_what_is_not_there_gives_nothing(self, store: Store) -> None:
+        put(store, [draft("one")])
+        with store.reader() as reader:
+            for space in (SPACE, "nowhere"):
+                assert reader.find(space, [b"x" * 16]) == {}
+                assert reader.find_key(space, "k") is None
+                assert reader.fetch(space, [999]) == {}
+                assert reader.fetch(space, []) == {}
+            assert reader.find("nowhere", [draft("one").raw_id]) == {}
+            assert reader.page("nowhere", EVERYTHING, limit=5) == []
+            assert reader.log("nowhere", limit=5) == []
+            assert reader.sessions("nowhere", EVERYTHING) == []
+            assert reader.tally("nowhere").events == 0
+            assert found(reader, "one", space="nowhere") == []
+            assert reader.receipts("nowhere") == []
+
+    def test_an_empty_append_changes_nothing(self, store: Store) -> None:
+        put(store, [])
+        with store.reader() as reader:
+            assert reader.total_events() == 0
+
+    def test_seqs_rise_in_the_order_of_arrival_and_are_never_used_twice(self, store: Store) -> None:
+        first = put(store, drafts(["a", "b", "c"]))
+        remove(store, first[1:])
+        later = put(store, drafts(["d", "e"]))
+        assert first == sorted(first)
+        assert later == sorted(later)
+        assert later[0] > first[-1]
+
+    def test_recorded_time_never_runs_backwards(self, store: Store) -> None:
+        with store.writer() as writer:
+            (first,) = writer.append(SPACE, [draft("one")], None, now=NOW, queue=True)
+            (second,) = writer.append(SPACE, [draft("two")], None, now=NOW - 5_000_000, queue=True)
+        assert second.recorded_at >= first.recorded_at
+
+    def test_an_import_keeps_when_an_event_was_first_learned_but_never_the_future(self, store: Store) -> None:
+        old, future = NOW - 10_000_000, NOW + 10_000_000
+        with store.writer() as writer:
+            kept, capped = writer.append(
+                SPACE, [draft("old", recorded_at=old), draft("new", recorded_at=future)], None, now=NOW, queue=True
+            )
+        assert kept.recorded_at == START - timedelta(seconds=10)
+        assert capped.recorded_at == START
+
+    # Order and cursors
+
+    def test_pages_follow_the_time_of_happening_and_cover_everything_once(self, store: Store) -> None:
+        # Written out of order, several at the same moment.
+        made = [draft(f"event {n}", at=START + timedelta(hours=(n * 7) % 10)) for n in range(30)]
+        seqs = put(store, made)
+        expected = [seq for _, seq in sorted((one.event.at, seq) for one, seq in zip(made, seqs, strict=True))]
+        for newest_first in (False, True):
+            read: list[int] = []
+            after: Cursor | None = None
+            with store.reader() as reader:
+                while page := reader.page(SPACE, EVERYTHING, after=after, newest_first=newest_first, limit=PAGE):
+                    assert len(page) <= PAGE
+                    read += [cursor.seq for cursor, _ in page]
+                    after = page[-1][0]
+            assert read == (expected[::-1] if newest_first else expected)
+
+    def test_pages_take_filters(self, store: Store) -> None:
+        made = [draft(f"event {n}", speaker="Ana" if n % 3 else "Bo", at=START + timedelta(hours=n)) for n in range(20)]
+        put(store, made)
+        with store.reader() as reader:
+            first = reader.page(SPACE, Filter(speaker="Bo"), limit=3)
+            rest = reader.page(SPACE, Filter(speaker="Bo"), after=first[-1][0], limit=100)
+        assert _texts(first + rest) == [f"event {n}" for n in range(0, 20, 3)]
+
+    def test_the_log_is_read_in_the_order_of_arrival(self, store: Store) -> None:
+        seqs = put(store, [draft(f"event {n}", at=START - timedelta(hours=n)) for n in range(10)])
+        with store.reader() as reader:
+            first = reader.log(SPACE, limit=4)
+            rest = reader.log(SPACE, after=first[-1][0], limit=100)
+        assert [seq for seq, _ in first + rest] == seqs
+        assert _texts(first + rest) == [f"event {n}" for n in range(10)]
+
+    # Filters
+
+    def _several(self) -> list:
+        return [
+            draft("0", wing="w1", session="s1", speaker="Ana", at=START, meta={"n": 1, "ok": True}),
+            draft("1", wing="w1", session="s2", speaker="Bo", at=START + timedelta(days=1), meta={"n": 1.5}),
+            draft("2", wing="w2", session="s1", speaker="Ana", at=START + timedelta(days=2), meta={"n": "1"}),
+            draft("3", at=START + timedelta(days=3), meta={"n": None, "ok": False}),
+            draft("4", speaker="ana", at=START + timedelta(days=4), meta={"a": {"b": [1, {"c": "é"}]}}),
+            draft("5", session="S1", at=START + timedelta(days=5), recorded_at=NOW - 1_000_000),
+        ]
+
+    @pytest.mark.parametrize(
+        ("which", "expected"),
+        [
+            (Filter(wing="w1"), "01"),
+            (Filter(wing="W1"), ""),
+            (Filter(session="s1"), "02"),
+            (Filter(speaker="Ana"), "02"),
+            (Filter(since=START + timedelta(days=2)), "2345"),
+            (Filter(until=START + timedelta(days=2)), "01"),
+            (Filter(since=START + timedelta(days=1), until=START + timedelta(days=1)), ""),
+            (Filter(as_of=START), "012345"),
+            (Filter(as_of=START - timedelta(seconds=1)), "5"),
+            (Filter(as_of=START - timedelta(days=9)), ""),
+            (Filter(wing="w1", session="s1"), "0"),
+            (Filter(session="s1", speaker="Ana", since=START + timedelta(hours=1)), "2"),
+            (Filter(meta={"n": 1}), "0"),
+            (Filter(meta={"n": 1.5}), "1"),
+            (Filter(meta={"n": "1"}), "2"),
+            (Filter(meta={"n": None}), "3"),
+            (Filter(meta={"ok": True}), "0"),
+            (Filter(meta={"ok": False}), "3"),
+            (Filter(meta={"n": 1, "ok": True}), "0"),
+            (Filter(meta={"n": 1, "ok": False}), ""),
+            (Filter(meta={"a": {"b": [1, {"c": "é"}]}}), "4"),
+            (Filter(meta={"a": {"b": [1]}}), ""),
+            (Filter(meta={"b": 1}), ""),
+            (Filter(speaker="Ana", meta={"n": "1"}), "2"),
+        ],
+    )
+    def test_a_filter_lets_through_what_meets_all_its_conditions(
+        self, store: Store, which: Filter, expected: str
+    ) -> None:
+        seqs = put(store, self._several())
+        with store.reader() as reader:
+            allowed = reader.matching(SPACE, which)
+            assert allowed is not None
+            assert allowed.tolist() == [seqs[int(n)] for n in expected]
+            assert "".join(_texts(reader.page(SPACE, which, limit=50))) == expected
+
+    def test_no_condition_lets_everything_through(self, store: Store) -> None:
+        put(store, self._several())
+        with store.reader() as reader:
+            assert reader.matching(SPACE, EVERYTHING) is None
+            none = reader.matching("nowhere", Filter(speaker="Ana"))
+            assert none is not None
+            assert len(none) == 0
+
+    @pytest.mark.parametrize(
+        "name",
+        ["plain", "with space", "do.t", "quo'te", 'quo"te', "back\\slash", "é", "", "$", "a[0]", "名前", "new\nline"],
+    )
+    def test_members_of_meta_of_any_name_and_value_are_found(self, store: Store, name: str) -> None:
+        values = [
+            "text",
+            "é",
+            'q"\\uote',
+            "",
+            0,
+            -1,
+            10**30,
+            1.25,
+            True,
+            False,
+            None,
+            [],
+            {},
+            [1, [2]],
+            {"b": 1, "a": 2},
+        ]
+        seqs = put(store, [draft(f"event {n}", meta={name: value}) for n, value in enumerate(values)])
+        with store.reader() as reader:
+            for seq, value in zip(seqs, values, strict=True):
+                allowed = reader.matching(SPACE, Filter(meta={name: value}))
+                assert allowed is not None
+                assert allowed.tolist() == [seq], value
+
+    def test_members_of_meta_compare_whatever_the_order_of_their_names(self, store: Store) -> None:
+        (seq,) = put(store, [draft("x", meta={"a": {"x": 1, "y": 2}})])
+        with store.reader() as reader:
+            allowed = reader.matching(SPACE, Filter(meta={"a": {"y": 2, "x": 1}}))
+        assert allowed is not None
+        assert allowed.tolist() == [seq]
+
+    # Sessions
+
+    def test_sessions_tell_their_wings_speakers_size_and_times_the_latest_first(self, store: Store) -> None:
+        put(store, self._several())
+        with store.reader() as reader:
+            sessions = reader.sessions(SPACE, EVERYTHING)
+            of_bo = reader.sessions(SPACE, Filter(speaker="Bo"))
+        assert [session.name for session in sessions] == ["S1", "s1", "s2"]
+        both = sessions[1]
+        assert both.wings == ("w1", "w2")
+        assert both.speakers == ("Ana",)
+        assert both.events == 2
+        assert (both.first_at, both.last_at) == (START, START + timedelta(days=2))
+        assert [session.name for session in of_bo] == ["s2"]
+
+    # Spaces
+
+    def test_spaces_never_see_each_other(self, store: Store) -> None:
+        one = draft("the same words", key="k", session="s", speaker="Ana")
+        (mine,) = put(store, [one], space="mine")
+        (yours,) = put(store, [one], space="yours")
+        with store.reader() as reader:
+            assert reader.spaces() == ["mine", "yours"]
+            assert mine != yours
+            for space, own, other in (("mine", mine, yours), ("yours", yours, mine)):
+                known = reader.find_key(space, "k")
+                assert known is not None
+                assert known.seq == own
+                assert known.event.space == space
+                assert reader.fetch(space, [own, other]).keys() == {own}
+                assert [seq for seq, _ in reader.log(space, limit=9)] == [own]
+                assert [cursor.seq for cursor, _ in reader.page(space, EVERYTHING, limit=9)] == [own]
+                assert found(reader, "words", space=space) == [own]
+                assert found(reader, "words", space=space, allowed=np.array([other])) == []
+                allowed = reader.matching(space, Filter(speaker="Ana"))
+                assert allowed is not None
+                assert allowed.tolist() == [own]
+        assert remove(store, [mine], space="yours").get("events", 0) == 0
+        with store.reader() as reader:
+            assert reader.tally("mine").events == reader.tally("yours").events == 1
+            assert reader.total_events() == 2
+
+    def test_a_tally_counts_one_space(self, store: Store) -> None:
+        put(store, self._several())
+        put(store, [draft("elsewhere", session="x")], space="other")
+        with store.reader() as reader:
+            tally = reader.tally(SPACE)
+        assert (tally.events, tally.sessions, tally.speakers, tally.wings) == (6, 3, 3, 2)
+        assert (tally.first_at, tally.last_at) == (NOW, NOW + 5 * 86_400_000_000)
+        assert (tally.pending, tally.vectors) == (6, 0)
+
+    # Transactions
+
+    def test_an_error_inside_a_writer_undoes_all_of_it(self, store: Store) -> None:
+        kept = put(store, drafts(["kept words"]))
+        with store.reader() as reader:
+            found(reader, "kept")  # fills what a store may keep in memory
+
+        def fail() -> None:
+            with store.writer() as writer:
+                writer.append(SPACE, drafts(["lost words", "more lost words"]), None, now=NOW, queue=True)
+                writer.remove(SPACE, np.array(kept))
+                writer.set_fact("colour", "blue")
+                assert found(writer, "lost") != []
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        with store.reader() as reader:
+            assert _texts(reader.log(SPACE, limit=9)) == ["kept words"]
+            assert found(reader, "words") == kept
+            assert reader.fact("colour") is None
+            assert len(reader.jobs(limit=9)) == 1
+        assert store.audit().problems == ()
+
+    def test_what_a_rolled_back_writer_searched_does_not_haunt_later_events(self, store: Store) -> None:
+        put(store, drafts(["first"]))
+        with pytest.raises(ZeroDivisionError), store.writer() as writer:  # noqa: PT012
+            writer.append(SPACE, [draft("ghost words")], None, now=NOW, queue=True)
+            found(writer, "ghost")
+            raise ZeroDivisionError
+        (seq,) = put(store, [draft("solid matter")])
+        with store.reader() as reader:
+            assert found(reader, "ghost") == []
+            assert found(reader, "solid") == [seq]
+
+    def test_a_store_works_on_after_an_error_in_a_reader(self, store: Store) -> None:
+        put(store, drafts(["one"]))
+        with pytest.raises(ZeroDivisionError), store.reader():
+            raise ZeroDivisionError
+        put(store, drafts(["two"]))
+        with store.reader() as reader:
+            assert reader.total_events() == 2
+
+    def test_a_reader_keeps_its_snapshot_while_others_write(self, store: Store) -> None:
+        put(store, drafts(["old words"]))
+
+        def write() -> None:
+            put(store, [draft("new words")])
+
+        with store.reader() as reader:
+            before = reader.log(SPACE, limit=9)
+            thread = threading.Thread(target=write)
+            thread.start()
+            thread.join(0.5)  # a store may let the writer in now, or when this reader is done
+            assert reader.log(SPACE, limit=9) == before
+            assert reader.total_events() == 1
+            assert reader.fetch(SPACE, found(reader, "words")).keys() == {before[0][0]}
+        thread.join(10)
+        with store.reader() as reader:
+            assert len(found(reader, "words")) == reader.total_events() == 2
+
+    def test_a_writer_sees_what_it_wrote(self, store: Store) -> None:
+        with store.writer() as writer:
+            writer.append(SPACE, drafts(["fresh words"]), None, now=NOW, queue=True)
+            assert len(found(writer, "fresh")) == 1
+            assert writer.total_events() == 1
+
+    def test_many_threads_may_write(self, store: Store) -> None:
+        def write(number: int) -> None:
+            for n in range(10):
+                put(store, [draft(f"thread {number} event {n}")])
+                with store.reader() as reader:
+                    assert len(found(reader, f"{number}")) >= 1
+
+        threads = [threading.Thread(target=write, args=(n,)) for n in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with store.reader() as reader:
+            assert len(reader.log(SPACE, limit=100)) == reader.tally(SPACE).events == 60
+        assert store.audit().problems == ()
+
+    def test_another_handle_sees_what_was_committed(self, store: Store) -> None:
+        other = self.another(store)
+        put(store, drafts(["one", "two"]))
+        with other.reader() as reader:
+            assert len(found(reader, "one")) == 1
+        (seq,) = put(other, [draft("three")])
+        with store.reader() as reader:
+            assert found(reader, "three") == [seq]
+        remove(other, [seq])
+        with store.reader() as reader:
+            assert found(reader, "three") == []
+
+    # Facts and closing
+
+    def test_facts_are_kept(self, store: Store) -> None:
+        with store.writer() as writer:
+            assert writer.fact("colour") is None
+            writer.set_fact("colour", "blue")
+            writer.set_fact("colour", "green")
+        with store.reader() as reader:
+            assert reader.fact("colour") == "green"
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        put(store, drafts(["one"]))
+        store.close()
+        store.close()
+        for use in (store.reader, store.writer):
+            with pytest.raises(Closed), use():
+                pass
+        for call in (store.scrub, store.audit, store.schema, store.size, lambda: store.backup("anywhere")):
+            with pytest.raises(Closed):
+                call()
+
+    def test_errors_are_never_the_drivers(self, store: Store) -> None:
+        one = draft("one", key="k")
+        put(store, [one])
+        with pytest.raises(StoreError):
+            put(store, [one])  # the same id again: the layer above never does this
+        with store.reader() as reader:
+            assert reader.total_events() == 1
+        assert store.audit().problems == ()
+
+    def test_an_event_has_the_values_of_its_type(self, store: Store) -> None:
+        (seq,) = put(store, [draft("plain")])
+        with store.reader() as reader:
+            event = reader.fetch(SPACE, [seq])[seq]
+        assert isinstance(event, Event)
+        assert (event.key, event.wing, event.session, event.speaker, event.role) == (None,) * 5
+        assert event.meta == {}

@@ -1,0 +1,186 @@
+"""Upkeep: receipts, the audit and the damage it must find, scrubbing, backups, sizes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.making import NOW, SPACE, START, add_model, draft, drafts, found, put, remove, unit_vectors
+from recollect.core.errors import BadLocation
+from recollect.core.values import Receipt
+from recollect.store.protocol import Store
+
+# What a backend's `damage` must know how to do, behind the store's back.
+DAMAGES = (
+    "changed text",
+    "changed speaker",
+    "changed time",
+    "lost event",
+    "missing tail row",
+    "missing posting",
+    "changed posting",
+    "missing vector",
+    "stray vector",
+    "missing pooled vector",
+    "missing pooled block",
+    "wrong event counter",
+    "wrong word counter",
+    "wrong tail counter",
+    "missing job",
+)
+
+
+class UpkeepConformance:
+    """Holds a store to its promises about itself."""
+
+    def _stocked(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Fill sealed parts and tails, several windows, jobs, two spaces."""
+        self.seal_at(monkeypatch, 16)
+        random = np.random.default_rng(1)
+        with store.writer() as writer:
+            model = add_model(writer)
+        seqs: list[int] = []
+        for start in range(0, 40, 10):
+            made = [
+                draft(f"word{n} common words here", speaker="Ana", vectors=unit_vectors(random, 1 + n % 2))
+                for n in range(start, start + 10)
+            ]
+            seqs += put(store, made, model=model)
+        seqs += put(store, [draft("this one waits for its vector")], model=model)
+        seqs += put(store, [draft("this one is in the tail", vectors=unit_vectors(random))], model=model)
+        put(store, drafts(["elsewhere"]), space="other", model=model)
+        return seqs
+
+    # Receipts
+
+    def test_receipts_are_kept_by_space(self, store: Store) -> None:
+        receipt = Receipt(
+            at=START, space=SPACE, dry_run=False, ids=("ev_1", "ev_2"), hashes=("a", "b"), removed={"events": 2}
+        )
+        with store.writer() as writer:
+            writer.put_receipt(receipt)
+        with store.reader() as reader:
+            (kept,) = reader.receipts(SPACE)
+            assert reader.receipts("other") == []
+        assert (kept.at, kept.space, kept.ids, kept.hashes, kept.removed) == (
+            receipt.at,
+            SPACE,
+            receipt.ids,
+            receipt.hashes,
+            {"events": 2},
+        )
+
+    def test_the_audit_finds_what_a_receipt_says_is_gone(self, store: Store) -> None:
+        one = draft("still here")
+        put(store, [one])
+        receipt = Receipt(
+            at=START + timedelta(hours=1), space=SPACE, dry_run=False, ids=(one.event.id,), hashes=(one.content.hex(),)
+        )
+        with store.writer() as writer:
+            writer.put_receipt(receipt)
+        (problem,) = store.audit().problems
+        assert one.event.id in problem.where
+        with store.reader() as reader:
+            seq = reader.find(SPACE, [one.raw_id])[one.raw_id].seq
+        remove(store, [seq])
+        assert store.audit().problems == ()
+        with store.writer() as writer:  # said again later: that is not the old one come back
+            writer.append(SPACE, [one], None, now=NOW + 7_200_000_000, queue=True)
+        assert store.audit().problems == ()
+
+    # The audit
+
+    @pytest.mark.parametrize("deep", [True, False])
+    def test_the_audit_of_a_sound_store_is_clean_and_says_what_it_checked(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, deep: bool
+    ) -> None:
+        assert store.audit(deep=deep).problems == ()
+        self._stocked(store, monkeypatch)
+        audit = store.audit(deep=deep)
+        assert audit.problems == ()
+        assert audit.checked["events"] == 43
+        assert audit.checked["spaces"] == 2
+        assert audit.checked["windows"] == 61
+
+    @pytest.mark.parametrize("damage", DAMAGES)
+    def test_the_audit_finds_damage(self, store: Store, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+        self._stocked(store, monkeypatch)
+        assert store.audit().problems == ()
+        self.damage(store, damage)
+        problems = store.audit().problems
+        assert problems, damage
+        for problem in problems:
+            assert problem.where
+            assert problem.what
+            assert problem.fix
+
+    # Removing everything of an event
+
+    def test_removal_takes_everything_and_says_what(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        seqs = self._stocked(store, monkeypatch)
+        outcome = remove(store, seqs)
+        assert outcome["events"] == 42
+        assert outcome["windows"] == 61
+        with store.reader() as reader:
+            tally = reader.tally(SPACE)
+            assert (tally.events, tally.vectors, tally.pending) == (0, 0, 0)
+            assert found(reader, "common words") == []
+            assert len(found(reader, "elsewhere", space="other")) == 1
+            assert reader.total_events() == 1
+        assert store.audit().problems == ()
+
+    def test_scrubbing_changes_nothing_that_can_be_seen(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        seqs = self._stocked(store, monkeypatch)
+        remove(store, seqs[::2])
+        with store.reader() as reader:
+            before = reader.log(SPACE, limit=99), found(reader, "common words")
+        store.scrub()
+        store.scrub()
+        with store.reader() as reader:
+            assert (reader.log(SPACE, limit=99), found(reader, "common words")) == before
+        assert store.audit().problems == ()
+        (seq,) = put(store, [draft("and it still writes")])
+        assert seq > max(seqs)
+
+    # Backups and sizes
+
+    def test_a_backup_is_a_store_of_its_own(self, store: Store, tmp_path: Path, monkeypatch) -> None:
+        self._stocked(store, monkeypatch)
+        target = tmp_path / "copy" / "backup.db"
+        target.parent.mkdir()
+        store.backup(str(target))
+        assert [path.name for path in target.parent.iterdir()] == ["backup.db"]
+        put(store, [draft("after the backup")])
+        copy = self.open_backup(target)
+        try:
+            with copy.reader() as reader, store.reader() as original:
+                assert reader.log(SPACE, limit=99) == original.log(SPACE, limit=42)
+                assert found(reader, "backup") == []
+                assert found(reader, "word7") == found(original, "word7")
+            assert copy.audit().problems == ()
+            put(copy, [draft("a copy lives on")])
+        finally:
+            copy.close()
+
+    def test_a_backup_never_overwrites(self, store: Store, tmp_path: Path) -> None:
+        target = tmp_path / "taken"
+        target.write_text("mine")
+        with pytest.raises(BadLocation):
+            store.backup(str(target))
+        with pytest.raises(BadLocation):
+            store.backup(str(tmp_path / "no" / "such" / "folder"))
+        assert target.read_text() == "mine"
+
+    def test_size_and_schema_are_told(self, store: Store) -> None:
+        put(store, drafts([f"event {n}" for n in range(50)]))
+        total, parts = store.size()
+        assert total > 0
+        assert parts == {}
+        total, parts = store.size(by_part=True)
+        assert sum(parts.values()) > 0
+        assert store.schema() >= 1
+        assert store.location
+        assert store.read_only is False

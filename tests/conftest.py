@@ -1,0 +1,25 @@
+"""Order and paths: fast tests first, and `benchmarks` importable however pytest is called."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# The tests under these run for seconds each; what fails should fail in the first seconds of a run.
+SLOW_LAST = ("conformance", "surfaces", "property", "crash")
+
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the fast tests first; within a folder the order stays."""
+
+    def place(item: pytest.Item) -> int:
+        parts = item.path.parts
+        return next((number for number, folder in enumerate(SLOW_LAST, 1) if folder in parts), 0)
+
+    items.sort(key=place)

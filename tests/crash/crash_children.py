@@ -1,0 +1,77 @@
+"""What the child processes of these tests run, and how to listen to them."""
+
+from __future__ import annotations
+
+import subprocess
+
+HOLD_THE_TURN = """
+import sys
+from recollect import Memory
+from recollect.capture.drafts import drafts_of
+from recollect.core.clock import utc_now
+from recollect.core.settings import Settings
+
+memory = Memory.open(sys.argv[1], embedder="hashing")
+with memory._engine.store.writer() as writer:
+    drafts = drafts_of([{"text": "An uncommitted event."}], wing=None, clock=utc_now, settings=Settings())
+    writer.append("default", drafts, None, now=memory._engine.now(), queue=True)
+    print("holding", flush=True)
+    sys.stdin.readline()
+print("committed", flush=True)
+"""
+
+OPEN_AND_WRITE = """
+import sys
+from recollect import Memory
+import recollect.store.sqlite.store, recollect.inference.hashing
+
+print("ready", flush=True)
+sys.stdin.readline()
+with Memory.open(sys.argv[1], embedder="hashing") as memory:
+    memory.add(f"Event {sys.argv[2]}")
+"""
+
+FORGET_AND_DIE = """
+import os, sys
+from recollect import Memory
+from recollect.store.sqlite import SqliteStore
+
+SqliteStore.scrub = lambda self: os.kill(os.getpid(), 9)
+memory = Memory.open(sys.argv[1], embedder="hashing")
+memory.forget(session="secret")
+"""
+
+READ_ONLY = """
+import os, sys
+from recollect import Memory
+from recollect.core.errors import StoreReadOnly
+
+path = sys.argv[1]
+with Memory.open(":memory:", embedder="hashing") as memory:  # loads all that only root may read
+    memory.add("Warm.", speaker="Up")
+    memory.recall("warm")
+    memory.verify()
+if os.getuid() == 0:  # root may write anything, so that somebody else has to try
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    if not os.access(path, os.R_OK):
+        print("unreadable", flush=True)
+with Memory.open(path, embedder="hashing") as memory:
+    assert memory.recall("Lisbon")[0].text == "I moved to Lisbon."
+    assert memory.verify().ok
+    for call in (lambda: memory.add("more"), lambda: memory.forget(speaker="Ana"), memory.rebuild):
+        try:
+            call()
+        except StoreReadOnly:
+            continue
+        raise SystemExit(f"no error from {call}")
+print("kept", flush=True)
+"""
+
+
+def heard(process: subprocess.Popen[str], word: str) -> None:
+    """Wait until a process says a word."""
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    assert line == word, (line, process.stderr.read() if process.stderr else "")

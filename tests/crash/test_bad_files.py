@@ -1,0 +1,334 @@
+"""Files that are not what they should be, and disks that are full: one typed error, and not a byte changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from crash_children import READ_ONLY, heard
+
+from recollect import Memory
+from recollect.core.errors import (
+    BadLocation,
+    ForeignFile,
+    NewerSchema,
+    RecollectError,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give a sound memory of a few hundred events, closed."""
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing", durability="normal") as memory:
+        memory.add("I moved to Lisbon.", speaker="Ana", key="lisbon")
+        memory.add_many([{"text": f"Event number {n} with some more words in it."} for n in range(300)])
+    return path
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _assert_refused(path: Path, error: type[RecollectError], **options: object) -> None:
+    folder = sorted(path.parent.iterdir())
+    before = _hash(path) if path.is_file() else ""
+    with pytest.raises(error) as raised:
+        Memory.open(path, embedder="hashing", **options)  # type: ignore[arg-type]
+    assert type(raised.value) is error
+    assert len(str(raised.value)) > 20
+    if path.is_file():
+        assert _hash(path) == before
+    assert sorted(path.parent.iterdir()) == folder  # nothing was left beside it either
+
+
+# Foreign and broken files
+
+
+@pytest.mark.parametrize("content", [b"Dear diary,\n" * 100, PNG, b"x", b"SQLite format 3\x00", b"\x00" * 8192])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "foreign"
+    path.write_bytes(content)
+    _assert_refused(path, ForeignFile)
+
+
+def test_a_sqlite_file_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE events (id INTEGER)")
+    other.commit()
+    other.close()
+    _assert_refused(path, ForeignFile)
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.5, 0.99])
+def test_a_truncated_file_is_refused(path: Path, keep: float) -> None:
+    os.truncate(path, int(path.stat().st_size * keep) // 8192 * 8192)
+    _assert_refused(path, StoreCorrupt)
+
+
+def test_a_file_cut_in_its_header_is_refused(path: Path) -> None:
+    os.truncate(path, 60)
+    _assert_refused(path, ForeignFile)
+
+
+def test_a_file_of_a_newer_schema_is_refused(path: Path) -> None:
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 999")
+    raw.commit()
+    raw.execute("PRAGMA journal_mode = delete")
+    raw.close()
+    _assert_refused(path, NewerSchema)
+    _assert_refused(path, NewerSchema, read_only=True)
+
+
+def test_an_empty_file_becomes_a_memory(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.touch()
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("Hello.")
+        assert memory.verify().ok
+
+
+def test_a_damaged_page_is_reported_and_what_is_sound_stays_readable(path: Path, tmp_path: Path) -> None:
+    pages = path.stat().st_size // 8192
+    reported = 0
+    for page in range(1, pages, 3):
+        bad = tmp_path / f"bad-{page}.db"
+        shutil.copy(path, bad)
+        with bad.open("r+b") as file:
+            file.seek(page * 8192)
+            file.write(b"\xa5" * 8192)
+        before = _hash(bad)
+        try:
+            with Memory.open(bad, embedder="hashing", read_only=True) as memory:
+                report = memory.verify()
+                assert not report.ok, page
+                assert all(problem.fix for problem in report.problems)
+                reported += 1
+        except StoreCorrupt:
+            pass  # so damaged that it can't be opened
+        assert _hash(bad) == before
+    assert reported >= pages // 3 - 3
+
+
+# Places
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    _assert_refused(tmp_path, BadLocation)
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadLocation):
+        Memory.open(tmp_path / "no" / "such" / "memory.db", embedder="hashing")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "location", ["", "   ", "a\x00b", "postgresql://localhost/x", "x" * 5000, b"bytes.db", 5, None]
+)
+def test_what_is_no_location_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: object) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadLocation):
+        Memory.open(location, embedder="hashing")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such files there")
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, start, kind: str) -> None:
+    path = Path("/dev/null") if kind == "device" else tmp_path / "pipe"
+    if kind == "pipe":
+        os.mkfifo(path)
+    child = start(
+        """
+        import sys
+        from recollect import Memory
+        from recollect.core.errors import BadLocation
+        try:
+            Memory.open(sys.argv[1], embedder="hashing")
+        except BadLocation:
+            print("refused")
+        """,
+        path,
+    )
+    stdout, stderr = child.communicate(timeout=10)
+    assert stdout == "refused\n", stderr
+
+
+def test_nothing_is_made_where_nothing_is_and_create_is_off(tmp_path: Path) -> None:
+    for options in ({"create": False}, {"read_only": True}):
+        with pytest.raises(BadLocation):
+            Memory.open(tmp_path / "memory.db", embedder="hashing", **options)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_memories_in_memory_are_two() -> None:
+    with Memory.open(":memory:", embedder="hashing") as first, Memory.open(":memory:", embedder="hashing") as second:
+        first.add("Only here.")
+        assert second.stats().events == 0
+
+
+# Read only
+
+
+def _assert_reads_and_does_not_write(memory: Memory) -> None:
+    assert memory.recall("Lisbon")[0].text == "I moved to Lisbon."
+    assert memory.get(key="lisbon").speaker == "Ana"
+    assert memory.verify().ok
+    for write in (
+        lambda: memory.add("More."),
+        lambda: memory.forget(speaker="Ana"),
+        lambda: memory.rebuild(),
+    ):
+        with pytest.raises(StoreReadOnly):
+            write()
+
+
+def test_a_memory_opened_read_only_is_not_changed(path: Path) -> None:
+    before = _hash(path)
+    with Memory.open(path, embedder="hashing", read_only=True) as memory:
+        _assert_reads_and_does_not_write(memory)
+    assert _hash(path) == before
+
+
+def test_a_read_only_memory_sees_what_others_write(path: Path) -> None:
+    with (
+        Memory.open(path, embedder="hashing", read_only=True) as reader,
+        Memory.open(path, embedder="hashing") as writer,
+    ):
+        assert reader.stats().events == 301
+        writer.add("News from Porto.")
+        assert reader.recall("Porto")[0].text == "News from Porto."
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are other there")
+@pytest.mark.parametrize("folder_too", [False, True])
+def test_a_file_that_may_not_be_written_is_read(path: Path, start, folder_too: bool) -> None:
+    for extra in path.parent.iterdir():
+        if extra != path:
+            extra.unlink()
+    before = _hash(path)
+    path.chmod(0o444)
+    path.parent.chmod(0o555 if folder_too else 0o777)
+    opened: list[Path] = []
+    for parent in path.parents:  # pytest's folders are for one user alone
+        if "pytest" in parent.name and not parent.stat().st_mode & 0o001:
+            opened.append(parent)
+            parent.chmod(0o711)
+    child = start(READ_ONLY, path)
+    try:
+        heard(child, "kept")
+    finally:
+        path.parent.chmod(0o755)
+        for parent in opened:
+            parent.chmod(0o700)
+    assert _hash(path) == before
+
+
+# Full disks
+
+
+def test_a_full_disk_keeps_what_was_there_and_nothing_of_what_was_not(path: Path) -> None:
+    with Memory.open(path, embedder="hashing") as memory:
+        connection = memory._engine.store._writing  # type: ignore[attr-defined]
+        pages = connection.pragma("page_count")
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(StoreFull):
+            memory.add_many([{"text": f"Too much, {n}. " + "word " * 500} for n in range(200)])
+        assert memory.stats().events == 301
+        assert memory.recall("Lisbon")[0].text == "I moved to Lisbon."
+        assert memory.recall("too much")[0].text.startswith("Event")
+        assert memory.verify().ok
+        connection.execute("PRAGMA max_page_count = 1000000")
+        assert memory.add("There is room again.").new
+        assert memory.verify().ok
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a file system of one megabyte, where we may make one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    try:
+        made = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        made = False
+    if not made:
+        pytest.skip("a small file system can't be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up_loses_nothing_acknowledged(small_disk: Path) -> None:
+    path = small_disk / "memory.db"
+    written = 0
+    memory = Memory.open(path, embedder="hashing")
+    try:
+        with pytest.raises(StoreFull):  # noqa: PT012
+            for written in range(10_000):
+                memory.add(f"Event {written} " + "and words " * 100)
+        assert written > 5
+        assert memory.stats().events == written
+        assert memory.verify().ok
+        assert memory.recall("words")
+        with pytest.raises(StoreFull):
+            memory.add("x" * 500_000)
+    finally:
+        memory.close()
+    with Memory.open(path, embedder="hashing") as again:
+        assert again.stats().events == written
+        assert again.verify().ok
+    with Memory.open(path, embedder="hashing", read_only=True) as again:
+        assert again.stats().events == written
+
+
+def test_a_file_that_may_not_grow_gives_one_typed_error(path: Path, start) -> None:
+    child = start(
+        """
+        import resource, signal, sys
+        from recollect import Memory
+        from recollect.core.errors import StoreError
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        memory = Memory.open(sys.argv[1], embedder="hashing")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        try:
+            memory.add_many([{"text": f"Too much {n} " + "word " * 300} for n in range(400)])
+        except StoreError as error:
+            assert memory.stats().events == 301
+            assert memory.verify().ok
+            print("refused", flush=True)
+        """,
+        path,
+    )
+    stdout, stderr = child.communicate(timeout=30)
+    assert stdout == "refused\n", stderr
+    with Memory.open(path, embedder="hashing") as memory:
+        assert memory.stats().events == 301
+        assert memory.verify().ok
+
+
+def test_a_backup_to_a_full_disk_leaves_nothing_behind(small_disk: Path, path: Path) -> None:
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add_many([{"text": f"Bulk {n} " + "word " * 300} for n in range(600)])
+        with pytest.raises(StoreError):
+            memory.backup(small_disk / "copy.db")
+        assert list(small_disk.iterdir()) == []
+        with pytest.raises(RecollectError):
+            memory.export(small_disk / "all.jsonl")
+        assert list(small_disk.iterdir()) == []
+        assert memory.verify().ok

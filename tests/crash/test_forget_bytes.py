@@ -1,0 +1,150 @@
+"""What is forgotten is gone from the disk, also when the forgetting was interrupted."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from crash_children import FORGET_AND_DIE
+
+from recollect import Memory, RecollectNotice
+from recollect.core.errors import NotFound, StoreBusy
+from recollect.store.sqlite import SqliteStore, writer
+
+SECRETS = ("xylophonequartz", "zanzibarvortex", "quixoticmumble", "sphinxblackjudge", "vexedjumpywaltz")
+SECRET_EVENT = {
+    "text": f"The password is {SECRETS[0]}, as agreed.",
+    "speaker": SECRETS[1],
+    "session": f"about {SECRETS[2]}",
+    "key": f"id-{SECRETS[3]}",
+    "meta": {"note": SECRETS[4], SECRETS[4]: True},
+}
+
+
+def _bytes_on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+
+
+def _assert_gone(folder: Path, words=SECRETS) -> None:
+    raw = _bytes_on_disk(folder)
+    for word in words:
+        for encoded in (word.encode(), word.encode("utf-16-le"), word.upper().encode()):
+            assert encoded not in raw, word
+
+
+def test_no_byte_is_left_of_a_forgotten_event(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        memory.add("Something that stays.", speaker="Ana")
+        secret = memory.add(**SECRET_EVENT).event  # type: ignore[arg-type]
+        assert SECRETS[0].encode() in _bytes_on_disk(tmp_path)
+        receipt = memory.forget(ids=[secret.id])
+        assert receipt.scrubbed
+        assert receipt.ids == (secret.id,)
+        _assert_gone(tmp_path)  # while it is open: the log beside it too
+        assert memory.verify().ok
+        with pytest.raises(NotFound):
+            memory.get(secret.id)
+        assert all(SECRETS[0] not in hit.text for hit in memory.recall(SECRETS[0]))
+        assert [session.name for session in memory.sessions()] == []
+    _assert_gone(tmp_path)
+
+
+def test_no_byte_is_left_after_pages_split_and_tails_were_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "SEAL_AT", 32)
+    draw = random.Random(7)
+    words = [f"common{n}" for n in range(300)]
+
+    def filler(n: int) -> dict:
+        return {
+            "text": f"Filler {n} " + " ".join(draw.choices(words, k=draw.randint(3, 200))),
+            "session": f"s{draw.randrange(40)}",
+            "speaker": draw.choice(words),
+            "meta": {"n": n},
+        }
+
+    secrets = [f"secretword{n}q" for n in range(40)]
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
+        for round_ in range(40):
+            memory.add_many([filler(round_ * 10 + n) for n in range(10)])
+            word = secrets[round_]
+            memory.add(
+                f"{word} " * draw.choice([1, 5, 400, 3000]), session="secret", key=f"k {word}", speaker=f"Mx {word}"
+            )
+        assert len(memory.forget(session="secret").ids) == 40
+        _assert_gone(tmp_path, secrets)
+        assert memory.verify().ok
+        assert memory.stats().events == 400
+        memory.rebuild()
+        _assert_gone(tmp_path, secrets)
+        assert memory.verify().ok
+
+
+def test_a_rebuilt_or_migrated_memory_leaves_no_old_copies(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        memory.add(**SECRET_EVENT)  # type: ignore[arg-type]
+        memory.add_many([{"text": f"Other {n}."} for n in range(50)])
+        memory.rebuild()
+        memory.forget(speaker=SECRETS[1])
+        _assert_gone(tmp_path)
+
+
+def test_a_failed_embedding_keeps_no_words_of_what_is_forgotten(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", embed_on_write=False) as memory:
+        memory.add(**SECRET_EVENT)  # type: ignore[arg-type]
+        memory.forget(speaker=SECRETS[1])
+        assert memory.stats().pending == 0
+        _assert_gone(tmp_path)
+
+
+def test_a_dry_run_forgets_nothing(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        secret = memory.add(**SECRET_EVENT).event  # type: ignore[arg-type]
+        receipt = memory.forget(speaker=SECRETS[1], dry_run=True)
+        assert receipt.dry_run
+        assert receipt.ids == (secret.id,)
+        assert not receipt.scrubbed
+        assert memory.get(secret.id) == secret
+        assert memory.verify().checked.get("receipts", 0) == 0
+
+
+def test_a_scrub_that_fails_is_owed_and_settled_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        memory.add_many([{"text": f"Other {n}."} for n in range(20)])
+        secret = memory.add(**SECRET_EVENT).event  # type: ignore[arg-type]
+        with monkeypatch.context() as patched:
+
+            def busy(_self: SqliteStore) -> None:
+                raise StoreBusy
+
+            patched.setattr(SqliteStore, "scrub", busy)
+            with pytest.warns(RecollectNotice, match="settle"):
+                receipt = memory.forget(ids=[secret.id])
+            assert not receipt.scrubbed
+            report = memory.verify()
+            assert [problem.where for problem in report.problems] == ["file"]
+            assert "scrub" in report.problems[0].what
+        assert memory.settle() == 1
+        assert memory.verify().ok
+        assert memory.settle() == 0
+        _assert_gone(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_process_that_dies_between_forgetting_and_scrubbing_owes_the_scrub(tmp_path: Path, start) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("Something that stays.")
+        memory.add(**{**SECRET_EVENT, "session": "secret"})  # type: ignore[arg-type]
+    child = start(FORGET_AND_DIE, path)
+    child.communicate(timeout=20)
+    assert child.returncode == -9
+    with Memory.open(path, embedder="hashing") as memory:
+        assert [event.text for event in memory.events()] == ["Something that stays."]
+        assert not memory.verify().ok
+        assert memory.settle() == 1
+        assert memory.verify().ok
+        _assert_gone(tmp_path, (SECRETS[0], SECRETS[1], SECRETS[3], SECRETS[4]))

@@ -1,0 +1,159 @@
+"""Many at once: processes, threads, a fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from benchmarks.survival import storm
+
+from recollect import Memory
+from recollect.core.errors import Closed
+
+
+def test_eight_writers_and_four_readers_share_a_file(tmp_path: Path) -> None:
+    report = storm(tmp_path / "memory.db", writers=8, readers=4, seconds=3)
+    assert report.errors == ()
+    assert report.ok, report
+    assert report.added > 100
+    assert report.reads > 50
+    assert report.longest_wait_s < 2
+    assert report.fewest * 4 > report.most, report  # taking turns
+
+
+@pytest.mark.parametrize("location", ["memory.db", ":memory:"])
+def test_eight_threads_share_a_memory(tmp_path: Path, location: str) -> None:
+    each = 15
+    errors: list[BaseException] = []
+    with Memory.open(
+        location if location == ":memory:" else tmp_path / location, embedder="hashing", durability="normal"
+    ) as memory:
+
+        def work(number: int) -> None:
+            try:
+                for n in range(each):
+                    memory.add(f"thread{number} says word{number}x{n}", session=f"s{number}")
+                    assert any(f"word{number}x{n}" in hit.text for hit in memory.recall(f"word{number}x{n}", k=3))
+                    memory.wing("w").add(f"wing words of {number} {n}")
+                    list(memory.events(session=f"s{number}", limit=3))
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert memory.stats().events == 8 * each * 2
+        assert memory.verify().ok
+
+
+def test_a_thread_may_close_while_others_work(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal")
+    memory.add("first")
+    unexpected: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for n in range(10_000):
+                memory.add(f"event {threading.get_ident()} {n}")
+                memory.recall("event")
+        except Closed:
+            pass
+        except BaseException as error:
+            unexpected.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+    memory.close()
+    for thread in threads:
+        thread.join(20)
+    assert unexpected == []
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as again:
+        assert again.verify().ok
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("location", ["memory.db", ":memory:"])
+def test_a_memory_from_before_a_fork_is_closed_in_the_child(tmp_path: Path, location: str) -> None:
+    with Memory.open(location if location == ":memory:" else tmp_path / location, embedder="hashing") as memory:
+        memory.add("Before the fork.")
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                for use in (lambda: memory.add("x"), lambda: memory.recall("fork"), memory.stats, memory.verify):
+                    try:
+                        use()
+                    except Closed as error:
+                        told = "fork" in str(error)
+                    else:
+                        told = False
+                    if not told:
+                        os._exit(2)
+                memory.close()
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        memory.add("After the fork.")
+        assert memory.stats().events == 2
+        assert memory.verify().ok
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_may_open_the_file_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("Before the fork.")
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with Memory.open(path, embedder="hashing") as own:
+                    own.add("In the child.")
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        memory.add("In the parent.")
+        assert memory.stats().events == 3
+        assert memory.verify().ok
+
+
+def test_a_slow_reader_does_not_make_writers_wait_while_something_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    slow = Memory.open(path, embedder="hashing")
+    memory = Memory.open(path, embedder="hashing")
+    writer = Memory.open(path, embedder="hashing")
+    gone = memory.add("To be forgotten.").id
+    waits: list[float] = []
+    forgotten = threading.Event()
+
+    def forget() -> None:
+        with pytest.warns(match="not rewritten yet"):
+            memory.forget(ids=[gone])
+        forgotten.set()
+
+    with slow._engine.store.reader() as reader:  # as a long verify() does
+        reader.total_events()
+        thread = threading.Thread(target=forget)
+        thread.start()
+        while not forgotten.wait(0.1):
+            began = time.monotonic()
+            writer.add(f"Meanwhile {len(waits)}.")
+            waits.append(time.monotonic() - began)
+    thread.join()
+    assert waits
+    assert max(waits) < 2
+    assert not memory.verify().ok  # a scrub is owed, and said so
+    assert memory.settle() == 1
+    assert memory.verify().ok
+    for one in (slow, memory, writer):
+        one.close()

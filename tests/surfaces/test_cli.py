@@ -1,0 +1,512 @@
+"""The command line, called in this process: what each verb prints, in text and as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from recollect import Memory
+from recollect.cli import main
+from recollect.cli.terminal import visible
+from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        return json.loads(self.err)["error"]
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "memory.db"
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    return path
+
+
+@pytest.fixture
+def run(location: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def run(*arguments: str, stdin: bytes = b"") -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main(arguments)
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Write five events, once; the file, and their ids by key."""
+    path = tmp_path_factory.mktemp("history") / "memory.db"
+    events = [
+        {"key": "lisbon", "text": "I moved to Lisbon in March. The flat is small.", "speaker": "Ana", "session": "s1"},
+        {"key": "beta", "text": "We ship the beta on May 14.", "speaker": "Bo", "session": "s2", "role": "user"},
+        {"key": "nuts", "text": "My sister is allergic to peanuts.", "speaker": "Ana", "session": "s1"},
+        {"key": "cat", "text": "The cat is called Miso.", "speaker": "Chiara", "session": "s3"},
+        {"key": "rain", "text": "It rained all day.", "session": "s3"},
+    ]
+    wings = {"s1": "home", "s2": "work", "s3": None}
+    with Memory.open(path, embedder="hashing") as memory:
+        batch = memory.add_many(
+            {**event, "wing": wings[event["session"]], "at": f"2026-04-{day:02}T10:00Z"}
+            for day, event in enumerate(events, 1)
+        )
+    return path, {event["key"]: id for event, id in zip(events, batch.ids, strict=True)}
+
+
+@pytest.fixture
+def history(location: Path, written: tuple[Path, dict[str, str]]) -> dict[str, str]:
+    """Five events in the memory; their ids by key."""
+    path, ids = written
+    shutil.copy(path, location)
+    return ids
+
+
+class TestAdd:
+    def test_stores_what_it_is_told(self, run: Run) -> None:
+        told = "--speaker Ana --session s1 --at 2026-04-02T10:00+01:00 --key k --role user --wing home".split()
+        done = run("add", "I moved.\nTo Lisbon.", *told, "--meta", '{"a": [1, null]}', "--json")
+        assert done.code == 0
+        assert done.err == ""
+        event = done.json["event"]
+        assert done.json["new"] is True
+        assert event["text"] == "I moved.\nTo Lisbon."
+        assert (event["speaker"], event["session"], event["key"]) == ("Ana", "s1", "k")
+        assert (event["role"], event["wing"], event["meta"]) == ("user", "home", {"a": [1, None]})
+        assert event["at"] == "2026-04-02T10:00:00+01:00"
+
+    def test_again_changes_nothing(self, run: Run) -> None:
+        assert run("add", "once", "--at", "2026-04-02").out.startswith("stored  ev_")
+        assert run("add", "once", "--at", "2026-04-02").out.startswith("already there  ev_")
+
+    def test_the_same_key_with_other_words_is_refused(self, run: Run) -> None:
+        run("add", "one", "--key", "k")
+        done = run("add", "two", "--key", "k", "--json")
+        assert done.code == KeyConflict.exit_code
+        assert done.error["type"] == "KeyConflict"
+        assert done.out == ""
+
+    @pytest.mark.parametrize("arguments", [["-"], []])
+    @pytest.mark.parametrize(
+        ("piped", "kept"),
+        [(b"a word\n", "a word"), (b"a\r\n", "a"), ("  zwölf\n\n".encode(), "  zwölf\n"), (b"a\r\nb", "a\r\nb")],
+    )
+    def test_reads_standard_input(self, run: Run, arguments: list[str], piped: bytes, kept: str) -> None:
+        assert run("add", *arguments, "--json", stdin=piped).json["event"]["text"] == kept
+
+    @pytest.mark.parametrize(
+        ("piped", "reason"),
+        [(b"", "empty"), (b"\n", "empty"), (b"caf\xe9", "not UTF-8"), (b"\xff\xfe\x00", "not UTF-8")],
+    )
+    def test_refuses_what_is_no_text(self, run: Run, location: Path, piped: bytes, reason: str) -> None:
+        done = run("add", stdin=piped)
+        assert done.code == 2
+        assert reason in done.err
+
+    @pytest.mark.parametrize("meta", ["[1]", "{", "null", "[" * 100_000, '{"a": NaN}', "text"])
+    def test_refuses_meta_that_is_no_object(self, run: Run, meta: str) -> None:
+        done = run("add", "hello", "--meta", meta)
+        assert done.code == 2
+        assert done.err.startswith("recollect: ")
+
+    def test_makes_the_default_folder_only_when_writing(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("RECOLLECT_MEMORY")
+        for name in ("HOME", "USERPROFILE", "XDG_DATA_HOME", "LOCALAPPDATA"):
+            monkeypatch.setenv(name, str(tmp_path / "home"))
+        monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(tmp_path / "home"))
+        assert run("recall", "anything").code == BadLocation.exit_code
+        assert not list(tmp_path.rglob("memory.db"))
+        assert not (tmp_path / "home").exists()
+        assert run("add", "hello").code == 0
+        (path,) = tmp_path.rglob("memory.db")
+        assert path.parent.name == "recollect"
+
+
+class TestRecall:
+    def test_prints_hits_with_date_speaker_session_score_and_citation(self, run: Run, history: dict[str, str]) -> None:
+        done = run("recall", "Where is the flat in Lisbon?", "-k", "1")
+        heading, text = done.out.splitlines()
+        rank, day, clock, speaker, session, score, citation = heading.split()
+        assert (rank, day, clock, speaker, session) == ("1", "2026-04-01", "10:00", "Ana", "s1")
+        assert float(score) > 0
+        assert citation == history["lisbon"]
+        assert text == "   I moved to Lisbon in March. The flat is small."
+
+    def test_json_has_span_quote_and_stages(self, run: Run, history: dict[str, str]) -> None:
+        hit = run("recall", "peanuts", "--json").json["hits"][0]
+        assert hit["event"]["id"] == history["nuts"]
+        start, end = hit["span"]
+        assert hit["event"]["text"][start:end] == hit["quote"]
+        assert [score["stage"] for score in hit["scores"]][:2] == ["words", "vectors"]
+
+    def test_explain_adds_a_table_of_stages(self, run: Run, history: dict[str, str]) -> None:
+        lines = run("recall", "peanuts", "-k", "2", "--explain").out.splitlines()
+        head = next(line for line in lines if line.startswith("#"))
+        assert head.split()[:4] == ["#", "words", "vectors", "fuse"]
+        first = lines[lines.index(head) + 1]
+        assert first.startswith("1  ")
+        assert "#1" in first
+        assert first.endswith("My sister is allergic to peanuts.")
+
+    @pytest.mark.parametrize(
+        ("options", "keys"),
+        [
+            (["--speaker", "Ana"], {"lisbon", "nuts"}),
+            (["--session", "s3"], {"cat", "rain"}),
+            (["--wing", "work"], {"beta"}),
+            (["--since", "2026-04-03"], {"nuts", "cat", "rain"}),
+            (["--until", "2026-04-03"], {"lisbon", "beta"}),
+            (["--as-of", "2020-01-01"], set()),
+            (["--meta", '{"a": 1}'], set()),
+            (["--now", "2026-05-01", "-k", "50"], {"lisbon", "beta", "nuts", "cat", "rain"}),
+        ],
+    )
+    def test_filters(self, run: Run, history: dict[str, str], options: list[str], keys: set[str]) -> None:
+        hits = run("recall", "the sister, the cat, the beta, Lisbon and rain", *options, "--json").json["hits"]
+        assert {hit["event"]["key"] for hit in hits} == keys
+
+    def test_finding_nothing_prints_nothing(self, run: Run, history: dict[str, str]) -> None:
+        assert run("recall", "anything", "--session", "none such") == (0, "", "")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["recall", ""],
+            ["recall", "x", "-k", "0"],
+            ["recall", "x", "-k", "ten"],
+            ["recall", "x", "-k", "9" * 5000],
+            ["recall", "x", "--since", "yesterday"],
+            ["recall", "x", "--wing", ""],
+            ["recall", "x", "--space", ""],
+            ["recall", "x", "--embedder", "nonsense"],
+            ["recall", "x", "--spea", "Ana"],
+            ["context", "x", "--budget", "0"],
+            ["show"],
+            ["show", "nonsense"],
+            ["forget", "--yes"],
+            ["forget", "--wing", "", "--yes"],
+            ["forget", "--id", "nonsense", "--yes"],
+            ["nonsense"],
+        ],
+        ids=lambda arguments: " ".join(arguments)[:30],
+    )
+    def test_what_makes_no_sense_is_refused_with_a_reason(
+        self, run: Run, history: dict[str, str], arguments: list[str]
+    ) -> None:
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("recollect: ")
+        assert "should not have happened" not in done.err
+        as_json = run(*arguments, "--json")
+        assert as_json.error["detail"]
+
+    @pytest.mark.parametrize("query", ['" OR 1=1; --', "*" * 50, "NEAR(a b)", "a\x00b", "\udcff", "word " * 10_000])
+    def test_any_question_is_answered(self, run: Run, history: dict[str, str], query: str) -> None:
+        assert run("recall", "--json", "--", query).code == 0
+
+    def test_a_question_may_look_like_an_option(self, run: Run, history: dict[str, str]) -> None:
+        assert run("recall", "-k", "1", "--", "--json").out.startswith("1  ")
+
+
+def test_context_prints_just_the_text_when_piped(run: Run, history: dict[str, str]) -> None:
+    text = run("context", "Lisbon", "--budget", "40").out
+    assert text.startswith("[1] 2026-04-01 Ana: I moved to Lisbon in March.")
+    written = run("context", "Lisbon", "--budget", "40", "--json").json
+    assert text == written["text"] + "\n"
+    assert written["tokens"] <= written["budget"] == 40
+    assert written["citations"][0]["event_id"] == history["lisbon"]
+
+
+class TestShowing:
+    def test_show_by_id_or_key(self, run: Run, history: dict[str, str]) -> None:
+        by_id = run("show", history["beta"])
+        assert by_id == run("show", "--key", "beta")
+        lines = by_id.out.splitlines()
+        assert lines[0].split() == ["id", history["beta"]]
+        assert ["role", "user"] in [line.split() for line in lines]
+        assert lines[-2:] == ["", "We ship the beta on May 14."]
+        assert run("show", "--key", "beta", "--json").json["text"] == lines[-1]
+
+    def test_a_key_that_is_not_there(self, run: Run, history: dict[str, str]) -> None:
+        done = run("show", "--key", "none such", "--json")
+        assert (done.code, done.error["type"]) == (NotFound.exit_code, "NotFound")
+
+    def test_sessions_are_aligned(self, run: Run, history: dict[str, str]) -> None:
+        head, *rows = run("sessions").out.splitlines()
+        assert head.split() == ["session", "events", "first", "last", "speakers", "wings"]
+        assert [row.split()[:2] for row in rows] == [["s3", "2"], ["s1", "2"], ["s2", "1"]]
+        assert len({row.index("2026") for row in rows}) == 1
+        sessions = run("sessions", "--json", "--speaker", "Bo").json["sessions"]
+        assert [(session["name"], session["wings"]) for session in sessions] == [("s2", ["work"])]
+
+    def test_events_in_order(self, run: Run, history: dict[str, str]) -> None:
+        listed = run("events", "--json").json["events"]
+        assert [event["key"] for event in listed] == list(history)
+        newest = run("events", "--newest-first", "--limit", "1").out
+        assert newest.splitlines() == [f"2026-04-05 10:00  s3  {history['rain']}", "  It rained all day."]
+        assert run("events", "--json", "--session", "none such").json == {"events": []}
+
+    def test_stats(self, run: Run, history: dict[str, str], location: Path) -> None:
+        counted = run("stats", "--json").json
+        assert (counted["events"], counted["sessions"], counted["wings"]) == (5, 3, 2)
+        assert counted["bytes_by_part"] == {}
+        assert run("stats", "--parts", "--json").json["bytes_by_part"]
+        lines = run("stats", "--parts").out.splitlines()
+        assert lines[0].split() == ["memory", str(location)]
+        assert any(line.startswith("events ") and line.endswith("%") for line in lines)
+
+    def test_spaces_are_apart(self, run: Run, history: dict[str, str]) -> None:
+        run("--space", "acme", "add", "Something else.")
+        assert run("events", "--space", "acme", "--json").json["events"][0]["space"] == "acme"
+        assert len(run("events", "--json").json["events"]) == 5
+        assert run("show", "--key", "beta", "--space", "acme").code == NotFound.exit_code
+
+    def test_options_stand_before_or_after_the_verb(self, run: Run, history: dict[str, str], location: Path) -> None:
+        before = run("--json", "--memory", str(location), "--wing", "work", "events")
+        assert before == run("events", "--json", "--memory", str(location), "--wing", "work")
+        assert [event["key"] for event in before.json["events"]] == ["beta"]
+
+
+class TestForget:
+    def test_without_a_terminal_it_wants_a_yes(self, run: Run, history: dict[str, str]) -> None:
+        done = run("forget", "--session", "s1")
+        assert (done.code, done.out) == (2, "")
+        assert "--yes" in done.err
+        assert run("stats", "--json").json["events"] == 5
+
+    def test_a_dry_run_shows_and_keeps(self, run: Run, history: dict[str, str]) -> None:
+        done = run("forget", "--session", "s1", "--dry-run")
+        assert done.out.splitlines()[0] == "2 events would be forgotten:"
+        assert "I moved to Lisbon in March." in done.out
+        receipt = run("forget", "--session", "s1", "--dry-run", "--json").json
+        assert receipt["dry_run"] is True
+        assert set(receipt["ids"]) == {history["lisbon"], history["nuts"]}
+        assert run("stats", "--json").json["events"] == 5
+
+    @pytest.mark.parametrize(
+        ("conditions", "keys"),
+        [
+            (["--key", "cat", "--key", "rain"], {"cat", "rain"}),
+            (["--session", "s1"], {"lisbon", "nuts"}),
+            (["--speaker", "Bo"], {"beta"}),
+            (["--wing", "home"], {"lisbon", "nuts"}),
+            (["--wing", "home", "--before", "2026-04-02"], {"lisbon"}),
+            (["--session", "none such"], set()),
+        ],
+    )
+    def test_what_is_named_goes(
+        self, run: Run, history: dict[str, str], location: Path, conditions: list[str], keys: set[str]
+    ) -> None:
+        receipt = run("forget", *conditions, "--yes", "--json").json
+        assert {key for key, id in history.items() if id in receipt["ids"]} == keys
+        left = {event["key"] for event in run("events", "--json").json["events"]}
+        assert left == set(history) - keys
+        assert run("verify").code == 0
+
+    def test_by_id(self, run: Run, history: dict[str, str]) -> None:
+        assert run("forget", "--id", history["cat"], "--yes").out.startswith("forgot 1 event ")
+        assert run("show", history["cat"]).code == NotFound.exit_code
+
+
+class TestUpkeep:
+    def test_export_then_import(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
+        file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
+        assert run("export", str(file)).out == f"wrote 5 events to {file}\n"
+        assert run("import", str(file), "--memory", str(copy)).out == "read 5, stored 5, already there 0\n"
+        again = run("import", str(file), str(file), "--memory", str(copy), "--json").json
+        assert (again["read"], again["added"], again["known"], len(again["files"])) == (10, 0, 10, 2)
+        assert run("events", "--json", "--memory", str(copy)).json == run("events", "--json").json
+        refused = run("export", str(file), "--json")
+        assert (refused.code, refused.error["type"]) == (BadLocation.exit_code, "BadLocation")
+
+    def test_import_of_what_is_no_jsonl(self, run: Run, tmp_path: Path) -> None:
+        for content in (
+            b"\x00\xff\xfe" * 50,
+            b"[1]\n",
+            b'{"text": 1}\n',
+            b'{"text": "a", "colour": "red"}\n',
+            b"{" * 9999,
+        ):
+            (tmp_path / "bad").write_bytes(content)
+            done = run("import", str(tmp_path / "bad"), "--json")
+            assert (done.code, done.error["type"]) == (2, "InvalidEvent")
+        for path in (tmp_path, tmp_path / "none"):
+            assert run("import", str(path), "--json").error["type"] == "BadLocation"
+
+    def test_backup(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
+        copy = tmp_path / "copy.db"
+        assert run("backup", str(copy)).out.startswith(f"wrote {copy} (")
+        assert run("--memory", str(copy), "verify", "--json").json["ok"] is True
+        assert run("backup", str(copy)).code == BadLocation.exit_code
+
+    def test_verify_rebuild_settle(self, run: Run, history: dict[str, str]) -> None:
+        assert run("verify").out.startswith("ok  ")
+        assert "postings" not in run("verify", "--quick", "--json").json["checked"]
+        assert run("rebuild").out == "rebuilt words and vectors\n"
+        assert run("rebuild", "--words-only", "--json").json == {"rebuilt": True}
+        assert run("settle").out == "nothing was waiting\n"
+        assert run("settle", "--json").json == {"done": 0}
+
+    def test_verify_names_problems_and_fails(self, run: Run, history: dict[str, str], location: Path) -> None:
+        import apsw
+
+        connection = apsw.Connection(str(location))
+        connection.execute("UPDATE events SET text = 'changed' WHERE text LIKE '%rained%'")
+        connection.close()
+        done = run("verify")
+        assert done.code == 1
+        assert re.match(r"\d problems?  ", done.out)
+        assert "restore a backup" in done.out
+        as_json = run("verify", "--json")
+        assert as_json.code == 1
+        assert as_json.json["ok"] is False
+
+    def test_a_scope_that_makes_no_difference_is_told(self, run: Run, history: dict[str, str]) -> None:
+        done = run("verify", "--wing", "home")
+        assert done.code == 0
+        assert done.err.startswith("note: verify is about the whole file")
+        assert json.loads(run("stats", "--wing", "home", "--json").err)["note"]
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        "verb",
+        [
+            "recall x",
+            "context x",
+            "sessions",
+            "events",
+            "show --key k",
+            "stats",
+            "verify",
+            "rebuild",
+            "settle",
+            "backup copy",
+            "export copy",
+            "forget --session s --yes",
+        ],
+    )
+    def test_no_memory_there(self, run: Run, location: Path, verb: str) -> None:
+        done = run(*verb.split(), "--json")
+        assert (done.code, done.error["type"]) == (BadLocation.exit_code, "BadLocation")
+        assert not location.exists()
+
+    def test_a_foreign_file_stays_as_it_is(self, run: Run, location: Path) -> None:
+        location.write_bytes(b"something else" * 100)
+        for verb in ("add x", "recall x", "stats"):
+            assert run(*verb.split()).code == ForeignFile.exit_code
+        assert location.read_bytes() == b"something else" * 100
+
+    def test_a_location_that_can_not_be(self, run: Run, tmp_path: Path) -> None:
+        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "postgresql://x", "a\x00b", " "):
+            assert run("add", "x", "--memory", place).code == BadLocation.exit_code
+
+    def test_what_is_our_own_fault_is_told_without_a_traceback(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(*_: object, **__: object) -> None:
+            raise ZeroDivisionError("by zero")
+
+        monkeypatch.setattr(Memory, "add", broken)
+        done = run("add", "x")
+        assert done.code == 1
+        assert "ZeroDivisionError" in done.err
+        assert "Traceback" not in done.err
+
+    def test_notices_are_notes(self, run: Run, history: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("RECOLLECT_EMBEDDER", "colbert-small")  # the file was written with another
+        done = run("recall", "Lisbon", "-k", "1")
+        assert done.code == 0
+        assert done.err.startswith("note: This memory was written with hashing@")
+        assert done.err.count("\n") == 1
+        assert json.loads(run("recall", "Lisbon", "--json").err)["note"] == done.err.removeprefix("note: ").strip()
+
+
+class TestDoctor:
+    def test_all_well(self, run: Run, history: dict[str, str]) -> None:
+        done = run("doctor", "--json")
+        checks = {check["name"]: check for check in done.json["checks"]}
+        assert done.code == 0
+        assert done.json["ok"] is True
+        assert {"recollect", "python", "apsw", "numpy", "onnxruntime", "tokenizers", "model", "tokenizer"} <= set(
+            checks
+        )
+        assert {"memory", "writable", "write-ahead log", "lock file", "schema", "waiting", "verify"} <= set(checks)
+        assert {check["state"] for check in checks.values()} == {"ok"}
+        assert run("doctor").out.endswith("Everything is well.\n")
+
+    def test_no_file_is_a_warning_with_what_to_do(self, run: Run, location: Path) -> None:
+        done = run("doctor", "--json")
+        assert done.code == 0
+        (warning,) = [check for check in done.json["checks"] if check["state"] == "warning"]
+        assert str(location) in warning["detail"]
+        assert "recollect add" in warning["fix"]
+        assert not location.exists()
+
+    def test_a_foreign_file_is_a_problem(self, run: Run, location: Path) -> None:
+        location.write_text("something else")
+        done = run("doctor")
+        assert done.code == 1
+        assert "problem" in done.out
+        assert location.read_text() == "something else"
+
+    def test_a_folder_or_nonsense(self, run: Run, tmp_path: Path) -> None:
+        for place in (str(tmp_path), "nonsense://x", str(tmp_path / "memory.db" / "below")):
+            (tmp_path / "memory.db").touch()
+            done = run("doctor", "--memory", place, "--json")
+            assert done.code == 1
+            assert [check["fix"] for check in done.json["checks"] if check["state"] == "problem"] > [""]
+        assert run("doctor", "--embedder", "nonsense").code == 1
+
+    def test_waiting_work_is_a_warning(self, run: Run, location: Path) -> None:
+        with Memory.open(location, embedder="hashing", embed_on_write=False) as memory:
+            memory.add("one")
+            memory.add("two")
+        checks = run("doctor", "--json").json["checks"]
+        (waiting,) = [check for check in checks if check["name"] == "waiting"]
+        assert (waiting["state"], waiting["fix"]) == ("warning", "recollect settle")
+        assert run("settle", "--json").json == {"done": 2}
+
+    def test_without_weights_words_serve(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: dict[str, str]
+    ) -> None:
+        monkeypatch.delenv("RECOLLECT_EMBEDDER")
+        monkeypatch.setattr("recollect.inference.weights._package_folders", lambda _: [])
+        done = run("doctor", "--json")
+        (model,) = [check for check in done.json["checks"] if check["name"] == "model"]
+        assert model["state"] == "warning"
+        assert "pip install" in model["fix"]
+
+    def test_who_holds_the_turn_to_write(self, run: Run, history: dict[str, str], location: Path) -> None:
+        with Memory.open(location) as memory, memory._engine.store.writer():
+            checks = run("doctor", "--json").json["checks"]
+        (lock,) = [check for check in checks if check["name"] == "lock file"]
+        assert lock["state"] == "warning"
+        assert "is writing" in lock["detail"]
+
+
+def test_what_a_terminal_would_obey_is_made_visible() -> None:
+    assert visible("a\tb\nc") == "a\tb\nc"
+    assert visible("\x1b[31m\r\x07\x00\x7f\x9b") == "\\x1b[31m\\r\\x07\\x00\\x7f\\x9b"
+    assert visible("\u202eabc\u2028") == "\\u202eabc\\u2028"
+    assert visible("\udc80 é 里 😀") == "\\udc80 é 里 😀"

@@ -1,0 +1,142 @@
+"""The command line as a process of its own: pipes that close, odd encodings, signals, odd arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+
+COMMAND = [sys.executable, "-m", "recollect"]
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes and signals")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "RECOLLECT_MEMORY": str(tmp_path / "memory.db"), "RECOLLECT_EMBEDDER": "hashing"}
+
+
+@pytest.fixture
+def run(environment: dict[str, str]) -> Run:
+    def run(*arguments: str | bytes, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        if "stdout" not in more:
+            more["capture_output"] = True
+        return subprocess.run([*COMMAND, *arguments], env={**environment, **more.pop("env", {})}, **more)
+
+    return run
+
+
+def test_the_main_job(run: Run) -> None:
+    added = run(
+        "add", "I moved to Lisbon in March.", "--speaker", "Ana", "--session", "s1", "--at", "2026-04-02T10:00Z"
+    )
+    assert added.returncode == 0, added.stderr
+    found = run("recall", "Where is Lisbon?", "--json")
+    assert json.loads(found.stdout)["hits"][0]["event"]["text"] == "I moved to Lisbon in March."
+    assert b"\x1b" not in found.stdout
+    piped = run("add", input="aus der Röhre\n".encode())
+    assert piped.returncode == 0
+
+
+def test_an_error_ends_with_its_exit_code_and_says_what_to_do(run: Run) -> None:
+    done = run("recall", "anything")
+    assert done.returncode == 9
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"recollect: There is no memory at ")
+    assert b"\x1b" not in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@posix
+@pytest.mark.parametrize("arguments", [["events"], ["events", "--json"]])
+def test_a_reader_that_leaves_early(environment: dict[str, str], arguments: list[str]) -> None:
+    with Memory.open(environment["RECOLLECT_MEMORY"], embedder="none") as memory:
+        memory.add_many({"text": f"{number} " + "word " * 400} for number in range(300))
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 141
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["--help"], ["add", "hello"]])
+def test_output_that_can_not_be_written(run: Run, arguments: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = run(*arguments, stdout=full, stderr=subprocess.PIPE, env={"PYTHONUNBUFFERED": unbuffered})
+    assert done.returncode == 14
+    assert done.stderr == b"recollect: The output can't be written (No space left on device).\n"
+
+
+@posix
+def test_closed_streams(environment: dict[str, str]) -> None:
+    for closed in (">&-", "<&- >&- 2>&-"):
+        script = f'"{sys.executable}" -m recollect add "hello {closed[0]}" {closed}'
+        assert subprocess.run(["sh", "-c", script], env=environment, capture_output=True).returncode == 0
+
+
+@posix
+def test_an_interrupt_is_quiet(environment: dict[str, str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "waits")
+    process = subprocess.Popen(
+        [*COMMAND, "import", str(tmp_path / "waits")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 10
+    # The memory is made before the file is opened, which waits for somebody to write to it.
+    while not Path(environment["RECOLLECT_MEMORY"]).exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=10) == (b"", b"")
+    assert process.returncode == 130
+
+
+def test_any_encoding_of_standard_output(run: Run) -> None:
+    text = "里斯本 é \udc80 😀 \x1b[31m"
+    assert run("add", text.encode("utf-8", "surrogateescape")).returncode == 0
+    for encoding in ("ascii", "utf-8"):
+        odd = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        shown = run("recall", "里斯本", env=odd)
+        assert (shown.returncode, shown.stderr) == (0, b"")
+        kept = json.loads(run("events", "--json", env=odd).stdout.decode(encoding))["events"]
+        assert text in [event["text"] for event in kept]
+    assert b"\x1b[31m" in run("events").stdout  # verbatim where no terminal would obey it
+
+
+def test_progress_goes_to_standard_error(environment: dict[str, str], tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"text": f"event {number}"}) + "\n" for number in range(600))
+    (tmp_path / "many.jsonl").write_text(lines)
+    script = (
+        "import sys, recollect.cli.progress as progress; progress._SECONDS_BETWEEN_LINES = 0.0\n"
+        "from recollect.cli import main; sys.exit(main())"
+    )
+    for more, said in (([], b"many.jsonl events: 256 of 600\n"), (["--json"], b'{"progress": {"what": "many.jsonl')):
+        done = subprocess.run(
+            [sys.executable, "-c", script, "import", str(tmp_path / "many.jsonl"), *more],
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        assert said in done.stderr
+        assert b"600" in done.stdout
+
+
+def test_version() -> None:
+    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("recollect 0.")

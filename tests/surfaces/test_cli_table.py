@@ -1,0 +1,82 @@
+"""The table of operations, the command line and Memory can't drift apart."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+
+from recollect.aio import AsyncMemory
+from recollect.cli.parser import build
+from recollect.memory import Memory
+from recollect.operations import BY_NAME, OPERATIONS, Operation
+
+EVERYWHERE = {"memory", "space", "wing", "embedder", "json"}
+ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
+VERBS = "add import recall context sessions events show forget stats verify rebuild settle backup export doctor"
+
+
+def verbs() -> dict[str, argparse.ArgumentParser]:
+    for action in build()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    raise AssertionError("there are no verbs")
+
+
+def actions(verb: str) -> dict[str, argparse.Action]:
+    return {action.dest: action for action in verbs()[verb]._actions if action.dest != "help"}
+
+
+def test_the_verbs_are_the_operations_and_doctor() -> None:
+    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor"}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_a_verb_takes_exactly_the_parameters_of_its_operation(operation: Operation) -> None:
+    names = {parameter.name for parameter in operation.parameters}
+    assert set(actions(operation.name)) == names | EVERYWHERE | ONLY_HERE.get(operation.name, set())
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_an_operation_has_exactly_the_parameters_of_its_method(operation: Operation) -> None:
+    taken = dict(inspect.signature(getattr(Memory, operation.method)).parameters)
+    del taken["self"]
+    assert (taken.pop("progress", None) is not None) == operation.progress
+    assert set(taken) == {parameter.name for parameter in operation.parameters}
+    for parameter in operation.parameters:
+        theirs = taken[parameter.name].default
+        assert parameter.required == (theirs is inspect.Parameter.empty), parameter.name
+        if not parameter.required:
+            assert parameter.default == theirs, parameter.name
+    assert hasattr(AsyncMemory, operation.method)
+
+
+def test_every_parameter_is_explained() -> None:
+    for verb in verbs():
+        for action in actions(verb).values():
+            assert action.help, f"{verb} {action.dest}"
+
+
+def test_help_and_usage_errors_import_nothing_heavy() -> None:
+    script = (
+        "import sys; from recollect.cli import main; code = main(sys.argv[1:])\n"
+        "heavy = {'numpy', 'apsw', 'rich', 'onnxruntime', 'tokenizers', 'platformdirs', 'recollect.memory'}\n"
+        "print(code, sorted(heavy & set(sys.modules)))"
+    )
+    for arguments, code in ((["--help"], 0), (["recall", "--help"], 0), (["recall"], 2), (["nonsense"], 2), ([], 2)):
+        done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == f"{code} []", arguments
+
+
+def test_piped_recall_does_not_import_rich(tmp_path: os.PathLike[str]) -> None:
+    script = (
+        "import sys; from recollect.cli import main\n"
+        "assert main(['add', 'Ana lives in Lisbon']) == 0 and main(['recall', 'Lisbon']) == 0\n"
+        "assert 'rich' not in sys.modules"
+    )
+    environment = {**os.environ, "RECOLLECT_MEMORY": os.path.join(tmp_path, "m.db"), "RECOLLECT_EMBEDDER": "hashing"}
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)

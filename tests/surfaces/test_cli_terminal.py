@@ -1,0 +1,179 @@
+"""The command line at a terminal: colours, tables, questions, and nothing that the terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+
+pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
+
+Typed = Callable[..., tuple[int, str]]
+_SECONDS = 15.0  # after which a process that still runs is stuck
+
+HOSTILE = "Evil \x1b]0;title\x07\x1b[2J\x9b31m text\rover [bold]markup[/bold] \u202eabc"
+
+
+@pytest.fixture
+def at_terminal(tmp_path: Path) -> Typed:
+    """Run the command line at a terminal; give its exit code and all that the terminal got."""
+    location = tmp_path / "memory.db"
+    with Memory.open(location, embedder="hashing") as memory:
+        memory.add("I moved to Lisbon in March. The weather is fine.", speaker="Ana", session="s1", at="2026-04-02")
+        memory.add("We ship the beta on May 14.", speaker="Bo\x1b[31m", session="s2", at="2026-04-03")
+        memory.add(HOSTILE, session="s2", at="2026-04-04")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "TERM": "xterm-256color",
+        "COLUMNS": "120",
+        "PYTHONUTF8": "1",
+        "RECOLLECT_MEMORY": str(location),
+        "RECOLLECT_EMBEDDER": "hashing",
+    }
+
+    def run(*arguments: str, keys: str = "", **more: str) -> tuple[int, str]:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "recollect", *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**environment, **more},
+        )
+        os.close(theirs)
+        shown = b""
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline:
+            if not select.select([ours], [], [], 0.1)[0]:
+                continue
+            try:
+                some = os.read(ours, 65536)
+            except OSError:  # Linux says so when the other side has closed
+                break
+            if not some:
+                break
+            shown += some
+            if keys and b"[y/N]" in shown:
+                os.write(ours, keys.encode())
+                keys = ""
+        code = process.wait(timeout=_SECONDS)
+        os.close(ours)
+        return code, shown.decode()
+
+    return run
+
+
+def test_hits_have_colours_and_tables(at_terminal: Typed) -> None:
+    code, shown = at_terminal("recall", "Lisbon in March", "-k", "1", "--explain")
+    assert code == 0
+    assert "\x1b[1mI moved to Lisbon in March. The weather is fine.\x1b[0m" in shown
+    assert "\x1b[36mAna\x1b[0m" in shown
+    assert "───" in shown
+    assert "vectors" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "term"),
+    [
+        (["recall", "evil beta", "--explain"], "xterm-256color"),
+        (["events"], "xterm-256color"),
+        (["sessions"], "xterm-256color"),
+        (["context", "evil"], "xterm-256color"),
+        (["recall", "evil beta", "--explain"], "dumb"),
+    ],
+)
+def test_stored_escape_sequences_are_shown_not_obeyed(at_terminal: Typed, arguments: list[str], term: str) -> None:
+    code, shown = at_terminal(*arguments, TERM=term)
+    assert code == 0
+    assert "\x1b]0;" not in shown
+    assert "\x1b[2J" not in shown
+    assert "\x1b[31m" not in shown
+    assert not {"\x07", "\x9b", "\u202e"} & set(shown)
+    assert "\rover" not in shown
+    assert "\\x1b[" in shown
+    if term == "dumb":
+        assert "\x1b" not in shown
+    if arguments[0] != "sessions":
+        assert "[bold]markup" in shown
+
+
+def test_json_at_a_terminal_is_whole_and_harmless(at_terminal: Typed) -> None:
+    code, shown = at_terminal("events", "--json")
+    assert code == 0
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+    assert json.loads(shown)["events"][2]["text"] == HOSTILE
+
+
+def test_no_color_is_respected(at_terminal: Typed) -> None:
+    _, shown = at_terminal("recall", "Lisbon", "-k", "1", NO_COLOR="1")
+    assert "Lisbon" in shown
+    assert "\x1b[3" not in shown
+    assert ";3" not in shown
+    _, wrong = at_terminal("show", "nonsense", NO_COLOR="1")
+    assert "\x1b" not in wrong
+
+
+def test_errors_are_red_and_harmless(at_terminal: Typed) -> None:
+    code, shown = at_terminal("show", "--key", "\x1b[2Jnone")
+    assert code == 4
+    assert shown.startswith("\x1b[31mrecollect: There is no event with key ")
+    assert "\x1b[2J" not in shown
+    code, shown = at_terminal("add")
+    assert code == 2
+    assert "There is no text." in shown
+
+
+def test_forgetting_asks_first(at_terminal: Typed) -> None:
+    code, shown = at_terminal("forget", "--session", "s1", keys="n\n")
+    assert code == 1
+    assert "1 event would be forgotten:" in shown
+    assert "I moved to Lisbon" in shown
+    assert "Nothing was forgotten." in shown
+    code, shown = at_terminal("forget", "--session", "s1", keys="y\n")
+    assert code == 0
+    assert "forgot 1 event" in shown
+    code, shown = at_terminal("forget", "--session", "s1")
+    assert code == 0
+    assert "Nothing matches" in shown
+    code, shown = at_terminal("forget", "--session", "s2", "--json")
+    assert code == 2
+
+
+def test_a_context_has_a_footer_with_tokens_and_citations(at_terminal: Typed) -> None:
+    _, shown = at_terminal("context", "Lisbon", "--budget", "50")
+    assert "of 50 tokens" in shown
+    assert "\x1b[2m[1] ev_" in shown
+
+
+def test_long_work_shows_a_bar(at_terminal: Typed, tmp_path: Path) -> None:
+    (tmp_path / "some.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    code, shown = at_terminal("import", str(tmp_path / "some.jsonl"))
+    assert code == 0
+    assert "some.jsonl events" in shown
+    assert "2/2" in shown
+    assert "stored 2" in shown
+
+
+def test_a_long_text_is_cut_around_the_match_which_stands_out(at_terminal: Typed) -> None:
+    at_terminal("add", "Filler words here. " * 200 + "The router stands behind the fridge. " + "More filler. " * 200)
+    _, shown = at_terminal("recall", "router fridge", "-k", "1")
+    assert "\x1b[1;33mThe router" in shown
+    assert "…" in shown
+    assert len(shown) < 2000
+
+
+def test_doctor_is_a_table(at_terminal: Typed) -> None:
+    code, shown = at_terminal("doctor")
+    assert code == 0
+    assert "\x1b[32mok\x1b[0m" in shown
+    assert "Everything is well." in shown

@@ -1,0 +1,245 @@
+"""Hostile input: accepted or refused with a typed reason, never another exception, never a changed character."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput, RecollectError
+
+QUERIES = [
+    "'; DROP TABLE events; --",
+    '" OR 1=1 --',
+    "SELECT * FROM events WHERE text LIKE '%'",
+    'NEAR("a" "b", 3) AND NOT (c OR d*) ^e',
+    "col:value -minus +plus ~tilde {braces} [brackets]",
+    "*",
+    '"',
+    "'''",
+    "\\",
+    "%_%",
+    "a" * 100_000,
+    "?!…—",
+    "\x00",
+    "nul\x00inside",
+    "\ud800",
+    "half \udfff surrogate",
+    "\u202eright to left\u202c",
+    "🧠🌊👩‍👩‍👧‍👦",
+    "é" * 1000,
+    "ﬁ ﬂ ① Ⅷ ㍿",
+    "河流",
+    "İstanbul ıssız STRASSE straße",
+    "\ufeff\u200b\u200d",
+    "the a of to and",
+    " ".join(f"word{n}" for n in range(10_000)),
+    "word " * 10_000,
+    "(" * 5_000,
+    "a-" * 5_000,
+    "1,234,567.89 " * 500,
+]
+
+TEXTS = [
+    *QUERIES,
+    "a\r\nb\rc\n\n",
+    " leading and trailing ",
+    "z" * 1_000_000,
+    "\u0301" * 1000,
+    "Zalgo t̴̢̛e̷̡x̵t",
+    "\x01\x02\x7f\x80\x9f",
+    "﷽" * 500,
+]
+
+
+@pytest.fixture
+def memory():
+    """Give a memory with a few ordinary events."""
+    with Memory.open(":memory:", embedder="hashing", tokenizer="words") as memory:
+        memory.add_many([{"text": f"Ordinary event {n}: select a table, drop a line."} for n in range(20)])
+        yield memory
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+def test_any_question_is_answered_or_refused(memory: Memory, number: int) -> None:
+    query = QUERIES[number]
+    began = time.monotonic()
+    try:
+        hits = memory.recall(query)
+        context = memory.context(query, budget=100)
+    except InvalidInput:
+        assert not query.strip()
+    else:
+        assert len(hits) <= 10
+        assert context.tokens <= 100
+    assert time.monotonic() - began < 5
+    assert memory.stats().events == 20
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n", None, 5, b"bytes", ["list"], object()])
+def test_what_is_no_question_is_refused(memory: Memory, query: object) -> None:
+    with pytest.raises(InvalidInput):
+        memory.recall(query)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        memory.context(query)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("location", [":memory:", "memory.db"])
+def test_any_text_is_kept_to_the_last_character(tmp_path: Path, location: str) -> None:
+    path = location if location == ":memory:" else tmp_path / location
+    with Memory.open(path, embedder="hashing", tokenizer="words", durability="normal") as memory:
+        batch = memory.add_many([{"text": text} for text in TEXTS])
+        assert batch.added == len(TEXTS)
+        for written, text in zip(batch, TEXTS, strict=True):
+            assert memory.get(written.id).text == text
+        assert [event.text for event in memory.events()] == TEXTS
+        assert memory.verify().ok
+        memory.rebuild()
+        assert [event.text for event in memory.events()] == TEXTS
+        assert memory.verify().ok
+        memory.export(tmp_path / "all.jsonl")
+        with Memory.open(":memory:", embedder="none") as other:
+            assert other.import_events(tmp_path / "all.jsonl").added == len(TEXTS)
+            assert [event.id for event in other.events()] == batch.ids
+            assert [event.text for event in other.events()] == TEXTS
+        memory.forget(ids=batch.ids)
+        assert memory.stats().events == 0
+        assert memory.verify().ok
+
+
+def test_two_halves_of_a_character_are_kept_as_they_are(memory: Memory) -> None:
+    written = memory.add("\ud83e\udde0")
+    assert memory.get(written.id).text == "\ud83e\udde0" != "🧠"
+    assert memory.add("🧠").new
+    assert memory.verify().ok
+
+
+@pytest.mark.xfail(strict=True, reason="JSON has one spelling for both: two halves, and the character that they make")
+def test_two_halves_of_a_character_survive_an_export(memory: Memory, tmp_path: Path) -> None:
+    written = memory.add("\ud83e\udde0")
+    memory.export(tmp_path / "all.jsonl")
+    with Memory.open(":memory:", embedder="none") as other:
+        other.import_events(tmp_path / "all.jsonl")
+        assert other.get(written.id).text == written.event.text
+
+
+def test_ten_megabytes_are_a_message_too(memory: Memory) -> None:
+    text = "".join(f"record {n} {hashlib.sha512(b'%d' % n).hexdigest()}\n" for n in range(75_000))
+    assert 10_000_000 < len(text) < 16_000_000
+    began = time.monotonic()
+    written = memory.add(text)
+    took = time.monotonic() - began
+    assert memory.get(written.id).text == text
+    assert written.id in {hit.event.id for hit in memory.recall("record 74999")}
+    assert took < 30
+
+
+def test_a_name_may_be_anything_plain(memory: Memory) -> None:
+    for name in ("O'Brien", 'quo"te', "名前", "🧠", "a/b\\c", "%_", "x" * 1024, "-- comment", "tab\there"):
+        written = memory.add(f"Said by {name}.", speaker=name, session=name, wing=name, key=name, role=name)
+        assert memory.get(key=name) == written.event
+        assert [hit.event.id for hit in memory.recall("said", speaker=name, session=name, wing=name)] == [written.id]
+        assert memory.forget(session=name).ids == (written.id,)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\x00b", "\ud800", "x" * 1025, 5, None, b"x"])
+def test_scopes_have_plain_names(memory: Memory, name: object) -> None:
+    for scope in (memory.space, memory.wing):
+        with pytest.raises(InvalidInput):
+            scope(name)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        Memory.open(":memory:", embedder="none", space=name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"ids": "ev_x"},
+        {"ids": ["nonsense"]},
+        {"ids": [5]},
+        {"ids": 5},
+        {"keys": "k"},
+        {"keys": 5},
+        {"keys": [object()]},
+        {"keys": ["\ud800"]},
+        {"session": 5},
+        {"before": "soon"},
+        {"speaker": "\ud800"},
+    ],
+)
+def test_forget_wants_to_know_what(memory: Memory, wrong: dict) -> None:
+    with contextlib.suppress(InvalidInput):
+        assert memory.forget(**wrong).events == 0
+    assert memory.stats().events == 20
+
+
+def test_places_that_are_none_are_refused(memory: Memory, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    for place in (taken, tmp_path / "no" / "folder" / "x", taken / "x", tmp_path, 5, "a\x00b"):
+        for write in (memory.backup, memory.export):
+            with pytest.raises(RecollectError):
+                write(place)  # type: ignore[arg-type]
+    assert taken.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [taken]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not json",
+        "[]",
+        "5",
+        "{}",
+        '{"text": ""}',
+        '{"text": "x", "at": "soon"}',
+        '{"text": "x", "recorded_at": "soon"}',
+        '{"text": "x", "recorded_at": []}',
+        '{"text": "x", "meta": {"n": ' + "1" * 5000 + "}}",
+        '{"text": "x", "meta": {"n": NaN}}',
+        '{"text": "x", "meta": ' + '{"a":' * 900 + "1" + "}" * 900 + "}",
+        '{"text": "x", "meta": ' + "[" * 100_000 + "}",
+        '{"text": "x", "unknown": 1}',
+        '{"text": "x"',
+    ],
+)
+def test_an_import_of_nonsense_is_refused_with_its_line(memory: Memory, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": "fine"}\n' + line + "\n")
+    with pytest.raises(InvalidInput):
+        memory.import_events(path)
+    assert memory.verify().ok
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80\n", b"\x00\x00\x00\n"])
+def test_an_import_of_other_files_is_refused(memory: Memory, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput):
+        memory.import_events(path)
+    for nowhere in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(RecollectError):
+            memory.import_events(nowhere)
+
+
+def test_nothing_of_this_is_slow_with_odd_words(memory: Memory) -> None:
+    # Patterns that make a careless regular expression take for ever.
+    for text in (
+        "a-" * 50_000,
+        "a." * 50_000 + "!",
+        "'" * 100_000,
+        "é'" * 50_000,
+        "." * 100_000 + "x",
+        "\n" * 100_000 + "x",
+        '."' * 50_000 + "x",
+        "a\u0301" * 50_000,
+    ):
+        began = time.monotonic()
+        memory.add(text)
+        memory.recall(text[-20_000:])
+        assert time.monotonic() - began < 3, text[:10]

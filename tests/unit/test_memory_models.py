@@ -1,0 +1,357 @@
+"""Models through the facade: failing, deferred, switched, damaged ones; and the real one, once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect import Memory, RecollectNotice
+from recollect.core.errors import EmbeddingFailed, RecollectError
+from recollect.inference.protocol import ModelCard, Passage, Question
+
+DIMS = 24
+
+
+class TinyEmbedder:
+    """Each word has a direction; a text is their sum. Deterministic, and it can be made to fail."""
+
+    def __init__(self, name: str = "tiny", version: str = "1") -> None:
+        self.card = ModelCard(name=name, version=version, dims=DIMS)
+        self.fails: Exception | None = None
+        self.wrong: str | None = None
+        self.calls = 0
+
+    def passages(self, texts: Sequence[str]) -> list[Passage]:
+        """Encode, or fail as told."""
+        self.calls += 1
+        if self.fails is not None:
+            raise self.fails
+        if self.wrong == "few":
+            return [Passage(pooled=_stored(text), tokens=b"") for text in texts[:-1]]
+        if self.wrong == "size":
+            return [Passage(pooled=np.ones(DIMS - 3, np.int8), tokens=b"") for _ in texts]
+        return [Passage(pooled=_stored(text), tokens=b"") for text in texts]
+
+    def question(self, text: str) -> Question:
+        """Encode, or fail as told."""
+        if self.fails is not None:
+            raise self.fails
+        return Question(pooled=_direction(text), tokens=np.empty((0, 0), np.float32))
+
+
+def _direction(text: str) -> np.ndarray:
+    vector = np.zeros(DIMS, np.float32)
+    for word in text.lower().split():
+        seed = int.from_bytes(hashlib.blake2b(word.strip(".,:[]").encode(), digest_size=4).digest())
+        vector += np.random.default_rng(seed).standard_normal(DIMS).astype(np.float32)
+    return vector / max(float(np.linalg.norm(vector)), 1e-6)
+
+
+def _stored(text: str) -> np.ndarray:
+    return np.round(_direction(text) * 127).astype(np.int8)
+
+
+def _found(memory: Memory, question: str) -> list[str]:
+    return [hit.text for hit in memory.recall(question)]
+
+
+# Failing
+
+
+def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_queued() -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.add("Before the outage.")
+        embedder.fails = EmbeddingFailed("no network")
+        with pytest.warns(RecollectNotice, match="no network"):
+            assert memory.add("During the outage.").new
+        assert memory.stats().pending == 1
+        assert memory.notices
+        embedder.fails = None
+        assert "During the outage." in _found(memory, "during the outage")
+        assert memory.verify().ok  # nothing is wrong: the work is queued
+        assert memory.settle() == 1
+        stats = memory.stats()
+        assert (stats.pending, stats.vectors) == (0, 2)
+        assert memory.verify().ok
+
+
+def test_a_question_is_answered_by_words_while_the_model_fails() -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.add_many([{"text": "The lighthouse keeper."}, {"text": "Another thing."}])
+        embedder.fails = EmbeddingFailed("no network")
+        with pytest.warns(RecollectNotice, match="no network"):
+            hits = memory.recall("lighthouse")
+        assert [hit.text for hit in hits] == ["The lighthouse keeper."]
+        assert memory.context("lighthouse", budget=100).citations
+
+
+def test_work_that_fails_again_waits_and_is_never_lost() -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        embedder.fails = EmbeddingFailed("no network")
+        with pytest.warns(RecollectNotice):
+            memory.add_many([{"text": f"Event {n}."} for n in range(5)])
+        with pytest.warns(RecollectNotice, match="wait"):
+            assert memory.settle() == 0
+        assert memory.stats().pending == 5
+        with memory._engine.store.reader() as reader:
+            assert {(job.attempts, job.error) for job in reader.jobs(limit=10)} == {(1, "no network")}
+        embedder.fails = None
+        assert memory.settle() == 5
+        assert memory.verify().ok
+
+
+@pytest.mark.parametrize("wrong", ["few", "size"])
+def test_a_model_that_gives_nonsense_is_a_failing_model(wrong: str) -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.add("Before.")
+        embedder.wrong = wrong
+        with pytest.warns(RecollectNotice):
+            assert memory.add("During.").new
+        embedder.wrong = None
+        assert "During." in _found(memory, "during")
+        assert memory.stats().pending == 1
+        assert memory.verify().ok
+        assert memory.settle() == 1
+        assert memory.verify().ok
+
+
+def test_a_users_own_embedder_may_fail_with_any_error() -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.add("Before.")
+        embedder.fails = ConnectionResetError("peer")
+        with pytest.warns(RecollectNotice):
+            assert memory.add("During.").new
+        with pytest.warns(RecollectNotice):
+            assert "During." in _found(memory, "during")
+        embedder.fails = None
+        assert memory.settle() == 1
+        assert memory.verify().ok
+
+
+# Deferred, and none
+
+
+def test_vectors_may_follow_later(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing", embed_on_write=False) as memory:
+        memory.add_many([{"text": f"Fact number{n}."} for n in range(100)])
+        assert memory.recall("number42")[0].text == "Fact number42."
+        stats = memory.stats()
+        assert (stats.vectors, stats.pending) == (0, 100)
+        assert memory.verify().ok
+    with Memory.open(path, embedder="hashing") as memory:  # the next process does it
+        assert memory.settle() == 100
+        assert memory.stats().pending == 0
+        assert memory.stats().vectors == 100
+        assert memory.verify().ok
+        assert memory.settle() == 0
+
+
+def test_words_alone_leave_no_work_behind(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none") as memory:
+        memory.add("Words alone.")
+        assert memory.stats().pending == 0
+        assert memory.stats().model is None
+        assert memory.recall("words")[0].text == "Words alone."
+        assert memory.settle() == 0
+        memory.rebuild()
+        memory.forget(before="2100-01-01")
+        assert memory.verify().ok
+        memory.add("And again.")
+    with Memory.open(path, embedder="hashing") as memory:  # a model comes to a file that has none
+        memory.add("With a vector.")
+        memory.settle()
+        assert memory.stats().vectors == 2
+        assert memory.verify().ok
+
+
+# Switching
+
+
+def test_another_embedder_is_told_and_the_old_vectors_serve_until_a_rebuild(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add_many([{"text": f"Fact number{n} of gardens."} for n in range(30)])
+    tiny = TinyEmbedder()
+    with Memory.open(path, embedder=tiny) as memory, Memory.open(path, embedder="hashing") as other:
+        with pytest.warns(RecollectNotice, match="rebuild"):
+            hits = memory.recall("number7 gardens")
+        assert hits[0].text == "Fact number7 of gardens."
+        assert any("cosine of pooled vectors, hashing" in step["why"] for step in hits[0].explain())
+        assert tiny.calls == 0
+        memory.add("Written before the switch.")
+        assert memory.stats().model == "hashing@1"
+        assert memory.verify().ok
+        assert other.recall("switch")[0].text == "Written before the switch."
+        steps: list[tuple[str, int, int]] = []
+        memory.rebuild(progress=lambda *step: steps.append(step))
+        assert steps
+        assert memory.stats().model == "tiny@1"
+        assert memory.stats().vectors == 31
+        hits = memory.recall("number7 gardens")
+        assert any("cosine of pooled vectors, tiny" in step["why"] for step in hits[0].explain())
+        assert memory.verify().ok
+        # The other handle can't load a model named tiny: words alone, and it says so.
+        with pytest.warns(RecollectNotice):
+            assert other.recall("number7")[0].text == "Fact number7 of gardens."
+        assert other.stats().model == "tiny@1"
+        assert other.add("Written by the other one.").new
+        assert "Written by the other one." in _found(memory, "written by the other one")
+        assert memory.settle() == 1
+        assert memory.stats().pending == 0
+        assert memory.verify().ok
+
+
+def test_switching_back_works_too(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=TinyEmbedder()) as memory:
+        memory.add_many([{"text": f"Fact number{n}."} for n in range(10)])
+    with Memory.open(path, embedder="hashing") as memory:
+        with pytest.warns(RecollectNotice):
+            memory.recall("number3")
+        memory.rebuild()
+        assert memory.stats().model == "hashing@1"
+        assert memory.stats().vectors == 10
+        assert memory.verify().ok
+        with memory._engine.store.reader() as reader:
+            assert [model.name for model in reader.models()] == ["hashing"]  # nothing is left of the old one
+
+
+def test_a_new_version_of_a_model_is_another_model(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder=TinyEmbedder()) as memory:
+        memory.add("One.")
+    with Memory.open(path, embedder=TinyEmbedder(version="2")) as memory:
+        with pytest.warns(RecollectNotice):
+            assert memory.recall("one")[0].text == "One."
+        memory.rebuild()
+        assert memory.stats().model == "tiny@2"
+        assert memory.verify().ok
+
+
+def test_a_rebuild_with_a_failing_model_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add_many([{"text": f"Fact number{n}."} for n in range(10)])
+    tiny = TinyEmbedder()
+    tiny.fails = EmbeddingFailed("no network")
+    with Memory.open(path, embedder=tiny) as memory:
+        with pytest.raises(EmbeddingFailed):
+            memory.rebuild()
+        assert memory.stats().model == "hashing@1"
+        with pytest.warns(RecollectNotice):
+            assert memory.recall("number3")[0].text == "Fact number3."
+        assert memory.verify().ok
+        tiny.fails = None
+        memory.rebuild()
+        assert memory.stats().model == "tiny@1"
+        assert memory.verify().ok
+
+
+def test_a_rebuild_changes_no_answer() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add_many(
+            [{"text": f"Fact number{n} " + "common words " * (n % 9), "speaker": f"S{n % 3}"} for n in range(80)]
+        )
+        questions = ("number7", "common words", "S2 said", "fact")
+        before = [memory.recall(question) for question in questions]
+        memory.rebuild()
+        assert [memory.recall(question) for question in questions] == before
+        memory.rebuild(vectors=False)
+        assert [memory.recall(question) for question in questions] == before
+        assert memory.verify().ok
+
+
+def test_a_file_opened_without_a_name_uses_its_own_model(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("One.")
+    with Memory.open(path) as memory:
+        memory.add("Two.")
+        assert memory.stats().model == "hashing@1"
+        assert memory.stats().vectors == 2
+
+
+# The real one
+
+
+def test_the_bundled_model_understands_more_than_words(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    try:
+        memory = Memory.open(path, embedder="colbert-small")
+    except RecollectError as error:
+        pytest.skip(f"the weights are not here: {error}")
+    with memory:
+        memory.add_many(
+            [
+                {"text": "I moved to Lisbon in March and rent a flat in Alfama.", "speaker": "Ana"},
+                {"text": "The quarterly report is due on Friday.", "speaker": "Bo"},
+                {"text": "My daughter plays the cello every evening.", "speaker": "Cy"},
+                {"text": "x" * 3000 + " and the spare key is under the blue pot.", "speaker": "Di"},
+            ]
+        )
+        hits = memory.recall("Which city does Ana live in?")
+        assert hits[0].event.speaker == "Ana"
+        assert hits[0].explain()[-1]["stage"] == "late"
+        assert memory.recall("Who makes music?")[0].event.speaker == "Cy"
+        assert "blue pot" in memory.recall("Where is the spare key?")[0].quote
+        context = memory.context("When is the report due?", budget=60)
+        assert "Friday" in context.text
+        assert context.tokens <= 60
+        assert memory.verify().ok
+
+
+# Where a path leads
+
+
+def test_a_memory_stays_where_it_was_opened(tmp_path: Path) -> None:
+    code = """
+import os, sys
+from recollect import Memory
+memory = Memory.open("memory.db", embedder="hashing")
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+memory.add("Here.")
+assert memory.recall("here")[0].text == "Here."
+memory.add("Still here.")
+assert memory.stats().events == 2
+assert memory.verify().ok
+memory.close()
+assert os.listdir(".") == [], os.listdir(".")
+"""
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_names_of_one_file_are_one_memory(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "real" / "memory.db")
+    with Memory.open(tmp_path / "real" / "memory.db", embedder="hashing") as real:
+        real.add("One.")
+        with Memory.open(link, embedder="hashing") as linked:
+            linked.add("Two.")
+            assert linked.stats().events == real.stats().events == 2
+    # One queue of writers: the lock lies beside the file itself, whatever it is called.
+    assert not list(tmp_path.glob("link.db-*"))
