@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -36,6 +35,7 @@ from recollect.engine.arguments import (
     Time,
     checked_count,
     checked_id,
+    checked_path,
     checked_question,
     filter_of,
     name_to_find,
@@ -179,7 +179,7 @@ class Memory:
 
     def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> Imported:
         """Read our own JSONL, as `export` writes it; in batches, each a transaction, so that it can be run again."""
-        source = Path(path).expanduser()
+        source = checked_path(path)
         total = line_count(source)
         read = added = 0
         events = read_events(source)
@@ -360,11 +360,11 @@ class Memory:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole file, consistently, while others write. Never overwrites."""
-        self._engine.store.backup(os.fspath(path))
+        self._engine.store.backup(str(checked_path(path)))
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites."""
-        return write_events(Path(path).expanduser(), self.events())
+        return write_events(checked_path(path), self.events())
 
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""

@@ -118,7 +118,6 @@ def test_two_halves_of_a_character_are_kept_as_they_are(memory: Memory) -> None:
     assert memory.verify().ok
 
 
-@pytest.mark.xfail(strict=True, reason="JSON has one spelling for both: two halves, and the character that they make")
 def test_two_halves_of_a_character_survive_an_export(memory: Memory, tmp_path: Path) -> None:
     written = memory.add("\ud83e\udde0")
     memory.export(tmp_path / "all.jsonl")

@@ -132,6 +132,8 @@ def _spaced_terms(token: str) -> tuple[int, ...]:
     if len(parts) > 1 or whole != _fold(parts[0]):
         if _GROUPED_NUMBER.fullmatch(whole):
             whole = whole.replace(",", "")
+            if whole.isdigit():  # 1,200 is 1200, which is a word of one part
+                return tuple(map(_hash, [*forms, whole]))
         if whole.endswith("'s"):
             return tuple(map(_hash, forms[:-1] if forms[-1] == "s" else forms))
         forms.append("=" + whole)

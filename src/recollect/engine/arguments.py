@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from recollect.capture.drafts import checked_meta, checked_name
 from recollect.core.clock import as_datetime
-from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
+from recollect.core.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
 from recollect.core.ids import raw_event_id
 from recollect.core.settings import Settings
 from recollect.core.values import Filter, Json
@@ -76,6 +78,15 @@ def checked_id(id: object) -> bytes:
     if raw is None:
         raise InvalidInput(f"{id!r} is not the id of an event; those are ev_ and 32 hexadecimal digits.")
     return raw
+
+
+def checked_path(path: object) -> Path:
+    """Check the path of a file to read or write."""
+    if not isinstance(path, str | os.PathLike) or not (text := os.fspath(cast("str | os.PathLike[str]", path))):
+        raise BadLocation(f"{path!r} is not a path.")
+    if "\x00" in text:
+        raise BadLocation(f"{text!r} is not a path: it has a NUL in it.")
+    return Path(text).expanduser()
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:

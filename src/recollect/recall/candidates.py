@@ -1,11 +1,12 @@
-"""Candidates: each arm ranks events on its own; a candidate keeps what every arm said of it."""
+"""Candidates: each arm ranks events on its own; a candidate keeps what every stage said of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from recollect.core.values import Score, Span
+from recollect.core.values import Span
 from recollect.inference.protocol import Question
 from recollect.recall.recipes import Recipe
 from recollect.store.postings import Ranking
@@ -17,15 +18,23 @@ WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 
 
+class Place(NamedTuple):
+    """Where a stage put a candidate."""
+
+    score: float
+    rank: int
+
+
 @dataclass(slots=True)
 class Candidate:
     """An event on its way to becoming a hit. The only thing in recall that changes: stages add what they found."""
 
     seq: int
-    ranks: dict[str, int] = field(default_factory=dict[str, int])
-    scores: list[Score] = field(default_factory=list[Score])
-    score: float = 0.0
-    window: Span | None = None
+    arms: dict[str, Place] = field(default_factory=dict[str, Place])
+    fused: Place | None = None
+    late: Place | None = None
+    window: Span | None = None  # of a long event, the one that matched best
+    score: float = 0.0  # what it is ranked by so far
 
 
 def gather(
@@ -42,20 +51,20 @@ def gather(
     found: dict[int, Candidate] = {}
     question = None
     if recipe.words is not None and terms:
-        ranking = reader.by_words(space, terms, recipe.words.depth, allowed)
-        _take(found, ranking, WORDS_ARM, f"BM25 over {len(terms)} terms of the question")
+        _take(found, reader.by_words(space, terms, recipe.words.depth, allowed), WORDS_ARM)
     if recipe.vectors is not None and model is not None:
         # The question comes last: in a new process its model is still loading while the rest is read.
         reader.prepare(space, model)
         question = ask()
         if question is not None:
             ranking = reader.by_vector(space, model, question.pooled, recipe.vectors.depth, allowed)
-            _take(found, ranking, VECTORS_ARM, f"cosine of pooled vectors, {model.name}")
+            _take(found, ranking, VECTORS_ARM)
     return found, question
 
 
-def _take(found: dict[int, Candidate], ranking: Ranking, arm: str, why: str) -> None:
+def _take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
     for rank, (seq, score) in enumerate(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True), 1):
-        candidate = found.setdefault(seq, Candidate(seq))
-        candidate.ranks[arm] = rank
-        candidate.scores.append(Score(stage=arm, score=score, rank=rank, why=why))
+        candidate = found.get(seq)
+        if candidate is None:
+            candidate = found[seq] = Candidate(seq)
+        candidate.arms[arm] = Place(score, rank)

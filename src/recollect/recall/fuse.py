@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recollect.core.values import Score
-from recollect.recall.candidates import VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.candidates import VECTORS_ARM, WORDS_ARM, Candidate, Place
 from recollect.recall.recipes import Recipe
 
 
@@ -15,10 +14,9 @@ def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
     best = sum(weights.values()) / (recipe.rrf_k + 1)
     ranked = list(candidates)
     for candidate in ranked:
-        total = sum(weights[arm] / (recipe.rrf_k + rank) for arm, rank in candidate.ranks.items())
+        total = sum(weights[arm] / (recipe.rrf_k + place.rank) for arm, place in candidate.arms.items())
         candidate.score = total / best
     ranked.sort(key=lambda candidate: (-candidate.score, -candidate.seq))
     for rank, candidate in enumerate(ranked, 1):
-        arms = " and ".join(f"{arm} at {place}" for arm, place in candidate.ranks.items())
-        candidate.scores.append(Score(stage="fuse", score=candidate.score, rank=rank, why=f"found by {arms}"))
+        candidate.fused = Place(candidate.score, rank)
     return ranked

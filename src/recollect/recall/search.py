@@ -6,6 +6,7 @@ from recollect.core.values import Filter, Hit
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.candidates import Ask, Candidate, gather
+from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
 from recollect.recall.recipes import Recipe
@@ -48,5 +49,5 @@ def _hits(reader: Reader, space: str, ranked: list[Candidate], terms: dict[int, 
         event = events.get(candidate.seq)
         if event is not None:
             span = locate(event.text, candidate.window, terms)
-            hits.append(Hit(event=event, score=candidate.score, span=span, scores=tuple(candidate.scores)))
+            hits.append(Hit(event=event, score=candidate.score, span=span, scores=explained(candidate)))
     return hits[:k]

@@ -14,7 +14,7 @@ from recollect.store.sqlite.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
-_PAGE_BYTES = 8192  # two rows of token vectors fit a page with little left over; four kilobytes waste a third
+_PAGE_BYTES = 16384  # seven rows of token vectors fit with little left over; half of it would waste a fifth of the file
 _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
 

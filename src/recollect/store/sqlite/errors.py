@@ -9,6 +9,7 @@ import apsw
 
 from recollect.core.errors import (
     BadLocation,
+    Closed,
     ForeignFile,
     RecollectError,
     StoreBusy,
@@ -18,7 +19,8 @@ from recollect.core.errors import (
     StoreReadOnly,
 )
 
-_IN_OUR_WORDS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
+_IN_OUR_WORDS: tuple[tuple[type[apsw.Error], type[RecollectError]], ...] = (
+    (apsw.ConnectionClosedError, Closed),
     (apsw.FullError, StoreFull),
     (apsw.ReadOnlyError, StoreReadOnly),
     (apsw.PermissionsError, StoreReadOnly),

@@ -41,9 +41,10 @@ WHERE space = ? AND id IN carray(?);
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
 WHERE space = ? AND key = ?;
 
+-- By seq, not by an index of the space: hence the plus sign.
 -- name: events_by_seq
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE seq IN carray(?) AND space = ?;
+WHERE seq IN carray(?) AND +space = ?;
 
 -- name: events_oldest_first
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
@@ -71,7 +72,7 @@ SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
 WHERE space = :space AND session IS NOT NULL {where} GROUP BY session ORDER BY max(at) DESC, session;
 
 -- name: delete_events
-DELETE FROM events WHERE seq IN carray(?) AND space = ?;
+DELETE FROM events WHERE seq IN carray(?) AND +space = ?;
 
 -- name: tally_events
 SELECT count(DISTINCT session), count(DISTINCT speaker), count(DISTINCT wing), min(at), max(at) FROM events
@@ -96,9 +97,6 @@ DELETE FROM word_tail WHERE space = ?;
 
 -- name: delete_word_tail
 DELETE FROM word_tail WHERE space = ? AND seq IN carray(?);
-
--- name: count_word_tail
-SELECT count(*) FROM word_tail WHERE space = ?;
 
 -- name: set_words_upto
 UPDATE spaces SET words_upto = ?, word_tail = ? WHERE id = ?;

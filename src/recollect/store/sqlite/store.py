@@ -232,5 +232,5 @@ class SqliteStore:
 
 
 def _real(location: str | os.PathLike[str]) -> Path:
-    # Where it is, whatever it is called: a link has the same queue of writers, and another working folder changes nothing.
+    # Where it is, whatever it is called: a link joins the same queue of writers, and chdir() changes nothing.
     return Path(os.path.realpath(Path(location).expanduser()))
