@@ -129,7 +129,7 @@ def test_accented_words_are_found_without_accents_and_the_other_way(words: list[
 @quick
 @given(
     st.sampled_from(
-        "Jean-Luc O'Brien v2.3.1 1,200 1200 3.14 ana@example.org C++ C# A/B 2026-04-02 10:30 R&D x86_64 GPT-4 Zoë's".split()
+        "Jean-Luc O'Brien v2.3.1 1,200 1200 3.14 ana@example.org C++ C# A/B 2026-04-02 10:30 R&D x86_64 Zoë's".split()
     )
 )
 def test_names_and_numbers_are_found_as_they_are_written(name: str) -> None:

@@ -1,29 +1,43 @@
-"""Where in an event the match is: the sentence of its best window that holds the most of the question."""
+"""Where in an event the match is: the sentences of its best window that hold the most of the question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from recollect.core.spans import sentences
 from recollect.core.values import Span
 from recollect.core.words import term_counts
 
-_SHORT = 240  # characters: a message of this size is quoted whole
+_SHORT = 240  # characters: a message of this size is quoted whole, and of a longer one about as much
 _MOST_READ = 200_000  # characters looked through where no model said which window it is: 40 ms
 
 
 def locate(text: str, window: Span | None, terms: Mapping[int, float]) -> Span:
-    """Choose the span to quote."""
+    """Choose the span to quote: neighbouring sentences that together hold the most terms, in few characters."""
     within = window or Span(0, min(len(text), _MOST_READ))
-    if within.end - within.start <= _SHORT:
+    spans = sentences(text, within)
+    if within.end - within.start <= _SHORT or len(spans) < 2:
         return _trimmed(text, within)
-    best, most = _trimmed(text, within), 0.0
-    for span in sentences(text, within):
-        held = term_counts(text[span.start : span.end])
-        score = sum(weight for term, weight in terms.items() if term in held)
+    held = [{term for term in term_counts(text[span.start : span.end]) if term in terms} for span in spans]
+    best, most = Span(spans[0].start, spans[0].end), 0.0
+    for first, last in _runs(spans):
+        found = set[int]().union(*held[first : last + 1])
+        score = sum(terms[term] for term in found)
         if score > most:
-            best, most = span, score
+            best, most = Span(spans[first].start, spans[last].end), score
     return best
+
+
+def _runs(spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """List the longest run of sentences that is short enough from each sentence on; at least that sentence."""
+    runs: list[tuple[int, int]] = []
+    last = 0
+    for first, span in enumerate(spans):
+        last = max(last, first)
+        while last + 1 < len(spans) and spans[last + 1].end - span.start <= _SHORT:
+            last += 1
+        runs.append((first, last))
+    return runs
 
 
 def _trimmed(text: str, span: Span) -> Span:

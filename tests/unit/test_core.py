@@ -1,0 +1,176 @@
+"""The values, errors and settings that everything else speaks in."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+
+import pytest
+
+from recollect.core import errors
+from recollect.core.clock import as_datetime, from_micros, to_micros, utc_now
+from recollect.core.errors import InvalidSetting, InvalidTime, MissingExtra, RecollectError
+from recollect.core.extras import need
+from recollect.core.settings import Settings
+from recollect.core.spans import sentences, windows
+from recollect.core.values import EVERYTHING, Event, Filter, Hit, Report, Score, Span, Written, WrittenBatch
+from recollect.core.words import question_terms, term_counts
+
+ERRORS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, RecollectError) and kind is not RecollectError
+]
+
+
+# Errors
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_an_error_says_what_to_do_and_knows_its_codes(kind: type[RecollectError]) -> None:
+    assert kind.__doc__
+    assert str(kind()) == kind.__doc__.strip()
+    assert str(kind("What.", fix="Do this.")) == "What. Do this."
+    assert 400 <= kind.status < 600
+    assert 1 <= kind.exit_code < 64
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__ or ""))
+    assert drawn == {kind.__name__ for kind in ERRORS}
+
+
+def test_each_kind_of_failure_ends_the_command_line_with_its_own_code() -> None:
+    direct = [kind for kind in ERRORS if "exit_code" in vars(kind)]
+    assert len({kind.exit_code for kind in direct}) == len(direct)
+
+
+# Times
+
+
+def test_times_are_read_from_what_people_write() -> None:
+    assert as_datetime("2026-04-02T10:00Z") == datetime(2026, 4, 2, 10, tzinfo=UTC)
+    assert as_datetime(" 2026-04-02 10:00 ") == datetime(2026, 4, 2, 10, tzinfo=UTC)
+    assert as_datetime("20260402T100000+0100").utcoffset() == timedelta(hours=1)
+    assert as_datetime(date(2026, 4, 2)) == datetime(2026, 4, 2, tzinfo=UTC)
+    assert utc_now().tzinfo is UTC
+
+
+def test_a_zones_rules_become_its_offset_at_that_moment() -> None:
+    moment = as_datetime(datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=9), "JST")))
+    assert moment.tzinfo == timezone(timedelta(hours=9))
+
+
+class _NoOffset(tzinfo):
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        return None
+
+
+def test_zones_that_cannot_be_kept_are_refused() -> None:
+    for zone in (_NoOffset(), timezone(timedelta(microseconds=1))):
+        with pytest.raises(InvalidTime):
+            as_datetime(datetime(2026, 1, 1, tzinfo=zone))
+
+
+def test_microseconds_are_exact_at_the_ends_of_the_calendar() -> None:
+    for moment in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)):
+        assert from_micros(*to_micros(moment)) == moment
+    assert to_micros(datetime(1970, 1, 1, tzinfo=UTC)) == (0, 0)
+    assert to_micros(datetime(1970, 1, 1)) == (0, 0)
+
+
+# Spans
+
+
+def test_sentences_end_where_readers_see_it() -> None:
+    text = 'He said "Stop." Then he left! Version 2.3 came…  你好。再见！\nA new line'
+    assert [text[start:end] for start, end in sentences(text)] == [
+        'He said "Stop."',
+        "Then he left!",
+        "Version 2.3 came…",
+        "你好。",
+        "再见！",
+        "A new line",
+    ]
+
+
+def test_a_short_text_is_one_window_and_a_long_one_several() -> None:
+    assert windows("short") == [Span(0, 5)]
+    text = "word " * 1000
+    spans = windows(text)
+    assert len(spans) > 3
+    assert all(text[start - 1].isspace() for start, _ in spans[1:])  # cut between words
+    assert len(windows("你" * 1000)) > len(windows("a" * 1000))  # a Chinese character is a token
+
+
+# Words
+
+
+def test_stop_words_count_only_when_there_is_nothing_else() -> None:
+    assert question_terms("Where is the river?") == question_terms("river")
+    assert question_terms("to be or not to be")
+    assert question_terms("the who") != question_terms("")
+    assert question_terms("?!") == {}
+
+
+def test_a_possessive_is_its_owner() -> None:
+    assert (
+        question_terms("Ana's flat").keys() <= term_counts("Ana has a flat").keys() | term_counts("Ana's flat").keys()
+    )
+    assert not question_terms("Ana’s").keys().isdisjoint(term_counts("Ana").keys())
+
+
+def test_a_name_ranks_ahead_of_the_word_it_looks_like() -> None:
+    name, word = term_counts("Mr Banks"), term_counts("the banks")
+    asked = question_terms("Banks")
+    assert len(asked.keys() & name.keys()) > len(asked.keys() & word.keys()) > 0
+
+
+# Values and settings
+
+
+def test_values_cannot_be_changed() -> None:
+    values = (
+        (Event(text="x"), "text"),
+        (Filter(), "speaker"),
+        (Report(checked={}), "problems"),
+        (Settings(), "read_only"),
+    )
+    for value, field in values:
+        with pytest.raises(AttributeError):
+            setattr(value, field, "y")
+
+
+def test_filters_know_when_they_are_empty() -> None:
+    assert EVERYTHING.empty
+    assert Filter().empty
+    assert not Filter(speaker="Ana").empty
+
+
+def test_a_batch_counts_itself() -> None:
+    batch = WrittenBatch([Written(event=Event(text="a", id="1"), new=True), Written(event=Event(text="b"), new=False)])
+    assert (batch.added, batch.known, batch.ids) == (1, 1, ["1", ""])
+
+
+def test_a_hit_quotes_and_explains() -> None:
+    hit = Hit(event=Event(text="one two three"), score=1.0, span=Span(4, 7), scores=(Score(stage="words", score=2.0),))
+    assert (hit.text, hit.quote) == ("one two three", "two")
+    assert hit.explain() == [{"stage": "words", "score": 2.0, "rank": None, "why": ""}]
+
+
+def test_settings_are_checked() -> None:
+    for wrong in ({"durability": "fast"}, {"busy_timeout_s": 0}, {"busy_timeout_s": -1}):
+        with pytest.raises(InvalidSetting):
+            Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_missing_package_names_the_extra_that_brings_it() -> None:
+    assert need("json", extra="x").loads("1") == 1
+    with pytest.raises(MissingExtra, match=r"pip install 'recollect\[postgres\]'"):
+        need("no_such_package_here", extra="postgres")
