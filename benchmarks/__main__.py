@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: speed, size and survival of what ships, in tables. Takes minutes; run it on a quiet machine."""
+"""`python -m benchmarks`: speed, size and survival of what ships, in tables. Takes minutes on a quiet machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ def main() -> None:
     folder = Path(asked.folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    results: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version(), "at": time.strftime("%F")}
+    results: dict[str, Any] = {
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "at": time.strftime("%F"),
+    }
     if "start" in asked.only:
         results["help_ms"] = _start()
     if "writing" in asked.only:

@@ -63,8 +63,10 @@ def lines(seed: int = 1) -> Iterator[dict[str, object]]:
         words: list[str] = []
         while len(words) < WORDS_AN_EVENT:
             words += chance.choice(sentences).split()
-        words = [rare[min(int(chance.paretovariate(0.6)), VOCABULARY) - 1] if chance.random() < REPLACED else word
-                 for word in words[:WORDS_AN_EVENT]]
+        words = [
+            rare[min(int(chance.paretovariate(0.6)), VOCABULARY) - 1] if chance.random() < REPLACED else word
+            for word in words[:WORDS_AN_EVENT]
+        ]
         yield {
             "text": " ".join(words),
             "speaker": chance.choice(speakers),

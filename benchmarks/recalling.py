@@ -82,9 +82,13 @@ def _stages(memory: Memory, embedder: SampledEmbedder) -> dict[str, Times]:
         return {
             "question": times([lambda q=q: embedder.question(q) for q in QUESTIONS], ROUNDS),
             "words": times([lambda t=t: reader.by_words("default", t, 100, None) for t in terms], ROUNDS),
-            "vectors": times([lambda q=q: reader.by_vector("default", model, q.pooled, 100, None) for q in questions], ROUNDS),
+            "vectors": times(
+                [lambda q=q: reader.by_vector("default", model, q.pooled, 100, None) for q in questions], ROUNDS
+            ),
             "fetch": times([lambda s=s: reader.passages("default", model, s) for s in near], ROUNDS),
-            "late": times([lambda q=q, r=r: embedder.late_scores(q, r) for q, r in zip(questions, rows, strict=True)], ROUNDS),
+            "late": times(
+                [lambda q=q, r=r: embedder.late_scores(q, r) for q, r in zip(questions, rows, strict=True)], ROUNDS
+            ),
         }
 
 
@@ -176,21 +180,37 @@ def _print(results: list[dict[str, Any]]) -> None:
         "Where the time goes, ms p50 / p99",
         ["events", "question", "words", "vectors", "fetch 200", "late 200", "shortlist recall@100"],
         [
-            [f"{one['events']:,}", *(one["stages"][name] for name in ("question", "words", "vectors", "fetch", "late")),
-             "exact" if one["shortlist"] is None else f"{one['shortlist']:.3f}"]
+            [
+                f"{one['events']:,}",
+                *(one["stages"][name] for name in ("question", "words", "vectors", "fetch", "late")),
+                "exact" if one["shortlist"] is None else f"{one['shortlist']:.3f}",
+            ]
             for one in results
         ],
     )
     table(
         "Size",
-        ["events", "file MB", "bytes an event", "process MB", "text and log", "words", "pooled", "token vectors", "goal"],
+        [
+            "events",
+            "file MB",
+            "bytes an event",
+            "process MB",
+            "text and log",
+            "words",
+            "pooled",
+            "token vectors",
+            "goal",
+        ],
         [
             [
                 f"{one['events']:,}",
                 f"{one['bytes'] / 1e6:.0f}",
                 f"{one['bytes'] / one['events']:.0f}",
                 f"{one['memory_mb']:.0f}",
-                *(f"{_part(one, *names):.0f} MB" for names in (("events",), ("word", "postings"), ("pooled",), ("vectors",))),
+                *(
+                    f"{_part(one, *names):.0f} MB"
+                    for names in (("events",), ("word", "postings"), ("pooled",), ("vectors",))
+                ),
                 "350 MB file, 600 MB process" if one["events"] == 100_000 else "",
             ]
             for one in results

@@ -18,6 +18,7 @@ from typing import IO
 
 ROOT = Path(__file__).parent.parent
 BATCH = 5  # events that one writer adds in one transaction; readers must see all of them or none
+THINKING_S = 0.005  # of a reader between two questions: one that only spins measures the scheduler, not the store
 SHARED = 40  # events that every writer tries to add: each must be new exactly once
 
 
@@ -312,6 +313,7 @@ def _reader(path: str, number: int, seconds: float) -> None:
             except Exception as error:
                 errors.append(f"reader {number}: {error!r}")
             reads += 1
+            time.sleep(THINKING_S)
     _say(json.dumps({"reads": reads, "half": half, "errors": errors}))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from benchmarks.material import lines
 from benchmarks.measure import table
 from recollect import Memory
-from recollect.engine.passages import prefix
 from recollect.core.clock import as_datetime
 from recollect.core.values import Event
+from recollect.engine.passages import prefix
 from recollect.inference.late import ColbertSmall
 
 BATCH = 256

@@ -65,7 +65,8 @@ class Answer:
 
     found: Sequence[Found]
     confidence: float | None = None  # that the memory holds an answer; for abstention
-    contexts: Mapping[int, str] = field(default_factory=dict[int, str])  # token budget -> packed text
+    contexts: Mapping[int, str] = field(default_factory=dict[int, str])  # token budget -> packed text; none: runner's
+    took_ms: float | None = None  # what finding took, where the system knows better than the runner's clock
 
 
 class System(Protocol):
@@ -73,8 +74,8 @@ class System(Protocol):
 
     name: str
 
-    def ingest(self, store: str, lines: Sequence[Line]) -> None:
-        """Take in all lines of a store."""
+    def ingest(self, store: str, lines: Sequence[Line]) -> float | None:
+        """Take in all lines of a store; tell the ms that it took where that is known better than by the clock."""
         ...
 
     def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:

@@ -370,6 +370,7 @@ class Memory:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
             self._engine.store.close()
+            self._engine.models.close()
 
     def __enter__(self) -> Memory:
         return self

@@ -42,6 +42,10 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _page_size(path: Path) -> int:
+    return int.from_bytes(path.read_bytes()[16:18])
+
+
 def _assert_refused(path: Path, error: type[RecollectError], **options: object) -> None:
     folder = sorted(path.parent.iterdir())
     before = _hash(path) if path.is_file() else ""
@@ -75,7 +79,7 @@ def test_a_sqlite_file_of_another_program_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.99])
 def test_a_truncated_file_is_refused(path: Path, keep: float) -> None:
-    os.truncate(path, int(path.stat().st_size * keep) // 8192 * 8192)
+    os.truncate(path, int(path.stat().st_size * keep) // _page_size(path) * _page_size(path))
     _assert_refused(path, StoreCorrupt)
 
 
@@ -103,14 +107,15 @@ def test_an_empty_file_becomes_a_memory(tmp_path: Path) -> None:
 
 
 def test_a_damaged_page_is_reported_and_what_is_sound_stays_readable(path: Path, tmp_path: Path) -> None:
-    pages = path.stat().st_size // 8192
+    size = _page_size(path)
+    pages = path.stat().st_size // size
     reported = 0
     for page in range(1, pages, 3):
         bad = tmp_path / f"bad-{page}.db"
         shutil.copy(path, bad)
         with bad.open("r+b") as file:
-            file.seek(page * 8192)
-            file.write(b"\xa5" * 8192)
+            file.seek(page * size)
+            file.write(b"\xa5" * size)
         before = _hash(bad)
         try:
             with Memory.open(bad, embedder="hashing", read_only=True) as memory:
@@ -260,10 +265,10 @@ def test_a_full_disk_keeps_what_was_there_and_nothing_of_what_was_not(path: Path
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of one megabyte, where we may make one."""
+    """Give a file system of four megabytes, where we may make one."""
     folder = tmp_path / "small"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
     try:
         made = subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -287,7 +292,7 @@ def test_a_disk_that_fills_up_loses_nothing_acknowledged(small_disk: Path) -> No
         assert memory.verify().ok
         assert memory.recall("words")
         with pytest.raises(StoreFull):
-            memory.add("x" * 500_000)
+            memory.add("x" * 3_000_000)
     finally:
         memory.close()
     with Memory.open(path, embedder="hashing") as again:
@@ -324,7 +329,7 @@ def test_a_file_that_may_not_grow_gives_one_typed_error(path: Path, start) -> No
 
 def test_a_backup_to_a_full_disk_leaves_nothing_behind(small_disk: Path, path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory:
-        memory.add_many([{"text": f"Bulk {n} " + "word " * 300} for n in range(600)])
+        memory.add_many([{"text": f"Bulk {n} " + "word " * 300} for n in range(2500)])
         with pytest.raises(StoreError):
             memory.backup(small_disk / "copy.db")
         assert list(small_disk.iterdir()) == []

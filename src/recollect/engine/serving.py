@@ -75,6 +75,13 @@ class Models:
         writer.activate(model)  # events from before there was a model get their jobs
         return model
 
+    def close(self) -> None:
+        """Let go of what embedders hold open, such as connections to an endpoint."""
+        for embedder in {id(one): one for one in (*(self._wanted or ()), *self._loaded.values())}.values():
+            end = getattr(embedder, "close", None)
+            if callable(end):
+                end()
+
     def say(self, notice: str) -> None:
         """Tell the caller, once."""
         if notice not in self.notices:

@@ -1,0 +1,128 @@
+"""`python -m evals`: run a task on a system, compare runs, write a report, or do all of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from evals.errors import EvalError
+from evals.runner import LINES_ASKED
+from evals.tasks import TASKS, TaskOptions
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line asks; what can't be done is one line on stderr and exit status 2."""
+    asked = _parser().parse_args(arguments)
+    try:
+        return asked.do(asked)
+    except EvalError as error:
+        print(f"evals: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("evals: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+
+
+def _run(asked: argparse.Namespace) -> int:
+    from evals.compare import grids, print_grids
+    from evals.progress import shown
+    from evals.runner import run
+    from evals.tasks import load_task
+
+    options = TaskOptions(
+        data=asked.data,
+        audit=asked.audit,
+        union=asked.union,
+        seed=asked.seed,
+        held_back=asked.held_back,
+        limit=asked.limit,
+    )
+    chosen = load_task(asked.task, options)
+    with shown(f"{asked.task} · {asked.system}") as progress:
+        results = run(
+            chosen,
+            asked.system,
+            asked.json,
+            options=options,
+            k=asked.k,
+            seed=asked.seed,
+            fresh=asked.fresh,
+            keep_contexts=asked.keep_contexts,
+            embedder=asked.embedder,
+            progress=progress,
+        )
+    print_grids(grids([results]))
+    for remark in chosen.task.remarks if asked.remarks else ():
+        print(f"remark: {remark}")
+    if chosen.task.remarks and not asked.remarks:
+        print(f"{len(chosen.task.remarks)} remarks on the data; --remarks lists them.")
+    return 1 if results.stopped else 0
+
+
+def _compare(asked: argparse.Namespace) -> int:
+    from evals.compare import BY_CATEGORY, grids, print_grids
+    from evals.results import read_results
+
+    print_grids(grids([read_results(path) for path in asked.results], asked.metric or BY_CATEGORY))
+    return 0
+
+
+def _report(asked: argparse.Namespace) -> int:
+    from evals.report import write_report
+    from evals.results import read_results
+
+    for path in write_report([read_results(path) for path in asked.results], asked.to):
+        print(path)
+    return 0
+
+
+def _all(asked: argparse.Namespace) -> int:
+    from evals.everything import run_everything
+
+    return run_everything(asked.folder, asked.to, systems=asked.systems, seed=asked.seed, limit=asked.limit)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m evals", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+
+    run = commands.add_parser("run", help="ask a task's questions to a system")
+    run.set_defaults(do=_run)
+    run.add_argument("task", choices=list(TASKS))
+    run.add_argument("--data", type=Path, help="the data set's file")
+    run.add_argument("--audit", type=Path, help="corrected LoCoMo evidence, JSONL")
+    run.add_argument("--union", action="store_true", help="LongMemEval: one store from all sessions of the file")
+    run.add_argument("--system", default="recollect", help="recollect, recollect:-late, bm25, vectors, a peer ...")
+    run.add_argument("--json", type=Path, required=True, help="where the rows go; an interrupted run goes on from it")
+    run.add_argument("--limit", type=int, help="ask this many questions, taken evenly")
+    run.add_argument("--k", type=int, default=LINES_ASKED, help="lines asked for (%(default)s)")
+    run.add_argument("--seed", type=int, default=0, help="of generated tasks and of the intervals")
+    run.add_argument("--held-back", action="store_true", help="generated tasks: the templates kept for scoring")
+    run.add_argument("--embedder", help="another one than the product's default")
+    run.add_argument("--fresh", action="store_true", help="replace what is there")
+    run.add_argument("--keep-contexts", action="store_true", help="keep the texts too, for a judge")
+    run.add_argument("--remarks", action="store_true", help="list wrong or missing gold evidence")
+
+    compare = commands.add_parser("compare", help="show runs side by side")
+    compare.set_defaults(do=_compare)
+    compare.add_argument("results", type=Path, nargs="+")
+    compare.add_argument("--metric", action="append", help="show this one by category; may be given again")
+
+    report = commands.add_parser("report", help="write markdown and a page with plots")
+    report.set_defaults(do=_report)
+    report.add_argument("results", type=Path, nargs="+")
+    report.add_argument("--to", type=Path, default=Path(".evals") / "report")
+
+    everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
+    everything.set_defaults(do=_all)
+    everything.add_argument("--folder", type=Path, required=True, help="where the development data lie")
+    everything.add_argument("--to", type=Path, default=Path(".evals"))
+    everything.add_argument("--systems", type=lambda text: text.split(","), help="names, with commas")
+    everything.add_argument("--seed", type=int, default=0)
+    everything.add_argument("--limit", type=int, help="ask this many questions of each task")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

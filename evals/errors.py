@@ -1,0 +1,7 @@
+"""What can go wrong in an evaluation before a question is asked."""
+
+from __future__ import annotations
+
+
+class EvalError(Exception):
+    """An evaluation can't run as asked; the message says what to do."""

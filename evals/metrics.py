@@ -1,0 +1,89 @@
+"""What one answer is worth: recall of the evidence, rank measures, and how much of the gold answer a context holds.
+
+Names: `event.frac@10` is the share of the evidence among the first ten lines, `event.any@10` and `event.all@10` whether
+one or all of it is there; `session.*` the same over sessions, ranked by their best line; `gold@1200` the share of the
+gold answer's words in a context of 1,200 tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import Stemmer
+
+from evals.values import Answer, Asked, Line
+
+CUTOFFS = (1, 5, 10, 20)
+NDCG_AT = 10
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_WORD = re.compile(r"[^\W_]+")
+_APOSTROPHES = re.compile(r"(?<=\w)['’](?=\w)")  # "don't" is one word, as where punctuation is just deleted
+
+
+def score(asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Mapping[int, str]) -> dict[str, float]:
+    """Measure one answer by everything that its question has gold for."""
+    found = list(dict.fromkeys(one.key for one in answer.found))
+    sessions = _sessions(answer, lines)
+    gold_sessions = set(asked.sessions) or {
+        session for key in asked.evidence if key in lines and (session := lines[key].session) is not None
+    }
+    measured = {
+        **_ranked("event", found, set(asked.evidence)),
+        **_ranked("session", sessions, gold_sessions),
+    }
+    if asked.answerable and asked.answer:
+        wanted = answer_words(asked.answer)
+        if wanted:
+            measured |= {f"gold@{budget}": share(wanted, text) for budget, text in contexts.items()}
+    return measured
+
+
+def answer_words(text: str) -> frozenset[str]:
+    """Give the distinct words of a text, Porter-stemmed, without articles and punctuation."""
+    words = _WORD.findall(_APOSTROPHES.sub("", text.lower()))
+    return frozenset(_stem(word) for word in words if word not in _ARTICLES)
+
+
+def share(wanted: Collection[str], text: str) -> float:
+    """Tell which share of the wanted words a text holds."""
+    return len(set(wanted) & answer_words(text)) / len(wanted)
+
+
+def _ranked(level: str, ranking: Sequence[str], gold: Collection[str]) -> dict[str, float]:
+    if not gold:
+        return {}
+    right = [one in gold for one in ranking]
+    measured: dict[str, float] = {}
+    for cutoff in CUTOFFS:
+        hits = sum(right[:cutoff])
+        measured[f"{level}.any@{cutoff}"] = float(hits > 0)
+        measured[f"{level}.all@{cutoff}"] = float(hits == len(gold))
+        measured[f"{level}.frac@{cutoff}"] = hits / len(gold)
+    measured[f"{level}.mrr"] = next((1 / rank for rank, one in enumerate(right, 1) if one), 0.0)
+    best = _gain([True] * min(len(gold), NDCG_AT))
+    measured[f"{level}.ndcg@{NDCG_AT}"] = _gain(right[:NDCG_AT]) / best
+    return measured
+
+
+def _gain(right: Iterable[bool]) -> float:
+    return sum(1 / math.log2(rank + 1) for rank, one in enumerate(right, 1) if one)
+
+
+def _sessions(answer: Answer, lines: Mapping[str, Line]) -> list[str]:
+    """Rank sessions by their best line."""
+    named = (one.session or (lines[one.key].session if one.key in lines else None) for one in answer.found)
+    return list(dict.fromkeys(session for session in named if session is not None))
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return _porter().stemWord(word)
+
+
+@lru_cache(maxsize=1)
+def _porter() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("porter")

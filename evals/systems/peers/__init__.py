@@ -1,0 +1,114 @@
+"""The peers, each really installed in an environment of its own and run offline with the embedder that we use.
+
+    system = PEERS["chroma"](embedder)     # installs on first use; raises CouldNotRun, whose text is the row to show
+    system.ingest("store", lines)
+    system.search("store", "a question", k=10, now=None)
+    system.close()
+
+A failed call raises PeerFailed with the tail of the worker's stderr. Nothing of a peer is imported into our process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from evals.systems.peers.client import Limits, Peer, PeerFailed, Setup
+from evals.systems.peers.embeddings import EmbeddingServer
+from evals.systems.peers.environment import ROOT, CouldNotRun, Environment
+from recollect.inference.protocol import Embedder
+from recollect.inference.registry import load_embedder
+
+__all__ = ["PEERS", "CouldNotRun", "EmbeddingServer", "Limits", "Peer", "PeerFailed", "available"]
+
+HERE = Path(__file__).parent
+
+LANGGRAPH = Environment(
+    name="langgraph", pins=("langgraph==1.2.20", "langgraph-checkpoint-sqlite==3.1.2"), needs_extensions=True
+)
+LANGGRAPH_MEMORY = Environment(name="langgraph-memory", pins=("langgraph==1.2.20",))
+BOTH_MODELS = "questions and passages encoded apart, as our own are"
+
+SETUPS: Mapping[str, Setup] = {
+    "mempalace": Setup(
+        environment=Environment(name="mempalace", pins=("mempalace==3.11.0",)),
+        worker=HERE / "worker_mempalace.py",
+        notes=f'candidate_strategy="union"; one drawer a line, no closets (its miner was not run); {BOTH_MODELS}',
+    ),
+    "mem0": Setup(
+        environment=Environment(name="mem0", pins=("mem0ai==2.2.1",)),
+        worker=HERE / "worker_mem0.py",
+        notes=(
+            "infer=False, threshold=0, Qdrant in a folder; vectors only, since its BM25 arm needs fastembed's "
+            f"downloaded files and its entity arm a language model; {BOTH_MODELS}"
+        ),
+    ),
+    "langgraph-memory": Setup(
+        environment=LANGGRAPH_MEMORY,
+        worker=HERE / "worker_langgraph.py",
+        notes=f"InMemoryStore; {BOTH_MODELS}",
+        options={"kind": "memory"},
+        on_disk=False,
+    ),
+    "langgraph-sqlite": Setup(
+        environment=LANGGRAPH,
+        worker=HERE / "worker_langgraph.py",
+        notes=f"SqliteStore; {BOTH_MODELS}",
+        options={"kind": "sqlite"},
+    ),
+    "chroma": Setup(
+        environment=Environment(name="chroma", pins=("chromadb==1.5.9",)),
+        worker=HERE / "worker_chroma.py",
+        notes=f"PersistentClient, cosine; {BOTH_MODELS}",
+    ),
+    "mcp-memory-service": Setup(
+        environment=Environment(
+            name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True
+        ),
+        worker=HERE / "worker_mcp_memory.py",
+        notes=f"SQLite storage, retrieve_hybrid; its dropping of similar lines is off; {BOTH_MODELS}",
+    ),
+    "hindsight": Setup(
+        environment=Environment(
+            name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True
+        ),
+        worker=HERE / "worker_hindsight.py",
+        notes=(
+            "LLM provider none: chunks, no facts, no entities; arms fused by rank, without the cross-encoder, which "
+            f"it downloads; its embedded PostgreSQL, as user nobody where we are root; {BOTH_MODELS}"
+        ),
+        as_user="nobody",
+        limits=Limits(open=300.0),
+    ),
+}
+
+
+class Factory(Protocol):
+    """Make a peer; without an embedder, with Recollect's default one."""
+
+    def __call__(self, embedder: Embedder | None = None, *, root: Path = ROOT) -> Peer: ...
+
+
+def _made(name: str, embedder: Embedder | None = None, *, root: Path = ROOT) -> Peer:
+    chosen = embedder if embedder is not None else load_embedder()
+    if chosen is None:
+        raise CouldNotRun("peers need vectors, and no embedder was given")
+    return Peer(name, SETUPS[name], chosen, root=root)
+
+
+PEERS: Mapping[str, Factory] = {name: partial(_made, name) for name in SETUPS}
+
+
+def available(root: Path = ROOT) -> dict[str, str]:
+    """Say of each peer, without installing anything: installed, installs on first use, or could not run: why."""
+    return {name: _standing(setup, root) for name, setup in SETUPS.items()}
+
+
+def _standing(setup: Setup, root: Path) -> str:
+    installed: Mapping[str, Any] = setup.environment.installed(root)
+    if installed.get("pins") == list(setup.environment.pins):
+        return "installed"
+    why = setup.environment.why_not()
+    return str(CouldNotRun(why)) if why else "installs on first use"

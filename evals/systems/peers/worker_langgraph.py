@@ -1,0 +1,53 @@
+"""LangGraph's stores, as its documentation uses them: one namespace a store, the text field indexed."""
+
+from worker_protocol import Vectors, serve
+
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import PutOp
+
+
+class Shared(Embeddings):
+    """Our vectors as LangChain asks for them: questions and passages apart."""
+
+    def __init__(self, vectors):
+        self._vectors = vectors
+
+    def embed_documents(self, texts):
+        return self._vectors.passages(texts)
+
+    def embed_query(self, text):
+        return self._vectors.questions([text])[0]
+
+
+class Peer:
+    def __init__(self, folder, url, dims, kind):
+        index = {"dims": dims, "embed": Shared(Vectors(url)), "fields": ["text"]}
+        self._context = None
+        if kind == "memory":
+            from langgraph.store.memory import InMemoryStore
+
+            self._store = InMemoryStore(index=index)
+        else:
+            from langgraph.store.sqlite import SqliteStore
+
+            self._context = SqliteStore.from_conn_string(f"{folder}/data/store.db", index=index)
+            self._store = self._context.__enter__()
+            self._store.setup()
+
+    def ingest(self, store, lines):
+        # One batch: `put` is a batch of one operation.
+        kept = ("text", "session", "role", "at")
+        self._store.batch(
+            [PutOp((store,), line["key"], {name: line[name] for name in kept}) for line in lines]
+        )
+
+    def search(self, store, question, k):
+        found = self._store.search((store,), query=question, limit=k)
+        return [{"key": item.key, "score": item.score or 0.0, "session": item.value["session"]} for item in found]
+
+    def close(self):
+        if self._context is not None:
+            self._context.__exit__(None, None, None)
+
+
+serve(Peer, ["langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "sqlite-vec"])

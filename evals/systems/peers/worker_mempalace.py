@@ -1,0 +1,62 @@
+"""MemPalace: one palace a store, each line a drawer, searched with the widest of its two candidate strategies."""
+
+import os
+
+from worker_protocol import Copies, Vectors, serve
+
+
+class Peer:
+    def __init__(self, folder, url, dims):
+        # Its own way to an outside embedder; the settings are read when a palace is first opened.
+        os.environ["MEMPALACE_EMBEDDING_MODEL"] = "openai-compat"
+        os.environ["MEMPALACE_EMBEDDING_API_URL"] = url
+        os.environ["MEMPALACE_EMBEDDING_API_MODEL"] = "passage"
+        from mempalace import embedding
+
+        vectors = Vectors(url)
+        # It knows one model for questions and passages; ours are not the same, and to its advantage it gets both.
+        embedding.OpenAICompatEmbeddingFunction.embed_query = lambda self, input: vectors.questions(input)
+        from mempalace import palace, searcher
+
+        self._palace, self._searcher = palace, searcher
+        self._folder = folder
+        self._palaces = {}
+        self._copies = {}
+
+    def ingest(self, store, lines):
+        if store not in self._palaces:
+            place = f"{self._folder}/data/palace-{len(self._palaces)}"
+            self._palaces[store] = (place, self._palace.get_collection(place, create=True))
+            self._copies[store] = Copies()
+        _, drawers = self._palaces[store]
+        for line in lines:
+            self._copies[store].note(line["text"], line["key"])
+        drawers.add(
+            ids=[line["key"] for line in lines],
+            documents=[line["text"] for line in lines],
+            # A source of its own for each line: hits of one source are folded into one.
+            metadatas=[
+                {"wing": "eval", "room": line["session"] or "lines", "source_file": line["key"], "chunk_index": 0}
+                | ({"filed_at": line["at"]} if line["at"] else {})
+                for line in lines
+            ],
+        )
+
+    def search(self, store, question, k):
+        place, _ = self._palaces[store]
+        found = self._searcher.search_memories(question, place, n_results=k, candidate_strategy="union")
+        if "error" in found:
+            raise RuntimeError(found["error"])
+        hits = []
+        for hit in found["results"]:
+            # Equal texts come back once: the hit stands for each of them, the one that came back first.
+            copies = self._copies[store].keys(hit["text"])
+            for key in dict.fromkeys([hit["source_path"], *copies]):
+                hits.append({"key": key, "score": hit["similarity"] or 0.0})
+        return hits
+
+    def close(self):
+        self._palaces.clear()
+
+
+serve(Peer, ["mempalace", "chromadb"])

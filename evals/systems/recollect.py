@@ -1,0 +1,149 @@
+"""Recollect itself, through its public interface: the shipped default, a recipe by name, or a recipe less a stage.
+
+`recollect` is what `Memory.open` gives; `recollect:words` opens with that recipe; `recollect:-late` is the default
+without late interaction, `recollect:pooled-words` the recipe `pooled` without its words.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect import Memory
+from recollect.recall.recipes import RECIPES, Recipe
+
+from evals.cache import CachedLateEmbedder, CountedOnce, open_embedder
+from evals.errors import EvalError
+from evals.packing import BUDGETS
+from evals.values import Answer, Found, Line
+
+NAME = "recollect"
+_BATCH = 256  # lines a transaction
+_STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
+
+
+def recollect_system(variant: str = "", *, embedder: str | None = None) -> RecollectSystem:
+    """Make the system for what follows `recollect:`."""
+    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder)
+
+
+def recipe_of(variant: str) -> Recipe:
+    """Read a recipe's name and the stages to leave out, as in `hybrid-words-late`."""
+    name, *stages = variant.split("-")
+    recipe = RECIPES.get(name) if name else _default()
+    if recipe is None:
+        raise EvalError(f"There is no recipe {name!r}. Known: {', '.join(RECIPES)}.")
+    for stage in stages:
+        recipe = _without(recipe, stage)
+    return recipe
+
+
+class RecollectSystem:
+    """One file a store; one of them open at a time."""
+
+    def __init__(self, name: str, recipe: Recipe, embedder: str | None = None) -> None:
+        self.name = name
+        self._recipe = recipe
+        self._embedder = open_embedder(embedder)
+        self._tokenizer = CountedOnce()
+        self._folder = Path(tempfile.mkdtemp(prefix="recollect-eval-"))
+        self._files: dict[str, Path] = {}
+        self._open: tuple[str, Memory] | None = None
+
+    def ingest(self, store: str, lines: Sequence[Line]) -> float:
+        """Write lines in batches; tell the time that it takes without the cache."""
+        memory = self._memory(store)
+        self._embedder.saved_ms()
+        begun = time.perf_counter()
+        for start in range(0, len(lines), _BATCH):
+            memory.add_many([_event(line) for line in lines[start : start + _BATCH]])
+        return (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
+
+    def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
+        """Recall, timed; then pack a context for each budget."""
+        memory = self._memory(store)
+        if isinstance(self._embedder, CachedLateEmbedder):
+            self._embedder.forget_last()
+        self._embedder.saved_ms()
+        begun = time.perf_counter()
+        hits = memory.recall(question, k=k, now=now)
+        took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
+        return Answer(
+            found=[Found(key=hit.event.key or "", score=hit.score, session=hit.event.session) for hit in hits],
+            confidence=getattr(hits, "confidence", None),
+            contexts={budget: memory.context(question, budget, now=now).text for budget in BUDGETS},
+            took_ms=took_ms,
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        """Tell version, recipe, model and tokenizer."""
+        return {
+            "version": recollect.__version__,
+            "recipe": asdict(self._recipe),
+            "model": self._embedder.card.label,
+            "tokenizer": self._tokenizer.name,
+        }
+
+    def size_bytes(self) -> int:
+        """Add up the files."""
+        self._leave()
+        return sum(path.stat().st_size for path in self._folder.iterdir())
+
+    def close(self) -> None:
+        """Close and remove the files."""
+        self._leave()
+        self._embedder.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _memory(self, store: str) -> Memory:
+        if self._open is None or self._open[0] != store:
+            self._leave()
+            path = self._files.setdefault(store, self._folder / f"{len(self._files)}.db")
+            memory = Memory.open(
+                path,
+                self._embedder,
+                recipe=self._recipe,
+                tokenizer=self._tokenizer,
+                durability="normal",  # a temporary file need not survive a power cut
+            )
+            self._open = (store, memory)
+        return self._open[1]
+
+    def _leave(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+
+def _event(line: Line) -> dict[str, Any]:
+    return {
+        "text": line.text,
+        "speaker": line.speaker,
+        "session": line.session,
+        "role": line.role,
+        "at": line.at,
+        "key": line.key,
+    }
+
+
+def _default() -> Recipe:
+    return inspect.signature(Memory.open).parameters["recipe"].default
+
+
+def _without(recipe: Recipe, stage: str) -> Recipe:
+    """Switch a stage off: an arm becomes None, a depth or a weight 0."""
+    field = _STAGES.get(stage, stage)
+    known = {one.name for one in fields(recipe)} - {"name"}
+    if field not in known:
+        raise EvalError(f"A recipe has no stage {stage!r}. Known: {', '.join(sorted(known | set(_STAGES)))}.")
+    given = getattr(recipe, field)
+    off = type(given)(0) if isinstance(given, bool | int | float) else None
+    return replace(recipe, name=f"{recipe.name}-{stage}", **{field: off})

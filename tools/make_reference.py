@@ -1,0 +1,99 @@
+"""Write docs/reference.md from the code: `python tools/make_reference.py`. A test checks that it is up to date."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from recollect import Memory, errors
+from recollect.core import settings as settings_module
+from recollect.core import values
+from recollect.core.settings import Settings
+from recollect.operations import OPERATIONS, Operation, Parameter
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
+VALUES = (values.Event, values.Hit, values.Score, values.Context, values.Citation, values.Written, values.Session)
+VALUES += (values.Receipt, values.Report, values.Problem, values.Stats, values.Imported)
+
+
+def reference() -> str:
+    """Make the whole page."""
+    parts = ["# Reference", "", "Made from the code by `tools/make_reference.py`.", ""]
+    parts += ["## The library", "", inspect.getdoc(Memory) or "", "", *_methods()]
+    parts += ["## Settings", "", "Keyword options of `Memory.open`, or a `Settings` object.", "", *_settings()]
+    parts += ["## Values", "", *(_value(kind) for kind in VALUES)]
+    parts += ["## The command line", "", _COMMAND_LINE, ""]
+    parts += [line for operation in OPERATIONS for line in _operation(operation)]
+    parts += ["## Errors", "", "```", *_error_tree(), "```", "", *_errors()]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+_COMMAND_LINE = (
+    "`recollect VERB ...`; `--memory PATH` (or `RECOLLECT_MEMORY`), `--space`, `--wing`, `--embedder` (or "
+    "`RECOLLECT_EMBEDDER`) and `--json` go before or after the verb. `recollect doctor` looks at the installation, the "
+    "file and the model, and says what to do."
+)
+
+
+def _methods() -> list[str]:
+    lines: list[str] = []
+    for name, method in inspect.getmembers(Memory, callable):
+        if name.startswith("_"):
+            continue
+        signature = re.sub(r"\bself, ?|\bself\b", "", str(inspect.signature(method))).replace("'", "")
+        signature = re.sub(r"recollect\.[\w.]+\.", "", re.sub(r"<function (\w+) at \w+>", r"\1", signature))
+        signature = re.sub(r"Recipe\(name=(\w+),.*?fused_weight=[\d.]+\)", lambda match: match[1].upper(), signature)
+        lines += [f"### `{name}`", "", "```python", f"{name}{signature}", "```", "", f"{inspect.getdoc(method)}", ""]
+    return lines
+
+
+def _settings() -> list[str]:
+    comments = dict(re.findall(r"((?:    # .*\n)+)    (\w+):", inspect.getsource(settings_module)))
+    by_name = {name: " ".join(line.strip(" #") for line in text.splitlines()) for text, name in comments.items()}
+    rows = [f"| `{one.name}` | `{one.default!r}` | {by_name.get(one.name, '')} |" for one in fields(Settings)]
+    return ["| option | default | |", "|---|---|---|", *rows, ""]
+
+
+def _value(kind: type) -> str:
+    names = ", ".join(f"`{one.name}`" for one in fields(kind))  # type: ignore[arg-type]
+    return f"- **{kind.__name__}**: {(inspect.getdoc(kind) or '').splitlines()[0]} Fields: {names}.\n"
+
+
+def _operation(operation: Operation) -> list[str]:
+    rows = [_parameter(one) for one in operation.parameters]
+    table = ["| | |", "|---|---|", *rows, ""] if rows else []
+    return [
+        f"### `recollect {operation.name}`",
+        "",
+        f"{_sentence(operation.summary)} {operation.details}".strip(),
+        "",
+        *table,
+    ]
+
+
+def _parameter(one: Parameter) -> str:
+    shown = one.name.upper() if one.positional else ", ".join(one.options) or "--" + one.name.replace("_", "-")
+    default = f" (default {one.default})" if one.default not in (None, False, True) else ""
+    return f"| `{shown}` | {one.help}{default} |"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _error_tree() -> list[str]:
+    tree = (inspect.getdoc(errors) or "").split("\n\n")[1]
+    return inspect.cleandoc(tree).splitlines()
+
+
+def _errors() -> list[str]:
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.RecollectError)]
+    rows = [f"| `{kind.__name__}` | {kind.status} | {kind.exit_code} | {inspect.getdoc(kind)} |" for kind in kinds]
+    return ["| error | HTTP | exit code | |", "|---|---|---|---|", *rows, ""]
+
+
+if __name__ == "__main__":
+    REFERENCE.write_text(reference(), encoding="utf-8")
+    print(f"wrote {REFERENCE.name}")
