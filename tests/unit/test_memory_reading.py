@@ -225,6 +225,19 @@ def test_a_context_is_never_over_its_budget_and_counts_exactly(tokenizer) -> Non
         assert memory.context("river water", budget=1200).tokens > 600  # a budget is there to be used
 
 
+def test_a_tokenizer_that_counts_a_text_for_more_than_its_lines_is_obeyed() -> None:
+    def count(text: str) -> int:
+        return len(text) ** 2 // 50
+
+    with Memory.open(":memory:", embedder="hashing", tokenizer=count) as memory:
+        memory.add_many([{"text": f"River note {n}.", "session": f"s{n % 3}"} for n in range(30)])
+        for budget in (5, 50, 200, 1000, 5000):
+            context = memory.context("river", budget=budget)
+            assert context.tokens == (count(context.text) if context.text else 0)
+            assert context.tokens <= budget
+        assert context.citations
+
+
 def test_citations_resolve_to_spans_of_events(memory: Memory) -> None:
     context = memory.context("river", budget=500)
     assert len(context.citations) == 4

@@ -119,6 +119,7 @@ CREATE TABLE receipts (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   space INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  upto INTEGER NOT NULL,                      -- the last seq then: an event with a higher one was remembered anew
   receipt TEXT NOT NULL
 ) STRICT;
 

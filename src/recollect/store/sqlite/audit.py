@@ -13,13 +13,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.core.clock import to_micros
 from recollect.core.ids import content_of, event_id, identity_of
 from recollect.core.values import Event, Problem
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
 from recollect.store.postings import Postings, flatten, terms_of, unpack
 from recollect.store.protocol import EMBED, Audit, Model
+from recollect.store.receipts import receipt_from_json
 from recollect.store.sqlite.reader import Space, SqliteReader
 from recollect.store.units import seqs_of, unit_bounds
 
@@ -148,11 +148,12 @@ def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: 
 
 
 def _receipt_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
-    for receipt in reader.receipts(space.name):
+    for upto, kept in reader.rows("receipts", (space.id,)):
         checked["receipts"] += 1
-        at = to_micros(receipt.at)[0]
-        back = [known for known in reader.find_ids(space, receipt.ids) if to_micros(known.event.recorded_at)[0] < at]
-        for known in back:
+        receipt = receipt_from_json(kept)
+        for known in reader.find_ids(space, receipt.ids):
+            if known.seq > upto:  # remembered anew since, by somebody's wish
+                continue
             yield Problem(
                 where=f"event {known.event.id}",
                 what=f"was forgotten at {receipt.at.isoformat()} and is still there",

@@ -31,7 +31,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 SELECT seq FROM sqlite_sequence WHERE name = 'events';
 
 -- name: last_recorded
-SELECT recorded_at FROM events ORDER BY seq DESC LIMIT 1;
+SELECT max(recorded_at) FROM events WHERE space = ?;
 
 -- name: events_by_id
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
@@ -259,10 +259,10 @@ SELECT seq FROM jobs WHERE space = ? AND kind = ? ORDER BY seq;
 -- The file
 
 -- name: insert_receipt
-INSERT INTO receipts (space, at, receipt) VALUES (?, ?, ?);
+INSERT INTO receipts (space, at, upto, receipt) VALUES (?, ?, ?, ?);
 
 -- name: receipts
-SELECT receipt FROM receipts WHERE space = ? ORDER BY id;
+SELECT upto, receipt FROM receipts WHERE space = ? ORDER BY id;
 
 -- name: get_fact
 SELECT value FROM facts_of_file WHERE name = ?;

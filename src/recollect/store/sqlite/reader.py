@@ -212,7 +212,7 @@ class SqliteReader:
 
     def receipts(self, space: str) -> list[Receipt]:
         found = self.space(space)
-        return [receipt_from_json(row[0]) for row in self.rows("receipts", (found.id,))] if found else []
+        return [receipt_from_json(row[1]) for row in self.rows("receipts", (found.id,))] if found else []
 
     def tally(self, space: str) -> Tally:
         found = self.space(space)

@@ -69,6 +69,7 @@ class SqliteStore:
         if self._read_only:
             raise StoreReadOnly
         with in_our_words(), self._turn.taken(), self._memory_guard():
+            self._check_usable()
             self._writing.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteWriter(self._writing, self._caches)
@@ -132,7 +133,8 @@ class SqliteStore:
         self._closed = True
         if os.getpid() != self._pid:  # a forked child must not touch its parent's connections
             return
-        with in_our_words():
+        # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
+        with in_our_words(), self._turn.taken_here(), self._memory_guard():
             while not self._idle.empty():
                 self._idle.get_nowait().close()
             self._writing.close()

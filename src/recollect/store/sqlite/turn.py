@@ -67,15 +67,21 @@ class Turn:
     @contextmanager
     def taken(self) -> Generator[None]:
         """Hold the turn for the `with` block."""
-        if not self._threads.acquire(self._timeout_s):
-            raise StoreBusy
-        try:
+        with self.taken_here():
             fd = self._locked_file()
             try:
                 yield
             finally:
                 if fd is not None:
                     _unlock(fd)
+
+    @contextmanager
+    def taken_here(self) -> Generator[None]:
+        """Hold the turn among the threads of this process alone."""
+        if not self._threads.acquire(self._timeout_s):
+            raise StoreBusy
+        try:
+            yield
         finally:
             self._threads.release()
 

@@ -26,7 +26,7 @@ class SqliteWriter(SqliteReader):
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         into = self._space_to_write(space)
         # Time as the memory learns it never runs backwards, also when the machine's clock does.
-        now = max(now, self.one("last_recorded") or now)
+        now = max(now, self.one("last_recorded", (into.id,)) or now)
         first: int = (self.one("last_seq") or 0) + 1
         learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
         numbered = list(enumerate(drafts, first))
@@ -71,7 +71,8 @@ class SqliteWriter(SqliteReader):
 
     def put_receipt(self, receipt: Receipt) -> None:
         into = self._space_to_write(receipt.space)
-        self._run("insert_receipt", (into.id, to_micros(receipt.at)[0], receipt_to_json(receipt)))
+        upto = self.one("last_seq") or 0
+        self._run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt)))
 
     # Models
 

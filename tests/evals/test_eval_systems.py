@@ -1,0 +1,98 @@
+"""Systems by name: recipes and ablations, and the plain ways against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from evals.errors import EvalError
+from evals.systems import SystemOptions, open_system
+from evals.systems.baselines import Bm25, document
+from evals.systems.recollect import recipe_of
+from evals.values import Line
+
+from recollect import Memory
+from recollect.inference.hashing import HashingEmbedder
+
+LINES = [
+    Line(key="a", text="red kayak", session="s1", at=datetime(2024, 1, 5, tzinfo=UTC), speaker="Ida"),
+    Line(key="b", text="blue kayaks kayaks", session="s2", at=datetime(2024, 1, 6, tzinfo=UTC), speaker="Tom"),
+    Line(key="c", text="green tea", session="s2", at=datetime(2024, 1, 6, tzinfo=UTC), speaker="Tom"),
+]
+
+
+def test_recipes_and_stages_by_name() -> None:
+    assert recipe_of("").name == "hybrid"
+    assert recipe_of("words").vectors is None
+    assert recipe_of("-words").words is None
+    assert recipe_of("-vectors").vectors is None
+    assert recipe_of("-late").rerank_depth == 0
+    assert recipe_of("-late").name == "hybrid-late"
+    both = recipe_of("pooled-words-late")
+    assert (both.words, both.rerank_depth) == (None, 0)
+    with pytest.raises(EvalError, match="no recipe 'best'"):
+        recipe_of("best")
+    with pytest.raises(EvalError, match="no stage 'magic'"):
+        recipe_of("-magic")
+
+
+def test_bm25_by_hand() -> None:
+    system = Bm25()
+    system.ingest("one", [Line(key=line.key, text=line.text) for line in LINES])
+    found = system.search("one", "Kayak!", k=5, now=None).found
+    assert [one.key for one in found] == ["b", "a"]  # what has none of the words is not found
+    rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    mean = 7 / 3
+    assert found[0].score == pytest.approx(rarity * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / mean)))
+    assert found[1].score == pytest.approx(rarity * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / mean)))
+
+
+def test_a_line_as_a_model_reads_it() -> None:
+    assert document(LINES[0]) == "[5 January 2024] Ida: red kayak"
+    assert document(Line(key="x", text="alone")) == "alone"
+
+
+@pytest.mark.parametrize("name", ["recollect", "recollect:-late", "recollect:words", "bm25", "vectors"])
+def test_stores_never_see_each_other(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    system = open_system(name, SystemOptions(embedder="hashing", budgets=(100,)))
+    assert system.name == name
+    system.ingest("one", LINES[:2])
+    system.ingest("two", LINES[2:])
+    assert {one.key for one in system.search("one", "kayak or tea", k=9, now=None).found} <= {"a", "b"}
+    answer = system.search("two", "kayak or tea", k=9, now=None)
+    assert [(one.key, one.session) for one in answer.found] == [("c", "s2")]
+    assert system.search("one", "red kayak", k=1, now=None).found[0].key == "a"
+    assert system.describe()
+    system.size_bytes()
+    system.close()
+
+
+def test_a_memory_that_works_in_a_lesser_way_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    system = open_system("recollect", SystemOptions(embedder="hashing", cached=False))
+
+    def broken(self: HashingEmbedder, texts: list[str]) -> None:
+        raise OSError("no weights")
+
+    monkeypatch.setattr(HashingEmbedder, "passages", broken)
+    with pytest.warns(UserWarning, match="no weights"), pytest.raises(EvalError, match="in a lesser way"):
+        system.ingest("one", LINES)
+    system.close()
+
+
+def test_the_cache_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for _ in range(2):
+        system = open_system("recollect", SystemOptions(embedder="hashing", budgets=()))
+        system.ingest("one", LINES)
+        found.append([(one.key, one.score) for one in system.search("one", "blue boat", k=3, now=None).found])
+        system.close()
+    with Memory.open(":memory:", "hashing") as memory:
+        for line in LINES:
+            memory.add(line.text, key=line.key, speaker=line.speaker, session=line.session, at=line.at)
+        direct = [(hit.event.key, hit.score) for hit in memory.recall("blue boat", k=3)]
+    assert found == [direct, direct]
