@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types docs bench clean
+.PHONY: help setup demo test check lint types docs bench eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -38,6 +38,10 @@ check: lint types test  ## everything that must hold before a commit
 bench: $(STAMP)  ## the benchmarks of speed, size and survival
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks
+
+EVAL_DATA ?= ../shared/data
+eval: $(STAMP)  ## measure recall side by side on LoCoMo, LongMemEval, planted facts and CogEval (data: EVAL_DATA=folder)
+	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)'
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) .demo .bench .pytest_cache .ruff_cache

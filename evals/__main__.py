@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 from evals.errors import EvalError
+from evals.packing import BUDGETS
 from evals.runner import LINES_ASKED
 from evals.tasks import TASKS, TaskOptions
+from evals.terminal import complain, say
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,18 +19,19 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return asked.do(asked)
     except EvalError as error:
-        print(f"evals: {error}", file=sys.stderr)
+        complain(f"evals: {error}")
         return 2
     except KeyboardInterrupt:
-        print("evals: interrupted; the same command goes on from here", file=sys.stderr)
+        complain("evals: interrupted; the same command goes on from here")
         return 130
 
 
 def _run(asked: argparse.Namespace) -> int:
     from evals.compare import grids, print_grids
-    from evals.progress import shown
     from evals.runner import run
+    from evals.systems import SystemOptions
     from evals.tasks import load_task
+    from evals.terminal import shown
 
     options = TaskOptions(
         data=asked.data,
@@ -47,16 +50,16 @@ def _run(asked: argparse.Namespace) -> int:
             options=options,
             k=asked.k,
             seed=asked.seed,
+            made=SystemOptions(embedder=asked.embedder, budgets=asked.budgets, cached=not asked.no_cache),
             fresh=asked.fresh,
             keep_contexts=asked.keep_contexts,
-            embedder=asked.embedder,
             progress=progress,
         )
     print_grids(grids([results]))
     for remark in chosen.task.remarks if asked.remarks else ():
-        print(f"remark: {remark}")
+        say(f"remark: {remark}")
     if chosen.task.remarks and not asked.remarks:
-        print(f"{len(chosen.task.remarks)} remarks on the data; --remarks lists them.")
+        say(f"{len(chosen.task.remarks)} remarks on the data; --remarks lists them.")
     return 1 if results.stopped else 0
 
 
@@ -73,7 +76,7 @@ def _report(asked: argparse.Namespace) -> int:
     from evals.results import read_results
 
     for path in write_report([read_results(path) for path in asked.results], asked.to):
-        print(path)
+        say(str(path))
     return 0
 
 
@@ -98,8 +101,15 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--limit", type=int, help="ask this many questions, taken evenly")
     run.add_argument("--k", type=int, default=LINES_ASKED, help="lines asked for (%(default)s)")
     run.add_argument("--seed", type=int, default=0, help="of generated tasks and of the intervals")
+    run.add_argument(
+        "--budgets",
+        type=lambda text: [int(one) for one in text.split(",")],
+        default=list(BUDGETS),
+        help="tokens of the contexts (%(default)s); each costs a search",
+    )
     run.add_argument("--held-back", action="store_true", help="generated tasks: the templates kept for scoring")
     run.add_argument("--embedder", help="another one than the product's default")
+    run.add_argument("--no-cache", action="store_true", help="encode everything anew, so that every time is measured")
     run.add_argument("--fresh", action="store_true", help="replace what is there")
     run.add_argument("--keep-contexts", action="store_true", help="keep the texts too, for a judge")
     run.add_argument("--remarks", action="store_true", help="list wrong or missing gold evidence")

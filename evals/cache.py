@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from recollect.inference.protocol import Embedder, LateInteraction, ModelCard, Passage, Question
 from recollect.inference.registry import load_embedder
 from recollect.inference.tokens import load_tokenizer
@@ -31,7 +32,9 @@ def open_embedder(spec: str | None = None, cache: Path | None = CACHE) -> Cached
     if embedder is None:
         raise ValueError("Words alone need no embedder.")
     kept = Encodings(cache)
-    return CachedLateEmbedder(embedder, kept) if isinstance(embedder, LateInteraction) else CachedEmbedder(embedder, kept)
+    return (
+        CachedLateEmbedder(embedder, kept) if isinstance(embedder, LateInteraction) else CachedEmbedder(embedder, kept)
+    )
 
 
 class Entry(NamedTuple):
@@ -113,8 +116,8 @@ class CachedEmbedder:
         saved, self._saved_ms = self._saved_ms, 0.0
         return saved
 
-    def close(self) -> None:
-        """Let go of the cache's file."""
+    def release(self) -> None:
+        """Let go of the cache's file. Not `close`: a memory closes its embedder, and many memories share this one."""
         self._kept.close()
 
     def _encode(self, missing: Sequence[tuple[bytes, str]]) -> dict[bytes, Entry]:

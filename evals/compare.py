@@ -24,7 +24,7 @@ MAIN = (
     "gold@1200",
     "recall@1200",
     "exact@1200",
-    "pass@1200",
+    "coverage@1200",
 )
 BY_CATEGORY = ("event.frac@10", "gold@1200")
 PAIRED = "event.frac@10"
@@ -49,7 +49,7 @@ def grids(runs: Sequence[Results], by_category: Sequence[str] = BY_CATEGORY) -> 
     laid_out: list[Grid] = []
     for (task, data_hash), same in together.items():
         summaries = [summarise(one) for one in same]
-        laid_out.append(_quality(f"{task} (data {data_hash})", same, summaries))
+        laid_out.append(_quality(f"{task} (data {data_hash[:12]})", same, summaries))
         laid_out += [_categories(task, metric, summaries) for metric in by_category if _any_has(summaries, metric)]
         laid_out.append(_costs(task, summaries))
     return laid_out
@@ -88,10 +88,11 @@ def _quality(title: str, runs: Sequence[Results], summaries: Sequence[Summary]) 
         else [one.title, f"could not run: {summary.stopped}", *[""] * (len(metrics) + 2)]
         for number, (one, summary) in enumerate(zip(runs, summaries, strict=True))
     ]
-    columns = ["system", "questions", *metrics, "AUROC", f"{PAIRED}, against the first"]
+    columns = ["system", "questions", *metrics, "AUROC", "Δ"]
     note = "Answerable questions; mean [95% bootstrap interval]. AUROC of the confidence"
     if any(summary.auroc is not None and summary.auroc_from == "top score" for summary in summaries):
         note += "; * the score of the first hit, where a system tells none"
+    note += f". Δ: {PAIRED} against the first row, paired"
     return Grid(title=title, columns=columns, rows=rows, note=f"{note}.")
 
 
@@ -114,7 +115,15 @@ def _costs(task: str, summaries: Sequence[Summary]) -> Grid:
     budgets = list(dict.fromkeys(budget for summary in ran for budget in summary.tokens))
     return Grid(
         title=f"{task}: costs",
-        columns=["system", "ms p50", "ms p99", *(f"tokens of {budget}" for budget in budgets), "lines/s", "MB", "failed"],
+        columns=[
+            "system",
+            "ms p50",
+            "ms p99",
+            *(f"tokens of {budget}" for budget in budgets),
+            "lines/s",
+            "MB",
+            "failed",
+        ],
         rows=[
             [
                 summary.title,

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class EvalError(Exception):
     """An evaluation can't run as asked; the message says what to do."""
+
+
+class OtherRun(EvalError):
+    """The file holds the results of another run."""

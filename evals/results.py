@@ -14,11 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from evals.errors import EvalError
+from evals.errors import EvalError, OtherRun
 
 FORMAT = 1
 # Two runs with these equal would give the same rows, but for the times.
-IDENTITY = ("format", "task", "system", "data_hash", "options", "described", "k", "seed", "code")
+IDENTITY = ("format", "task", "system", "data_hash", "options", "described", "k", "budgets", "seed", "code")
 
 Row = dict[str, Any]
 
@@ -132,6 +132,6 @@ def _check_same(path: Path, known: Mapping[str, Any], header: Mapping[str, Any])
     fresh = json.loads(json.dumps(dict(header), default=str))
     other = [name for name in IDENTITY if known.get(name) != fresh.get(name)]
     if other:
-        raise EvalError(
+        raise OtherRun(
             f"{path} holds another run: {', '.join(other)} differ. Give --fresh to replace it, or another --json."
         )

@@ -13,11 +13,11 @@ from evals import provenance
 from evals.cache import CountedOnce
 from evals.errors import EvalError
 from evals.metrics import score
-from evals.packing import BUDGETS, pack
-from evals.progress import Progress, silent
-from evals.results import FORMAT, Results, ResultsFile
-from evals.systems import open_system
+from evals.packing import pack
+from evals.results import FORMAT, Results, ResultsFile, read_results
+from evals.systems import SystemOptions, open_system
 from evals.tasks import Chosen, TaskOptions
+from evals.terminal import Progress, silent
 from evals.values import Answer, Asked, Line, System
 
 LINES_ASKED = 100  # deep enough for twenty distinct sessions; lines are scored down to the twentieth
@@ -31,15 +31,16 @@ def run(
     options: TaskOptions,
     k: int = LINES_ASKED,
     seed: int = 0,
+    made: SystemOptions | None = None,
     fresh: bool = False,
     keep_contexts: bool = False,
-    embedder: str | None = None,
     progress: Progress = silent,
 ) -> Results:
     """Ask what is not yet answered in `out`, and give all of it."""
-    header = _header(chosen, system_name, options, k, seed)
+    made = made or SystemOptions()
+    header = _header(chosen, system_name, options) | {"k": k, "seed": seed, "budgets": list(made.budgets)}
     try:
-        system = open_system(system_name, embedder=embedder)
+        system = open_system(system_name, made)
     except EvalError:
         raise
     except Exception as error:  # a peer may fail in any way; its row says how
@@ -47,8 +48,7 @@ def run(
     try:
         header["described"] = dict(system.describe())
         with ResultsFile.begin(out, header, fresh=fresh) as file:
-            asking = _Asking(chosen, system, file, k=k, keep_contexts=keep_contexts, progress=progress)
-            asking.all_stores()
+            _Asking(chosen, system, file, keep_contexts=keep_contexts, progress=progress).all_stores()
             return file.results
     finally:
         system.close()
@@ -58,12 +58,13 @@ class _Asking:
     """One system's way through a task."""
 
     def __init__(
-        self, chosen: Chosen, system: System, file: ResultsFile, *, k: int, keep_contexts: bool, progress: Progress
+        self, chosen: Chosen, system: System, file: ResultsFile, *, keep_contexts: bool, progress: Progress
     ) -> None:
         self._chosen = chosen
         self._system = system
         self._file = file
-        self._k = k
+        self._k: int = file.results.header["k"]
+        self._budgets: list[int] = file.results.header["budgets"]
         self._keep_contexts = keep_contexts
         self._progress = progress
         self._tokenizer = CountedOnce()
@@ -118,7 +119,7 @@ class _Asking:
             except Exception as failure:
                 error = _said(failure)
         wall_ms = (time.perf_counter() - begun) * 1e3
-        contexts = answer.contexts or pack(answer.found, lines, BUDGETS, self._tokenizer.count)
+        contexts = answer.contexts or pack(answer.found, lines, self._budgets, self._tokenizer.count)
         row: dict[str, Any] = {
             "id": asked.id,
             "store": asked.store,
@@ -144,7 +145,7 @@ class _Asking:
         self, asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Mapping[int, str]
     ) -> dict[str, float]:
         scores = score(asked, answer, lines, contexts)
-        if self._chosen.score_text is not None:
+        if self._chosen.score_text is not None and asked.answerable:
             for budget, text in contexts.items():
                 own = self._chosen.score_text(asked, text)
                 scores |= {f"{name}@{budget}": float(value) for name, value in own.items()}
@@ -154,7 +155,7 @@ class _Asking:
         self._progress(what, len(self._file.results.questions), self._total)
 
 
-def _header(chosen: Chosen, system: str, options: TaskOptions, k: int, seed: int) -> dict[str, Any]:
+def _header(chosen: Chosen, system: str, options: TaskOptions) -> dict[str, Any]:
     task = chosen.task
     given = {name: value for name, value in asdict(options).items() if value not in (None, False)}
     return {
@@ -165,20 +166,19 @@ def _header(chosen: Chosen, system: str, options: TaskOptions, k: int, seed: int
         # The hash says which data; a path would only say where they lay.
         "options": {name: value.name if isinstance(value, Path) else value for name, value in given.items()},
         "described": {},
-        "k": k,
-        "seed": seed,
         "code": provenance.code_hash(),
         "revision": provenance.revision(),
         "machine": provenance.machine(),
         "versions": provenance.versions(),
         "begun": datetime.now(UTC).isoformat(timespec="seconds"),
         "groups": {name: list(categories) for name, categories in chosen.groups.items()},
-        "budgets": list(BUDGETS),
         "remarks": list(task.remarks),
     }
 
 
 def _stopped(out: Path, header: Mapping[str, Any], error: Exception) -> Results:
+    if out.exists() and read_results(out).questions:  # a run that once went well is not given up for it
+        return Results(header=dict(header), stopped=_said(error))
     with ResultsFile.begin(out, header, fresh=True) as file:
         file.write("stopped", why=_said(error))
         return file.results

@@ -89,9 +89,7 @@ def estimates(scores: Sequence[Mapping[str, float]], seed: int = 0) -> dict[str,
     weights = _weights(len(scores), seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         sampled = (weights @ np.where(there, values, 0.0)) / (weights @ there)
-    return {
-        name: _estimate(values[there[:, place], place], sampled[:, place]) for place, name in enumerate(names)
-    }
+    return {name: _estimate(values[there[:, place], place], sampled[:, place]) for place, name in enumerate(names)}
 
 
 def difference(results: Results, base: Results, metric: str, seed: int = 0) -> Estimate | None:

@@ -13,7 +13,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from evals.cache import open_embedder
+from evals.cache import CachedEmbedder
 from evals.values import Answer, Found, Line
 
 _WORD = re.compile(r"\w+")
@@ -78,8 +78,8 @@ class Vectors:
 
     name = "vectors"
 
-    def __init__(self, *, embedder: str | None = None) -> None:
-        self._embedder = open_embedder(embedder)
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self._embedder = embedder
         self._lines: dict[str, Sequence[Line]] = {}
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
@@ -110,7 +110,7 @@ class Vectors:
 
     def close(self) -> None:
         """Let go of the cache."""
-        self._embedder.close()
+        self._embedder.release()
 
 
 def document(line: Line) -> str:
@@ -119,9 +119,7 @@ def document(line: Line) -> str:
     return f"{date}{line.speaker}: {line.text}" if line.speaker else f"{date}{line.text}"
 
 
-def _best(
-    lines: Sequence[Line], scores: NDArray[np.floating[Any]], k: int, *, above: float = -np.inf
-) -> list[Found]:
+def _best(lines: Sequence[Line], scores: NDArray[np.floating[Any]], k: int, *, above: float = -np.inf) -> list[Found]:
     order = np.argsort(-scores, kind="stable")[:k]
     return [
         Found(key=lines[place].key, score=float(scores[place]), session=lines[place].session)

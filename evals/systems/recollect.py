@@ -17,22 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect import Memory
-from recollect.recall.recipes import RECIPES, Recipe
-
-from evals.cache import CachedLateEmbedder, CountedOnce, open_embedder
+from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce
 from evals.errors import EvalError
 from evals.packing import BUDGETS
 from evals.values import Answer, Found, Line
+from recollect import Memory
+from recollect.recall.recipes import RECIPES, Recipe
 
 NAME = "recollect"
 _BATCH = 256  # lines a transaction
 _STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
 
 
-def recollect_system(variant: str = "", *, embedder: str | None = None) -> RecollectSystem:
+def recollect_system(variant: str, embedder: CachedEmbedder, *, budgets: Sequence[int] = BUDGETS) -> RecollectSystem:
     """Make the system for what follows `recollect:`."""
-    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder)
+    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder, budgets)
 
 
 def recipe_of(variant: str) -> Recipe:
@@ -49,10 +48,11 @@ def recipe_of(variant: str) -> Recipe:
 class RecollectSystem:
     """One file a store; one of them open at a time."""
 
-    def __init__(self, name: str, recipe: Recipe, embedder: str | None = None) -> None:
+    def __init__(self, name: str, recipe: Recipe, embedder: CachedEmbedder, budgets: Sequence[int]) -> None:
         self.name = name
+        self._budgets = budgets
         self._recipe = recipe
-        self._embedder = open_embedder(embedder)
+        self._embedder = embedder
         self._tokenizer = CountedOnce()
         self._folder = Path(tempfile.mkdtemp(prefix="recollect-eval-"))
         self._files: dict[str, Path] = {}
@@ -65,6 +65,7 @@ class RecollectSystem:
         begun = time.perf_counter()
         for start in range(0, len(lines), _BATCH):
             memory.add_many([_event(line) for line in lines[start : start + _BATCH]])
+        _check_whole(memory)
         return (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
 
     def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
@@ -76,10 +77,11 @@ class RecollectSystem:
         begun = time.perf_counter()
         hits = memory.recall(question, k=k, now=now)
         took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
+        _check_whole(memory)
         return Answer(
             found=[Found(key=hit.event.key or "", score=hit.score, session=hit.event.session) for hit in hits],
             confidence=getattr(hits, "confidence", None),
-            contexts={budget: memory.context(question, budget, now=now).text for budget in BUDGETS},
+            contexts={budget: memory.context(question, budget, now=now).text for budget in self._budgets},
             took_ms=took_ms,
         )
 
@@ -100,7 +102,7 @@ class RecollectSystem:
     def close(self) -> None:
         """Close and remove the files."""
         self._leave()
-        self._embedder.close()
+        self._embedder.release()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _memory(self, store: str) -> Memory:
@@ -121,6 +123,12 @@ class RecollectSystem:
         if self._open is not None:
             self._open[1].close()
             self._open = None
+
+
+def _check_whole(memory: Memory) -> None:
+    # A memory goes on with words alone when its model fails, and says so. Here that would be another system's figures.
+    if memory.notices:
+        raise EvalError(f"Recollect worked in a lesser way than asked for: {'; '.join(memory.notices)}")
 
 
 def _event(line: Line) -> dict[str, Any]:

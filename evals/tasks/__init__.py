@@ -10,7 +10,9 @@ from pathlib import Path
 from evals.errors import EvalError
 from evals.values import Asked, Task
 
-ScoreText = Callable[[Asked, str], Mapping[str, float]]  # what a context's text is worth, by a task's own measure
+ScoreText = Callable[
+    [Asked, str], Mapping[str, float]
+]  # what a context is worth to an answerable question, by a task's own measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ def locomo(path: Path, *, audit: Path | None = None) -> Task:
         name = str(sample.get("sample_id", f"sample-{number}"))
         stores[name] = lines = list(_lines(name, sample["conversation"], remarks))
         questions += _questions(name, sample.get("qa", ()), lines, corrected, remarks)
+    if corrected:
+        remarks.append(_audited(samples, corrected, questions))
     return Task(name="locomo", data_hash=hash_of(path, audit), stores=stores, questions=questions, remarks=remarks)
 
 
@@ -110,6 +112,20 @@ def _evidence(id: str, given: Sequence[Any] | str, known: set[str], remarks: lis
 
 def _turn_ids(text: str) -> list[str]:
     return [f"D{int(session)}:{int(turn)}" for session, turn in _TURN.findall(text)]
+
+
+def _audited(
+    samples: Sequence[Mapping[str, Any]],
+    corrected: Mapping[tuple[str, int], Mapping[str, Any]],
+    questions: Sequence[Asked],
+) -> str:
+    given = [question.get("evidence") or () for sample in samples for question in sample.get("qa", ())]
+    other = sum(set(asked.evidence) != set(before) for asked, before in zip(questions, given, strict=True))
+    disputed = sum(bool(asked.notes) for asked in questions)
+    return (
+        f"the audit speaks of {len(corrected)} questions: evidence other than the file's counts for {other}, and the "
+        f"answer of {disputed} is disputed (their rows have the note; the file's answer counts)"
+    )
 
 
 def _notes(audit: Mapping[str, Any]) -> str:

@@ -78,9 +78,7 @@ def _lines(session: _Session) -> Iterator[Line]:
             )
 
 
-def _question(
-    store: str, question: Mapping[str, Any], sessions: Sequence[_Session], remarks: list[str]
-) -> Asked:
+def _question(store: str, question: Mapping[str, Any], sessions: Sequence[_Session], remarks: list[str]) -> Asked:
     id = str(question["question_id"])
     answerable = not id.endswith(ABSTENTION)
     evidence = [

@@ -177,8 +177,7 @@ def test_a_worker_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -
         assert time.monotonic() - begun < 4
         child, server = (int((peer.folder / name).read_text()) for name in ("child", "server.pid"))
         assert not _lives(child)
-        assert _lives(server)  # in a session of its own, as PostgreSQL is
-    assert not _lives(server, wait=2.0)
+        assert not _lives(server, wait=2.0)  # in a session of its own, as PostgreSQL is
 
 
 def test_an_answer_that_is_none_ends_the_worker(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The peers, each really installed in an environment of its own and run offline with the embedder that we use.
 
-    system = PEERS["chroma"](embedder)     # installs on first use; raises CouldNotRun, whose text is the row to show
+    system = PEERS["chroma"]()     # installs on first use; raises CouldNotRun, whose text says why, for the table's row
     system.ingest("store", lines)
     system.search("store", "a question", k=10, now=None)
     system.close()
@@ -19,7 +19,6 @@ from evals.systems.peers.client import Limits, Peer, PeerFailed, Setup
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment
 from recollect.inference.protocol import Embedder
-from recollect.inference.registry import load_embedder
 
 __all__ = ["PEERS", "CouldNotRun", "EmbeddingServer", "Limits", "Peer", "PeerFailed", "available"]
 
@@ -28,7 +27,8 @@ HERE = Path(__file__).parent
 LANGGRAPH = Environment(
     name="langgraph", pins=("langgraph==1.2.20", "langgraph-checkpoint-sqlite==3.1.2"), needs_extensions=True
 )
-LANGGRAPH_MEMORY = Environment(name="langgraph-memory", pins=("langgraph==1.2.20",))
+# numpy, since InMemoryStore compares vectors in plain Python without it.
+LANGGRAPH_MEMORY = Environment(name="langgraph-memory", pins=("langgraph==1.2.20", "numpy==2.3.5"))
 BOTH_MODELS = "questions and passages encoded apart, as our own are"
 
 SETUPS: Mapping[str, Setup] = {
@@ -50,7 +50,7 @@ SETUPS: Mapping[str, Setup] = {
         worker=HERE / "worker_langgraph.py",
         notes=f"InMemoryStore; {BOTH_MODELS}",
         options={"kind": "memory"},
-        on_disk=False,
+        kept_in=None,
     ),
     "langgraph-sqlite": Setup(
         environment=LANGGRAPH,
@@ -64,21 +64,21 @@ SETUPS: Mapping[str, Setup] = {
         notes=f"PersistentClient, cosine; {BOTH_MODELS}",
     ),
     "mcp-memory-service": Setup(
-        environment=Environment(
-            name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True
-        ),
+        environment=Environment(name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True),
         worker=HERE / "worker_mcp_memory.py",
         notes=f"SQLite storage, retrieve_hybrid; its dropping of similar lines is off; {BOTH_MODELS}",
     ),
     "hindsight": Setup(
-        environment=Environment(
-            name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True
-        ),
+        environment=Environment(name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True),
         worker=HERE / "worker_hindsight.py",
         notes=(
             "LLM provider none: chunks, no facts, no entities; arms fused by rank, without the cross-encoder, which "
-            f"it downloads; its embedded PostgreSQL, as user nobody where we are root; {BOTH_MODELS}"
+            "it downloads; least similarity 0 instead of .3, which fits another model; its embedded PostgreSQL, whose "
+            f"size includes its templates (22 MB), as user nobody where we are root; {BOTH_MODELS}"
         ),
+        has_scores=False,
+        kept_in="home/.pg0/instances/recollect-evals/data/base",
+        pid_file="home/.pg0/instances/recollect-evals/data/postmaster.pid",
         as_user="nobody",
         limits=Limits(open=300.0),
     ),
@@ -86,19 +86,12 @@ SETUPS: Mapping[str, Setup] = {
 
 
 class Factory(Protocol):
-    """Make a peer; without an embedder, with Recollect's default one."""
+    """Make a peer: with the embedder that is given, or is named, or with Recollect's default one behind the cache."""
 
-    def __call__(self, embedder: Embedder | None = None, *, root: Path = ROOT) -> Peer: ...
-
-
-def _made(name: str, embedder: Embedder | None = None, *, root: Path = ROOT) -> Peer:
-    chosen = embedder if embedder is not None else load_embedder()
-    if chosen is None:
-        raise CouldNotRun("peers need vectors, and no embedder was given")
-    return Peer(name, SETUPS[name], chosen, root=root)
+    def __call__(self, embedder: Embedder | str | None = None, *, root: Path = ROOT) -> Peer: ...
 
 
-PEERS: Mapping[str, Factory] = {name: partial(_made, name) for name in SETUPS}
+PEERS: Mapping[str, Factory] = {name: partial(Peer, name, setup) for name, setup in SETUPS.items()}
 
 
 def available(root: Path = ROOT) -> dict[str, str]:
@@ -109,6 +102,6 @@ def available(root: Path = ROOT) -> dict[str, str]:
 def _standing(setup: Setup, root: Path) -> str:
     installed: Mapping[str, Any] = setup.environment.installed(root)
     if installed.get("pins") == list(setup.environment.pins):
-        return "installed"
+        return f"installed ({installed['bytes'] / 1e6:.0f} MB, in {installed['seconds']:.0f} s)"
     why = setup.environment.why_not()
-    return str(CouldNotRun(why)) if why else "installs on first use"
+    return f"could not run: {why}" if why else "installs on first use"

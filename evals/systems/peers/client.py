@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, cast
 
+from evals.cache import open_embedder
+from evals.systems.baselines import document
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment, weight
 from evals.values import Answer, Found, Line
@@ -52,7 +54,12 @@ QUIET = {
 
 
 class PeerFailed(Exception):
-    """A peer's worker answered with an error, not in time, or not at all."""
+    """A peer's worker answered with an error, not in time, or not at all; the tail of its stderr comes with it."""
+
+    def __init__(self, what: str, tail: Sequence[str] = ()) -> None:
+        super().__init__("\n".join((what, *tail)))
+        self.what = what
+        self.tail = tuple(tail)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +79,9 @@ class Setup:
     worker: Path
     notes: str
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # passed to the worker as it opens
-    on_disk: bool = True
+    kept_in: str | None = "data"  # where its stores lie under its folder; None: in memory
+    pid_file: str | None = None  # of a server that it starts and that outlives a worker which had to be ended
+    has_scores: bool = True
     as_user: str | None = None  # whom to run as where we are root, since the peer refuses root
     limits: Limits = field(default_factory=Limits)
 
@@ -80,77 +89,81 @@ class Setup:
 class Peer:
     """A peer under test. Making it installs its environment where needed, and raises CouldNotRun where that fails."""
 
-    def __init__(self, name: str, setup: Setup, embedder: Embedder, *, root: Path = ROOT) -> None:
+    def __init__(self, name: str, setup: Setup, embedder: Embedder | str | None = None, *, root: Path = ROOT) -> None:
         self.name = name
         self._setup = setup
-        self._card = embedder.card
-        self._root = root
-        self._seconds: dict[str, float] = {"ingest": 0.0, "search": 0.0}
         python = setup.environment.python(root)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"peer-{name}-"))
-        self._server = EmbeddingServer(embedder)
+        # One that is given is the caller's to close.
+        self._owned = open_embedder(embedder) if embedder is None or isinstance(embedder, str) else None
+        self._embedder = cast(Embedder, self._owned or embedder)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"peer-{name}-"))
+        self._server = EmbeddingServer(self._embedder)
         self._worker: Worker | None = None
         try:
-            self._worker = Worker(name, python, setup, self._folder)
-            opening = {"folder": str(self._folder), "url": self._server.url, "dims": self._card.dims}
+            self._worker = Worker(name, python, setup, self.folder)
+            opening = {"folder": str(self.folder), "url": self._server.url, "dims": self._embedder.card.dims}
             self._opened = self._worker.call("open", setup.limits.open, **opening, **setup.options)
         except PeerFailed as error:
             self.close()
-            raise CouldNotRun(str(error)) from error
+            # One line for a table: what happened, and the last that the worker said.
+            raise CouldNotRun(" / ".join(dict.fromkeys((error.what, *error.tail[-1:])))) from error
         except BaseException:
             self.close()
             raise
 
-    def ingest(self, store: str, lines: Sequence[Line]) -> None:
-        """Take in all lines of a store."""
+    def ingest(self, store: str, lines: Sequence[Line]) -> float:
+        """Take in all lines of a store; tell the ms that this took inside the worker, as if nothing were cached."""
+        took = 0.0
         for start in range(0, len(lines), INGEST_LINES):
             part = [_told(line) for line in lines[start : start + INGEST_LINES]]
-            self._call("ingest", self._setup.limits.ingest, store=store, lines=part)
+            _, ms = self._call("ingest", self._setup.limits.ingest, store=store, lines=part)
+            took += ms
+        return took
 
     def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
-        """Find the lines that answer a question. Peers are not told what time it is: none of them asks."""
-        hits = self._call("search", self._setup.limits.search, store=store, question=question, k=k)
+        """Find the lines that answer a question; `now` reaches the peers that have a place for it."""
+        asked = {"store": store, "question": question, "k": k, "now": now.isoformat() if now else None}
+        hits, took_ms = self._call("search", self._setup.limits.search, **asked)
         best: dict[str, Found] = {}
         for hit in hits:
             best.setdefault(hit["key"], Found(key=hit["key"], score=hit["score"], session=hit.get("session")))
         found = tuple(best.values())[:k]
-        # The best score is all that a peer says of whether it knows; a rank statistic needs no scale.
-        return Answer(found=found, confidence=found[0].score if found else 0.0)
+        # The best score is all that a peer says of whether it knows; where an order is all it gives, not even that.
+        sure = found[0].score if found and self._setup.has_scores else None
+        return Answer(found=found, confidence=sure, took_ms=took_ms)
 
     def describe(self) -> Mapping[str, Any]:
-        """Tell versions, the shared embedder, and how the peer was driven."""
-        installed = self._setup.environment.installed(self._root)
+        """Tell versions, the shared embedder, and how the peer was driven; the same for each run."""
         return {
-            "system": self.name,
             **self._opened,
             "pins": list(self._setup.environment.pins),
-            "installed_bytes": installed.get("bytes"),
-            "install_seconds": installed.get("seconds"),
-            "embedder": self._card.label,
-            "embedding": "pooled vectors over loopback /v1/embeddings, no token vectors",
-            "text": "speaker: text, one entry a line",
+            "model": self._embedder.card.label,
+            "vectors": "pooled, over loopback /v1/embeddings; no token vectors",
+            "line": "[date] speaker: text, one entry a line",
             "notes": self._setup.notes,
-            # Without the pipe and the start of the process, which are this harness's and not the peer's.
-            "worker_seconds": {do: round(seconds, 3) for do, seconds in self._seconds.items()},
         }
 
     def size_bytes(self) -> int | None:
         """Tell what the stores take on disk; None for a peer that keeps them in memory."""
-        return weight(self._folder / "data") if self._setup.on_disk else None
+        return weight(self.folder / self._setup.kept_in) if self._setup.kept_in else None
 
     def close(self) -> None:
         """End the worker and the server, and remove what they wrote."""
         if self._worker is not None:
             self._worker.close()
         self._server.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._owned is not None:
+            self._owned.release()
 
-    def _call(self, do: str, limit: float, **request: Any) -> Any:
+    def _call(self, do: str, limit: float, **request: Any) -> tuple[Any, float]:
         if self._worker is None:
             raise PeerFailed(f"{self.name} is not running")
-        result = self._worker.call(do, limit, **request)
-        self._seconds[do] += self._worker.seconds
-        return result
+        saved_ms = getattr(self._embedder, "saved_ms", None)
+        if saved_ms is not None:
+            saved_ms()
+        result, seconds = self._worker.timed_call(do, limit, **request)
+        return result, seconds * 1e3 + (saved_ms() if saved_ms is not None else 0.0)
 
 
 class Worker:
@@ -158,9 +171,10 @@ class Worker:
 
     def __init__(self, name: str, python: Path, setup: Setup, folder: Path) -> None:
         self.name = name
-        self.seconds = 0.0  # that the last call took inside the worker
+        self._folder = folder
+        self._pid_file = setup.pid_file
         self._numbers = 0
-        self._broken = ""
+        self._broken: tuple[str, list[str]] | None = None
         self._lock = Lock()
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -192,9 +206,13 @@ class Worker:
 
     def call(self, do: str, limit: float, **request: Any) -> Any:
         """Send one request and give its result."""
+        return self.timed_call(do, limit, **request)[0]
+
+    def timed_call(self, do: str, limit: float, **request: Any) -> tuple[Any, float]:
+        """Send one request; give its result and the seconds that it took, without the pipe between us."""
         with self._lock:
-            if self._broken:
-                raise PeerFailed(self._broken)
+            if self._broken is not None:
+                raise PeerFailed(*self._broken)
             self._numbers += 1
             self._send({"id": self._numbers, "do": do, **request})
             try:
@@ -207,19 +225,20 @@ class Worker:
                 raise self._break(f"the worker ended during {do}")
             answer = self._parsed(line, do)
             if "error" in answer:
-                raise PeerFailed(self._told(f"{do}: {answer['error']}"))
-            self.seconds = float(answer.get("seconds", 0.0))
-            return answer["result"]
+                raise PeerFailed(*self._told(f"{do}: {answer['error']}"))
+            return answer["result"], float(answer.get("seconds", 0.0))
 
     def close(self) -> None:
         """Ask the worker to end; end it, and whatever it started, where it does not."""
-        if not self._broken:
+        if self._broken is None:
             with contextlib.suppress(PeerFailed):
                 self.call("close", CLOSE_LIMIT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(timeout=END_LIMIT)
         self._end()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        # A pipe that somebody unknown still holds open is not waited for.
+        read = zip((self._process.stdout, self._process.stderr), self._readers, strict=True)
+        for pipe in (self._process.stdin, *(pipe for pipe, reader in read if not reader.is_alive())):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
@@ -246,21 +265,22 @@ class Worker:
     def _break(self, why: str) -> PeerFailed:
         self._end()
         self._broken = self._told(why)
-        return PeerFailed(self._broken)
+        return PeerFailed(*self._broken)
 
-    def _told(self, why: str) -> str:
-        tail = "\n".join(self._tail)
+    def _told(self, why: str) -> tuple[str, list[str]]:
         status = self._process.poll()
         ended = f" (exit status {status})" if status is not None else ""
-        return f"{self.name}: {why}{ended}" + (f"\n{tail}" if tail else "")
+        return f"{self.name}: {why}{ended}", list(self._tail)
 
     def _end(self) -> None:
         # The whole group: a worker may have started a server of its own.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        if self._pid_file:
+            _end_server(self._folder / self._pid_file, self._folder)
         for reader in self._readers:
-            reader.join(timeout=5.0)
+            reader.join(timeout=END_LIMIT)
 
     def _read_answers(self) -> None:
         assert self._process.stdout is not None
@@ -274,15 +294,10 @@ class Worker:
             self._tail.append(line.rstrip()[:500])
 
 
-def said(line: Line) -> str:
-    """Write a line as peers get it: they have no field for who spoke."""
-    return f"{line.speaker}: {line.text}" if line.speaker else line.text
-
-
 def _told(line: Line) -> dict[str, Any]:
     return {
         "key": line.key,
-        "text": said(line),
+        "text": document(line),
         "session": line.session,
         "role": line.role,
         "at": line.at.isoformat() if line.at else None,
@@ -299,3 +314,15 @@ def _environment(folder: Path) -> dict[str, str]:
 def _hand_over(folder: Path, user: str) -> None:
     for place in (folder, *folder.rglob("*")):
         shutil.chown(place, user)
+
+
+def _end_server(pid_file: Path, folder: Path) -> None:
+    """End the server that wrote a file with its number, if it still runs and really is the one that we started."""
+    try:
+        process = int(pid_file.read_text().split()[0])
+        place = Path(f"/proc/{process}/cwd").readlink()
+    except (OSError, ValueError, IndexError):
+        return
+    if place.is_relative_to(folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGQUIT)  # PostgreSQL's own signal for ending at once, children included

@@ -23,11 +23,7 @@ LOADS_EXTENSIONS = "import sqlite3, sys; sys.exit(not hasattr(sqlite3.connect(':
 
 
 class CouldNotRun(Exception):
-    """A peer can't be measured here. The text is the row that a table shows instead of numbers."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"could not run: {why}")
-        self.why = why
+    """A peer can't be measured here; the text is why, for the row that a table shows instead of numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +53,21 @@ class Environment:
     def why_not(self) -> str:
         """Say why this can't be installed here, as far as that is known without trying; empty if nothing is known."""
         try:
-            self._base()
+            self.base()
         except CouldNotRun as problem:
-            return problem.why
+            return str(problem)
         return ""
+
+    def base(self) -> str:
+        """Find the Python that the environment is made with."""
+        own: str = getattr(sys, "_base_executable", sys.executable)
+        if not self.needs_extensions and not self.for_anybody:
+            return own
+        for python in (own, DEBIAN_PYTHON):
+            if self._suits(python):
+                return python
+        wanted = "whose sqlite3 loads extensions" if self.needs_extensions else "that other users can read"
+        raise CouldNotRun(f"no Python {wanted} (tried {own} and {DEBIAN_PYTHON})")
 
     def _is_installed(self, folder: Path) -> bool:
         return self.installed(folder.parent).get("pins") == list(self.pins) and _interpreter(folder).exists()
@@ -68,9 +75,9 @@ class Environment:
     def _install(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         started = time.monotonic()
-        _call([self._base(), "-m", "venv", str(folder)])
-        pip = [str(_interpreter(folder)), "-m", "pip", "--disable-pip-version-check"]
-        _call([*pip, "install", "--quiet", *self.pins])
+        _call([self.base(), "-m", "venv", str(folder)])
+        pip = [str(_interpreter(folder)), "-m", "pip"]
+        _call([*pip, "install", "--quiet", "--disable-pip-version-check", *self.pins])
         frozen = _call([*pip, "freeze"]).splitlines()
         stamp = {
             "pins": list(self.pins),
@@ -80,16 +87,6 @@ class Environment:
         }
         # Last of all: an environment without it was interrupted and is made anew.
         (folder / "installed.json").write_text(json.dumps(stamp, indent=1))
-
-    def _base(self) -> str:
-        own: str = getattr(sys, "_base_executable", sys.executable)
-        if not self.needs_extensions and not self.for_anybody:
-            return own
-        for python in (own, DEBIAN_PYTHON):
-            if self._suits(python):
-                return python
-        wanted = "whose sqlite3 loads extensions" if self.needs_extensions else "that other users can read"
-        raise CouldNotRun(f"no Python {wanted} (tried {own} and {DEBIAN_PYTHON})")
 
     def _suits(self, python: str) -> bool:
         if self.for_anybody and os.path.realpath(python).startswith("/root/"):

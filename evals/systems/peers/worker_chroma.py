@@ -51,7 +51,7 @@ class Peer:
             metadatas=[{"key": line["key"], **{name: line[name] for name in kept if line[name]}} for line in lines],
         )
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         collection = self._collections[store]
         found = collection.query(query_texts=[question], n_results=k, include=["metadatas", "distances"])
         rows = zip(found["ids"][0], found["metadatas"][0], found["distances"][0], strict=True)

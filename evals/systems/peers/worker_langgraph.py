@@ -1,9 +1,8 @@
 """LangGraph's stores, as its documentation uses them: one namespace a store, the text field indexed."""
 
-from worker_protocol import Vectors, serve
-
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp
+from worker_protocol import Vectors, serve
 
 
 class Shared(Embeddings):
@@ -35,13 +34,11 @@ class Peer:
             self._store.setup()
 
     def ingest(self, store, lines):
-        # One batch: `put` is a batch of one operation.
         kept = ("text", "session", "role", "at")
-        self._store.batch(
-            [PutOp((store,), line["key"], {name: line[name] for name in kept}) for line in lines]
-        )
+        for batch in _without_copies(lines):
+            self._store.batch([PutOp((store,), line["key"], {name: line[name] for name in kept}) for line in batch])
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         found = self._store.search((store,), query=question, limit=k)
         return [{"key": item.key, "score": item.score or 0.0, "session": item.value["session"]} for item in found]
 
@@ -50,4 +47,16 @@ class Peer:
             self._context.__exit__(None, None, None)
 
 
-serve(Peer, ["langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "sqlite-vec"])
+def _without_copies(lines):
+    """Cut before each line whose text is in the batch already: InMemoryStore.batch fails on equal texts."""
+    batch, texts = [], set()
+    for line in lines:
+        if line["text"] in texts:
+            yield batch
+            batch, texts = [], set()
+        batch.append(line)
+        texts.add(line["text"])
+    yield batch
+
+
+serve(Peer, ["langgraph", "langgraph-checkpoint", "langgraph-checkpoint-sqlite", "sqlite-vec", "numpy"])

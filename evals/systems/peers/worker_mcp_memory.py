@@ -49,7 +49,7 @@ class Peer:
             if not done:
                 raise RuntimeError(why)
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         storage, copies = self._opened(store)
         self._embed.asking = True
         try:
@@ -58,9 +58,7 @@ class Peer:
             self._embed.asking = False
         # Equal texts are kept once: the hit stands for each of them.
         return [
-            {"key": key, "score": hit.relevance_score}
-            for hit in found
-            for key in copies.keys(hit.memory.content_hash)
+            {"key": key, "score": hit.relevance_score} for hit in found for key in copies.keys(hit.memory.content_hash)
         ]
 
     def close(self):

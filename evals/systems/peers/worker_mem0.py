@@ -55,7 +55,7 @@ class Peer:
             kept = {name: line[name] for name in ("session", "role", "at") if line[name]}
             self._memory.add(line["text"], user_id=_user(store), metadata={"key": line["key"], **kept}, infer=False)
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         found = self._memory.search(question, filters={"user_id": _user(store)}, top_k=k, threshold=NO_THRESHOLD)
         return [
             {"key": hit["metadata"]["key"], "score": hit["score"], "session": hit["metadata"].get("session")}

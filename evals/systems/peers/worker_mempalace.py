@@ -42,7 +42,7 @@ class Peer:
             ],
         )
 
-    def search(self, store, question, k):
+    def search(self, store, question, k, now):
         place, _ = self._palaces[store]
         found = self._searcher.search_memories(question, place, n_results=k, candidate_strategy="union")
         if "error" in found:
@@ -51,8 +51,8 @@ class Peer:
         for hit in found["results"]:
             # Equal texts come back once: the hit stands for each of them, the one that came back first.
             copies = self._copies[store].keys(hit["text"])
-            for key in dict.fromkeys([hit["source_path"], *copies]):
-                hits.append({"key": key, "score": hit["similarity"] or 0.0})
+            keys = dict.fromkeys([hit["source_path"], *copies])
+            hits += [{"key": key, "score": hit["similarity"] or 0.0} for key in keys]
         return hits
 
     def close(self):

@@ -21,6 +21,8 @@ def locate(text: str, window: Span | None, terms: Mapping[int, float]) -> Span:
     held = [{term for term in term_counts(text[span.start : span.end]) if term in terms} for span in spans]
     best, most = Span(spans[0].start, spans[0].end), 0.0
     for first, last in _runs(spans):
+        if not held[first]:  # a quote begins where the match does; what explains it mostly follows
+            continue
         found = set[int]().union(*held[first : last + 1])
         score = sum(terms[term] for term in found)
         if score > most:
