@@ -1,0 +1,1 @@
+"""Templates and word lists of the generated tasks, as plain text, and what fills them."""
