@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +132,6 @@ def _groups(results: Results) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {EVERYTHING: [row for row in rows if row["answerable"]]}
     for name, categories in results.header.get("groups", {}).items():
         groups[name] = [row for row in rows if row["category"] in categories]
-    for row in rows:
-        groups.setdefault(row["category"], [])
     for category in dict.fromkeys(row["category"] for row in rows):
         if category != EVERYTHING:
             groups[category] = [row for row in rows if row["category"] == category]
@@ -159,5 +156,4 @@ def _estimate(values: Floats, sampled: Floats) -> Estimate:
 
 def _short(value: float) -> str:
     """Write a share as papers do: .762, and 1.00."""
-    text: Any = f"{value:.3f}"
-    return f"{value:.2f}" if abs(value) >= 0.9995 else text.replace("0.", ".", 1)
+    return f"{value:.2f}" if abs(value) >= 0.9995 else f"{value:.3f}".replace("0.", ".", 1)

@@ -29,13 +29,18 @@ LANGGRAPH = Environment(
 )
 # numpy, since InMemoryStore compares vectors in plain Python without it.
 LANGGRAPH_MEMORY = Environment(name="langgraph-memory", pins=("langgraph==1.2.20", "numpy==2.3.5"))
+# Not the latest, 12.4.0: that one asks for a certifi (2026.10.19) which the index here does not have.
+MCP_MEMORY = Environment(name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True)
 BOTH_MODELS = "questions and passages encoded apart, as our own are"
 
 SETUPS: Mapping[str, Setup] = {
     "mempalace": Setup(
         environment=Environment(name="mempalace", pins=("mempalace==3.11.0",)),
         worker=HERE / "worker_mempalace.py",
-        notes=f'candidate_strategy="union"; one drawer a line, no closets (its miner was not run); {BOTH_MODELS}',
+        notes=(
+            'candidate_strategy="union"; one drawer a line, no closets (its miner was not run); the first 20 hits from '
+            f"a search for 20, since its order depends on the number asked for; {BOTH_MODELS}"
+        ),
     ),
     "mem0": Setup(
         environment=Environment(name="mem0", pins=("mem0ai==2.2.1",)),
@@ -64,9 +69,16 @@ SETUPS: Mapping[str, Setup] = {
         notes=f"PersistentClient, cosine; {BOTH_MODELS}",
     ),
     "mcp-memory-service": Setup(
-        environment=Environment(name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True),
+        environment=MCP_MEMORY,
         worker=HERE / "worker_mcp_memory.py",
-        notes=f"SQLite storage, retrieve_hybrid; its dropping of similar lines is off; {BOTH_MODELS}",
+        notes=f"SQLite storage, its default mode (vectors); its dropping of similar lines is off; {BOTH_MODELS}",
+        options={"mode": "semantic"},
+    ),
+    "mcp-memory-service-hybrid": Setup(
+        environment=MCP_MEMORY,
+        worker=HERE / "worker_mcp_memory.py",
+        notes=f"as mcp-memory-service, with retrieve_hybrid, fused by rank; {BOTH_MODELS}",
+        options={"mode": "hybrid"},
     ),
     "hindsight": Setup(
         environment=Environment(name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True),

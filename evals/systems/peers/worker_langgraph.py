@@ -10,9 +10,11 @@ class Shared(Embeddings):
 
     def __init__(self, vectors):
         self._vectors = vectors
+        self.asking = False
 
     def embed_documents(self, texts):
-        return self._vectors.passages(texts)
+        # SqliteStore has its questions encoded as documents; to its advantage it gets what InMemoryStore asks for.
+        return (self._vectors.questions if self.asking else self._vectors.passages)(texts)
 
     def embed_query(self, text):
         return self._vectors.questions([text])[0]
@@ -20,7 +22,9 @@ class Shared(Embeddings):
 
 class Peer:
     def __init__(self, folder, url, dims, kind):
-        index = {"dims": dims, "embed": Shared(Vectors(url)), "fields": ["text"]}
+        self._embed = Shared(Vectors(url))
+        # SqliteStore does not read `fields`, and would encode each value as JSON: `put` says once more what to encode.
+        index = {"dims": dims, "embed": self._embed, "fields": ["text"]}
         self._context = None
         if kind == "memory":
             from langgraph.store.memory import InMemoryStore
@@ -34,17 +38,24 @@ class Peer:
             self._store.setup()
 
     def ingest(self, store, lines):
-        kept = ("text", "session", "role", "at")
         for batch in _without_copies(lines):
-            self._store.batch([PutOp((store,), line["key"], {name: line[name] for name in kept}) for line in batch])
+            self._store.batch([PutOp((store,), line["key"], _value(line), index=["text"]) for line in batch])
 
     def search(self, store, question, k, now):
-        found = self._store.search((store,), query=question, limit=k)
+        self._embed.asking = True
+        try:
+            found = self._store.search((store,), query=question, limit=k)
+        finally:
+            self._embed.asking = False
         return [{"key": item.key, "score": item.score or 0.0, "session": item.value["session"]} for item in found]
 
     def close(self):
         if self._context is not None:
             self._context.__exit__(None, None, None)
+
+
+def _value(line):
+    return {name: line[name] for name in ("text", "session", "role", "at")}
 
 
 def _without_copies(lines):
