@@ -110,7 +110,14 @@ def _shortlist_recall(memory: Memory, embedder: SampledEmbedder) -> float:
 def _cold(path: Path, size: int) -> Times:
     """Ask one question through the command line, in a new process each time."""
     command = [str(Path(sys.executable).with_name("recollect")), "--memory", str(path), "recall", QUESTIONS[0]]
-    return times([lambda: subprocess.run(command, check=True, capture_output=True, env={**os.environ})], COLD_RUNS)
+    return times(
+        [lambda: subprocess.run(command, check=True, capture_output=True, env=_usual_environment())], COLD_RUNS
+    )
+
+
+def _usual_environment() -> dict[str, str]:
+    # Some shells forbid Python to keep compiled modules, which no user does.
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class _Fts5:

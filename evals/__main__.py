@@ -50,7 +50,7 @@ def _run(asked: argparse.Namespace) -> int:
             options=options,
             k=asked.k,
             seed=asked.seed,
-            made=SystemOptions(embedder=asked.embedder, budgets=asked.budgets, cached=not asked.no_cache),
+            made=SystemOptions(embedder=asked.embedder, budgets=asked.budgets, anew=asked.no_cache),
             fresh=asked.fresh,
             keep_contexts=asked.keep_contexts,
             progress=progress,
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--held-back", action="store_true", help="generated tasks: the templates kept for scoring")
     run.add_argument("--embedder", help="another one than the product's default")
-    run.add_argument("--no-cache", action="store_true", help="encode everything anew, so that every time is measured")
+    run.add_argument("--no-cache", action="store_true", help="encode everything anew; later runs take the new times")
     run.add_argument("--fresh", action="store_true", help="replace what is there")
     run.add_argument("--keep-contexts", action="store_true", help="keep the texts too, for a judge")
     run.add_argument("--remarks", action="store_true", help="list wrong or missing gold evidence")

@@ -26,12 +26,12 @@ CACHE = Path(".evals") / "cache" / "embeddings.sqlite"
 _BATCH = 64  # passages encoded between two commits: what an interruption costs at most
 
 
-def open_embedder(spec: str | None = None, cache: Path | None = CACHE) -> CachedEmbedder:
-    """Load the product's embedder behind a cache; None for `cache` keeps it in memory."""
+def open_embedder(spec: str | None = None, cache: Path | None = None, *, anew: bool = False) -> CachedEmbedder:
+    """Load the product's embedder behind the cache; `anew` encodes everything again and keeps the new times."""
     embedder = load_embedder(spec)
     if embedder is None:
         raise ValueError("Words alone need no embedder.")
-    kept = Encodings(cache)
+    kept = Encodings(cache or CACHE, anew=anew)
     return (
         CachedLateEmbedder(embedder, kept) if isinstance(embedder, LateInteraction) else CachedEmbedder(embedder, kept)
     )
@@ -48,18 +48,20 @@ class Entry(NamedTuple):
 class Encodings:
     """A file of encoded texts."""
 
-    def __init__(self, path: Path | None) -> None:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path, *, anew: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._made_here: set[bytes] | None = set() if anew else None
         self._sql = _statements()
         # Another run may write at the same time: both wait, and both would write the same.
-        self._file = sqlite3.connect(path or ":memory:", timeout=60, check_same_thread=False)
+        self._file = sqlite3.connect(path, timeout=60, check_same_thread=False)
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=OFF")
         self._file.executescript(self._sql["make"])
 
     def find(self, key: bytes) -> Entry | None:
-        """Look a text up."""
+        """Look a text up; nothing that an earlier run made is found where all is to be made anew."""
+        if self._made_here is not None and key not in self._made_here:
+            return None
         row = self._file.execute(self._sql["find"], (key,)).fetchone()
         return None if row is None else Entry(*row)
 
@@ -67,6 +69,8 @@ class Encodings:
         """Write entries in one transaction."""
         with self._file:
             self._file.executemany(self._sql["keep"], [(key, *entry) for key, entry in entries])
+        if self._made_here is not None:
+            self._made_here.update(key for key, _ in entries)
 
     def close(self) -> None:
         """Let go of the file."""

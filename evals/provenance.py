@@ -59,6 +59,7 @@ def _git(*command: str) -> str:
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+            named = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
     except OSError:
-        return platform.processor() or platform.machine()
+        named = platform.processor()
+    return named or platform.machine()  # ARM's Linux names no model

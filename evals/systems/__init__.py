@@ -24,7 +24,7 @@ class SystemOptions:
 
     embedder: str | None = None  # None: the product's default
     budgets: Sequence[int] = BUDGETS
-    cached: bool = True  # keep embeddings between runs
+    anew: bool = False  # encode everything again, whatever the cache has
 
 
 def open_system(name: str, options: SystemOptions | None = None) -> System:
@@ -48,9 +48,9 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
 
 
 def _embedder(options: SystemOptions) -> CachedEmbedder:
-    from evals.cache import CACHE, open_embedder
+    from evals.cache import open_embedder
 
-    return open_embedder(options.embedder, CACHE if options.cached else None)
+    return open_embedder(options.embedder, anew=options.anew)
 
 
 def _peer(name: str, options: SystemOptions) -> System:
@@ -61,4 +61,4 @@ def _peer(name: str, options: SystemOptions) -> System:
     if name not in peers:
         known = ("recollect", *ABLATIONS, *BASELINES, *peers)
         raise EvalError(f"There is no system {name!r}. Known: {', '.join(known)}.")
-    return peers[name](options.embedder if options.cached else _embedder(options))
+    return peers[name](_embedder(options) if options.anew else options.embedder)

@@ -89,7 +89,8 @@ class Environment:
         (folder / "installed.json").write_text(json.dumps(stamp, indent=1))
 
     def _suits(self, python: str) -> bool:
-        if self.for_anybody and os.path.realpath(python).startswith("/root/"):
+        # An interpreter in somebody's home can't be read by the unprivileged user that such a peer runs as.
+        if self.for_anybody and Path(os.path.realpath(python)).is_relative_to(Path.home()):
             return False
         check = LOADS_EXTENSIONS if self.needs_extensions else ""
         try:
