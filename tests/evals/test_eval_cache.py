@@ -77,9 +77,22 @@ def test_kinds_and_models_are_kept_apart(tmp_path: Path) -> None:
     second.release()
 
 
+def test_everything_can_be_encoded_anew(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    first = CachedEmbedder(Counting(), Encodings(path))
+    first.passages(["x", "y"])
+    first.release()
+    again = Counting()
+    anew = CachedEmbedder(again, Encodings(path, anew=True))
+    anew.passages(["x"])
+    anew.passages(["x"])
+    assert again.encoded == ["ready", "x"], "once a run, whatever an earlier one kept"
+    anew.release()
+
+
 def test_late_scores_are_the_embedder_s_own(tmp_path: Path) -> None:
     embedder = Counting()
-    cached = CachedLateEmbedder(embedder, Encodings(None))
+    cached = CachedLateEmbedder(embedder, Encodings(tmp_path / "cache.sqlite"))
     question = cached.question("q")
     assert cached.late_scores(question, [b"a", b"bbb"]).tolist() == [1.0, 3.0]
     cached.late_scores(question, [b"a", b"bbb"])

@@ -72,7 +72,7 @@ def test_stores_never_see_each_other(name: str, tmp_path: Path, monkeypatch: pyt
 
 def test_a_memory_that_works_in_a_lesser_way_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    system = open_system("recollect", SystemOptions(embedder="hashing", cached=False))
+    system = open_system("recollect", SystemOptions(embedder="hashing", anew=True))
 
     def broken(self: HashingEmbedder, texts: list[str]) -> None:
         raise OSError("no weights")
