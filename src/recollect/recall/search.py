@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.core.values import Filter, Hit
+from recollect.core.values import Event, Filter, Hit
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.candidates import Ask, Candidate, gather
@@ -15,6 +15,7 @@ from recollect.store.protocol import Model, Reader
 
 # A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
 MOST_TERMS = 256
+_SPARE = 10  # events fetched beyond those asked for
 
 
 def search(
@@ -42,12 +43,14 @@ def search(
 
 
 def _hits(reader: Reader, space: str, ranked: list[Candidate], terms: dict[int, float], k: int) -> list[Hit]:
-    # Fetching in this snapshot is what guarantees that a forgotten event never comes back.
-    events = reader.fetch(space, [candidate.seq for candidate in ranked[: 2 * k]])
-    hits: list[Hit] = []
-    for candidate in ranked[: 2 * k]:
-        event = events.get(candidate.seq)
-        if event is not None:
-            span = locate(event.text, candidate.window, terms)
-            hits.append(Hit(event=event, score=candidate.score, span=span, scores=explained(candidate)))
-    return hits[:k]
+    # Fetching in this snapshot is what guarantees that a forgotten event never comes back. A few more are fetched than
+    # asked for: an index in memory can be ahead of the snapshot by what was just written.
+    few = ranked[: k + _SPARE]
+    events = reader.fetch(space, [candidate.seq for candidate in few])
+    there = [candidate for candidate in few if candidate.seq in events][:k]
+    return [_hit(events[candidate.seq], candidate, terms) for candidate in there]
+
+
+def _hit(event: Event, candidate: Candidate, terms: dict[int, float]) -> Hit:
+    span = locate(event.text, candidate.window, terms)
+    return Hit(event=event, score=candidate.score, span=span, scores=explained(candidate))
