@@ -13,7 +13,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import console, table, times
+from benchmarks.measure import table, times
 
 PARTS = ("start", "writing", "recall", "survival")
 
@@ -56,8 +56,36 @@ def _survival(folder: Path, kills: int, storm_s: float) -> dict[str, Any]:
 
     rounds = [kill_round(folder / f"killed-{seed}.db", seed) for seed in range(kills)]
     stormed = storm(folder / "storm.db", writers=8, readers=4, seconds=storm_s)
-    console.print(f"kill -9, {kills} rounds:", rounds[-1], highlight=False)
-    console.print("storm of 8 writers and 4 readers:", stormed, highlight=False)
+    table(
+        f"kill -9 at a random moment of a write storm, {kills} times",
+        ["acknowledged", "lost", "came back", "unfindable", "half written", "problems"],
+        [
+            [
+                sum(one.acknowledged for one in rounds),
+                *(
+                    sum(len(getattr(one, name)) for one in rounds)
+                    for name in ("lost", "returned", "unfindable", "half")
+                ),
+                sum(len(one.problems) for one in rounds),
+            ]
+        ],
+    )
+    table(
+        f"8 processes write and 4 read one file for {storm_s:.0f} s",
+        ["events", "events/s", "fewest, most a writer", "lost", "doubled", "errors", "longest wait, s", "goal"],
+        [
+            [
+                stormed.added,
+                f"{stormed.per_second:.0f}",
+                f"{stormed.fewest}, {stormed.most}",
+                stormed.lost,
+                stormed.doubled,
+                len(stormed.errors),
+                f"{stormed.longest_wait_s:.2f}",
+                "2",
+            ]
+        ],
+    )
     return {"kill": rounds, "storm": stormed}
 
 
