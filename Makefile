@@ -44,4 +44,4 @@ eval: $(STAMP)  ## measure recall side by side on LoCoMo, LongMemEval, planted f
 	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)'
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .demo .bench .pytest_cache .ruff_cache
+	rm -rf $(VENV) .demo .bench .evals .pytest_cache .ruff_cache

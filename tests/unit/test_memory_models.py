@@ -14,6 +14,7 @@ import pytest
 
 from recollect import Memory, RecollectNotice
 from recollect.core.errors import EmbeddingFailed, RecollectError
+from recollect.inference.hashing import HashingEmbedder
 from recollect.inference.protocol import ModelCard, Passage, Question
 
 DIMS = 24
@@ -356,3 +357,17 @@ def test_two_names_of_one_file_are_one_memory(tmp_path: Path) -> None:
             assert linked.stats().events == real.stats().events == 2
     # One queue of writers: the lock lies beside the file itself, whatever it is called.
     assert not list(tmp_path.glob("link.db-*"))
+
+
+class _Closable(HashingEmbedder):
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_an_embedder_that_the_caller_made_is_the_caller_s_to_close() -> None:
+    mine = _Closable()
+    with Memory.open(":memory:", embedder=mine) as memory:
+        memory.add("still mine")
+    assert not mine.closed

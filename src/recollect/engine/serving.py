@@ -76,8 +76,11 @@ class Models:
         return model
 
     def close(self) -> None:
-        """Let go of what embedders hold open, such as connections to an endpoint."""
-        for embedder in {id(one): one for one in (*(self._wanted or ()), *self._loaded.values())}.values():
+        """Let go of what embedders hold open, such as connections. One that the caller made stays the caller's."""
+        ours = [*self._loaded.values()]
+        if isinstance(self._spec, str | None):
+            ours += self._wanted or ()
+        for embedder in {id(one): one for one in ours}.values():
             end = getattr(embedder, "close", None)
             if callable(end):
                 end()
