@@ -1,6 +1,6 @@
 """Make token states small enough to keep, and compare them without unpacking more than a lookup.
 
-A token state of 384 floats becomes 96 numbers of 4 bits each, 48 bytes instead of 1,536. On LoCoMo that costs
+A token state of 384 floats becomes 96 numbers of 4 bits each, 48 bytes instead of 1,536. On development conversations that costs
 .01 of recall at 10 (.802 to .789), most of it by the projection; 128 dimensions gained nothing back.
 tools/fit_codec.py fits the numbers in codecs/.
 """
@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 
 LEVELS = 16  # 4 bits: half a byte a dimension, at .004 of recall against floats of the same dimensions
 # Tokens of one passage closer than this (cosine) match the same question words: one of them is enough.
-# It leaves 82% of LoCoMo's tokens, without a measurable loss.
+# It leaves 82% of the tokens of chat turns, without a measurable loss.
 DUPLICATE_COSINE = 0.95
 INT8_UNIT = 127  # a unit vector's largest possible component, as int8
 # Tokens unpacked at a time: 2,048 x 96 floats stay in the second-level cache of a small core.
