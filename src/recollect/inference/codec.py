@@ -1,7 +1,7 @@
 """Make token states small enough to keep, and compare them without unpacking more than a lookup.
 
-A token state of 384 floats becomes 96 numbers of 4 bits each, 48 bytes instead of 1,536. On development conversations that costs
-.01 of recall at 10 (.802 to .789), most of it by the projection; 128 dimensions gained nothing back.
+A token state of 384 floats becomes 96 numbers of 4 bits each, 48 bytes instead of 1,536. On development conversations
+that costs .01 of recall at 10 (.802 to .789), most of it by the projection; 128 dimensions gained nothing back.
 tools/fit_codec.py fits the numbers in codecs/.
 """
 
