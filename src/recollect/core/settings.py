@@ -22,7 +22,7 @@ class Settings:
     max_meta_bytes: int = 256 * 1024
     # Words in names: sessions, speakers, wings, spaces, keys, roles.
     max_name_chars: int = 1024
-    # False: vectors follow later, by settle() or by the next process; words are searchable at once either way.
+    # False: vectors follow when settle() is called, by any process; words are searchable at once either way.
     embed_on_write: bool = True
     read_only: bool = False
 

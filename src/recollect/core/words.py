@@ -85,11 +85,6 @@ def question_terms(text: str) -> Counter[int]:
     return kept or everything
 
 
-def word_terms(word: str) -> tuple[int, ...]:
-    """Give the terms of one word, to see whether a sentence holds a term of the question."""
-    return tuple(term_counts(word))
-
-
 def _normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 

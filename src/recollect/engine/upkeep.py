@@ -27,13 +27,12 @@ _REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotte
 _SECOND = 1_000_000  # microseconds
 
 
-def settle(engine: Engine, progress: Progress, *, only_due: bool = False) -> int:
+def settle(engine: Engine, progress: Progress) -> int:
     """Do the work that waits, until none is left or what is left can't be done now; count what was done."""
-    done = _settle_scrub(engine)
-    total = done
+    total = _settle_scrub(engine)
     while True:
         with engine.store.reader() as reader:
-            jobs = reader.jobs(kind=EMBED, due_before=engine.now() if only_due else None, limit=_JOBS_A_ROUND)
+            jobs = reader.jobs(kind=EMBED, limit=_JOBS_A_ROUND)
             serving = engine.models.serving(reader)
         if not jobs or serving.embedder is None:
             break

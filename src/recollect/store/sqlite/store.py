@@ -28,7 +28,6 @@ from recollect.store.sqlite.writer import SqliteWriter
 IN_MEMORY = ":memory:"
 _IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
 _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
-_PAGES_A_STEP = 2_000  # of a backup: 16 MB, then writers get a turn
 
 
 class SqliteStore:
