@@ -40,8 +40,9 @@ bench: $(STAMP)  ## the benchmarks of speed, size and survival
 	$(BIN)/python -m benchmarks
 
 EVAL_DATA ?= ../shared/data
-eval: $(STAMP)  ## measure recall side by side on LoCoMo, LongMemEval, planted facts and CogEval (data: EVAL_DATA=folder)
-	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)'
+EVAL_OPTIONS ?=
+eval: $(STAMP)  ## measure recall beside the peers (EVAL_DATA=folder with the data; EVAL_OPTIONS=--no-peers for ours alone)
+	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)' $(EVAL_OPTIONS)
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) .demo .bench .evals .pytest_cache .ruff_cache

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from recollect.inference.late import ColbertSmall
-from recollect.inference.protocol import ModelCard, Passage, Question
+from recollect.inference.protocol import Matches, ModelCard, Passage, Question
 
 HISTORY = Path(__file__).parent.parent / "examples" / "history.jsonl"
 WORDS_AN_EVENT = 40
@@ -100,8 +100,8 @@ class SampledEmbedder:
     def question(self, text: str) -> Question:
         return self.model.question(text)
 
-    def late_scores(self, question: Question, passages: Sequence[bytes]) -> np.ndarray:
-        return self.model.late_scores(question, passages)
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        return self.model.late_matches(question, passages)
 
     def _noisy(self, tokens: bytes) -> bytes:
         data = np.frombuffer(tokens, np.uint8).copy()

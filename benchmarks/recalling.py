@@ -87,7 +87,7 @@ def _stages(memory: Memory, embedder: SampledEmbedder) -> dict[str, Times]:
             ),
             "fetch": times([lambda s=s: reader.passages("default", model, s) for s in near], ROUNDS),
             "late": times(
-                [lambda q=q, r=r: embedder.late_scores(q, r) for q, r in zip(questions, rows, strict=True)], ROUNDS
+                [lambda q=q, r=r: embedder.late_matches(q, r) for q, r in zip(questions, rows, strict=True)], ROUNDS
             ),
         }
 

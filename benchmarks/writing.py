@@ -10,8 +10,8 @@ from benchmarks.material import lines
 from benchmarks.measure import table
 from recollect import Memory
 from recollect.core.clock import as_datetime
+from recollect.core.lines import prefix
 from recollect.core.values import Event
-from recollect.engine.passages import prefix
 from recollect.inference.late import ColbertSmall
 
 BATCH = 256

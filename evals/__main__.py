@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evals.errors import EvalError
 from evals.packing import BUDGETS
@@ -12,10 +15,16 @@ from evals.runner import LINES_ASKED
 from evals.tasks import TASKS, TaskOptions
 from evals.terminal import complain, say
 
+if TYPE_CHECKING:
+    from evals.results import Results
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks; what can't be done is one line on stderr and exit status 2."""
     asked = _parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        # As Ctrl-C does: a peer's own server must not outlive a run that somebody ends.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return asked.do(asked)
     except EvalError as error:
@@ -75,15 +84,43 @@ def _report(asked: argparse.Namespace) -> int:
     from evals.report import write_report
     from evals.results import read_results
 
-    for path in write_report([read_results(path) for path in asked.results], asked.to):
+    found = asked.results or sorted((Path(".evals") / "results").glob("*.jsonl"))
+    if not found:
+        raise EvalError("There are no results in .evals/results; run `make eval`, or name the files.")
+    for path in write_report(_in_order([read_results(path) for path in found]), asked.to):
         say(str(path))
     return 0
 
 
-def _all(asked: argparse.Namespace) -> int:
-    from evals.everything import run_everything
+def _in_order(runs: list[Results]) -> list[Results]:
+    """Put each task's runs in the order of `make eval`, what Recollect ships first: others are compared with that."""
+    from evals.systems import BASELINES, ablations, peer_names
 
-    return run_everything(asked.folder, asked.to, systems=asked.systems, seed=asked.seed, limit=asked.limit)
+    tasks = list(dict.fromkeys(one.header["task"] for one in runs))
+    order = ["recollect", *ablations(), *BASELINES, *peer_names()]
+    place = {name: number for number, name in enumerate(order)}
+    return sorted(runs, key=lambda one: (tasks.index(one.header["task"]), place.get(one.title, len(order))))
+
+
+def _page(asked: argparse.Namespace) -> int:
+    from evals.page import refresh
+
+    say(f"{refresh(asked.page, asked.results)} tables of {asked.page}")
+    return 0
+
+
+def _all(asked: argparse.Namespace) -> int:
+    from evals.everything import PEER_MINUTES, run_everything
+
+    given = PEER_MINUTES if asked.peer_minutes is None else asked.peer_minutes
+    return run_everything(
+        asked.folder,
+        asked.to,
+        systems=asked.systems,
+        seed=asked.seed,
+        limit=asked.limit,
+        peer_minutes=0 if asked.no_peers else given,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
         "--budgets",
         type=lambda text: [int(one) for one in text.split(",")],
         default=list(BUDGETS),
-        help="tokens of the contexts (%(default)s); each costs a search",
+        help="tokens of the contexts (%(default)s)",
     )
     run.add_argument("--held-back", action="store_true", help="generated tasks: the templates kept for scoring")
     run.add_argument("--embedder", help="another one than the product's default")
@@ -121,8 +158,13 @@ def _parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser("report", help="write markdown and a page with plots")
     report.set_defaults(do=_report)
-    report.add_argument("results", type=Path, nargs="+")
+    report.add_argument("results", type=Path, nargs="*", help="those in .evals/results where none are named")
     report.add_argument("--to", type=Path, default=Path(".evals") / "report")
+
+    page = commands.add_parser("page", help="make the tables of a markdown page anew from results")
+    page.set_defaults(do=_page)
+    page.add_argument("page", type=Path, nargs="?", default=Path("docs") / "benchmarks.md")
+    page.add_argument("--results", type=Path, default=Path(".evals") / "results")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)
@@ -131,6 +173,10 @@ def _parser() -> argparse.ArgumentParser:
     everything.add_argument("--systems", type=lambda text: text.split(","), help="names, with commas")
     everything.add_argument("--seed", type=int, default=0)
     everything.add_argument("--limit", type=int, help="ask this many questions of each task")
+    everything.add_argument("--no-peers", action="store_true", help="only what is ours; installs nothing")
+    everything.add_argument(
+        "--peer-minutes", type=float, help="for all peers together; the next call goes on from there"
+    )
     return parser
 
 

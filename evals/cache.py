@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recollect.inference.protocol import Embedder, LateInteraction, ModelCard, Passage, Question
+from recollect.inference.protocol import Embedder, LateInteraction, Matches, ModelCard, Passage, Question
 from recollect.inference.registry import load_embedder
 from recollect.inference.tokens import load_tokenizer
 
@@ -158,29 +157,31 @@ class CachedLateEmbedder(CachedEmbedder):
     def __init__(self, embedder: Any, kept: Encodings) -> None:
         super().__init__(embedder, kept)
         self._late: LateInteraction = embedder
-        self._last: tuple[bytes, list[bytes], NDArray[np.float32]] | None = None
+        self._last: tuple[bytes, list[bytes], Matches] | None = None
 
-    def late_scores(self, question: Question, passages: Sequence[bytes]) -> NDArray[np.float32]:
-        """Score passages; the same question to the same passages, as for the next budget, is answered from the last."""
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        """Compare as the embedder does; the search for more lines that follows a timed one finds it done already."""
         asked, given = question.tokens.tobytes(), list(passages)
-        if self._last is not None and self._last[0] == asked and self._last[1] == given:
-            return self._last[2].copy()
-        scores = self._late.late_scores(question, given)
-        self._last = (asked, given, scores)
-        return scores.copy()
+        if self._last is None or self._last[0] != asked or self._last[1] != given:
+            self._last = (asked, given, self._late.late_matches(question, given))
+        return Matches(*(part.copy() for part in self._last[2]))
 
     def forget_last(self) -> None:
-        """Make the next scoring a real one: what is timed must not profit from what came before."""
+        """Make the next comparison a real one: what is timed is the product's own work."""
         self._last = None
 
 
 class CountedOnce:
-    """The product's tokenizer, which counts each line once however many budgets it is packed for."""
+    """The product's tokenizer, which counts each word once: its tokens never reach across a blank."""
 
     def __init__(self) -> None:
         tokenizer = load_tokenizer()
         self.name = tokenizer.name
-        self.count = lru_cache(maxsize=1 << 16)(tokenizer.count)
+        self._count = lru_cache(maxsize=1 << 17)(tokenizer.count)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return sum(map(self._count, text.replace("\n", " ").split(" ")))
 
 
 def _passage(entry: Entry) -> Passage:

@@ -22,11 +22,13 @@ RETRIEVAL = (
     "session.any@5",
     "session.frac@10",
     "gold@1200",
+    "newest_first",
 )
 # A short budget tells more where a whole store is only a few thousand tokens.
 PLANTED = ("event.frac@10", "event.mrr", "recall@300", "exact@300", "coverage@300", "recall@1200", "exact@1200")
 BY_CATEGORY = ("event.frac@10", "gold@1200")
 PAIRED = "event.frac@10"
+_OF_FEW = ("newest_first",)  # measured on some questions only: their number stands beside the name
 _NONE = "–"
 
 
@@ -68,7 +70,8 @@ def print_grids(laid_out: Sequence[Grid]) -> None:
 
 def markdown(grid: Grid) -> str:
     """Write a table as markdown."""
-    lines = [f"**{grid.title}**", "", _row(grid.columns), _row(["---", *["---:"] * (len(grid.columns) - 1)])]
+    title = [f"**{grid.title}**", ""] if grid.title else []
+    lines = [*title, _row(grid.columns), _row(["---", *["---:"] * (len(grid.columns) - 1)])]
     lines += [_row(row) for row in grid.rows]
     return "\n".join([*lines, *(["", grid.note] if grid.note else [])]) + "\n"
 
@@ -80,15 +83,15 @@ def _quality(title: str, runs: Sequence[Results], summaries: Sequence[Summary]) 
         [
             one.title,
             str(summary.asked) + ("" if summary.finished else " (not finished)"),
-            *(_shown(summary.get(metric)) for metric in metrics),
-            _abstention(summary),
-            "" if number == 0 else _shown(difference(one, runs[0], PAIRED), signed=True),
+            *(shown(summary.get(metric)) for metric in metrics),
+            abstention(summary),
+            "" if number == 0 else shown(difference(one, runs[0], PAIRED), signed=True),
         ]
         if summary.stopped is None
         else [one.title, f"could not run: {summary.stopped}", *[""] * (len(metrics) + 2)]
         for number, (one, summary) in enumerate(zip(runs, summaries, strict=True))
     ]
-    columns = ["system", "questions", *metrics, "AUROC", "Δ"]
+    columns = ["system", "questions", *(_named(metric, summaries) for metric in metrics), "AUROC", "Δ"]
     note = "Answerable questions; mean [95% bootstrap interval]. AUROC of the confidence"
     if any(summary.auroc is not None and summary.auroc_from == "top score" for summary in summaries):
         note += "; * the score of the first hit, where a system tells none"
@@ -106,7 +109,7 @@ def _categories(task: str, metric: str, summaries: Sequence[Summary]) -> Grid:
     return Grid(
         title=f"{task}: {metric} by category",
         columns=["system", *(f"{name} ({counts[name]})" for name in names)],
-        rows=[[summary.title, *(_shown(summary.get(metric, name)) for name in names)] for summary in ran],
+        rows=[[summary.title, *(shown(summary.get(metric, name)) for name in names)] for summary in ran],
     )
 
 
@@ -127,16 +130,16 @@ def _costs(task: str, summaries: Sequence[Summary]) -> Grid:
         rows=[
             [
                 summary.title,
-                _number(summary.p50_ms, "{:.1f}"),
-                _number(summary.p99_ms, "{:.1f}"),
-                *(_number(summary.tokens.get(budget), "{:.0f}") for budget in budgets),
-                _number(summary.lines_a_second, "{:,.0f}"),
-                _number(summary.bytes, "{:.1f}", lambda size: size / 1e6),
+                number(summary.p50_ms, "{:.1f}"),
+                number(summary.p99_ms, "{:.1f}"),
+                *(number(summary.tokens.get(budget), "{:.0f}") for budget in budgets),
+                number(summary.lines_a_second, "{:,.0f}"),
+                number(summary.bytes, "{:.1f}", lambda size: size / 1e6),
                 str(summary.failed),
             ]
             for summary in ran
         ],
-        note="Latency of finding, with the time that encoding the question took when the cache was filled.",
+        note="Latency of finding 20 lines, with the time that encoding the question took when the cache was filled.",
     )
 
 
@@ -144,19 +147,28 @@ def _any_has(summaries: Sequence[Summary], metric: str) -> bool:
     return any(summary.get(metric, EVERYTHING) is not None for summary in summaries)
 
 
-def _abstention(summary: Summary) -> str:
-    return _shown(summary.auroc) + ("*" if summary.auroc is not None and summary.auroc_from == "top score" else "")
+def _named(metric: str, summaries: Sequence[Summary]) -> str:
+    if metric not in _OF_FEW:
+        return metric
+    return f"{metric} ({max((found.n for summary in summaries if (found := summary.get(metric))), default=0)})"
 
 
-def _shown(estimate: Estimate | None, *, signed: bool = False) -> str:
+def abstention(summary: Summary) -> str:
+    """Write the AUROC, marked where it is that of the first hit's score."""
+    return shown(summary.auroc) + ("*" if summary.auroc is not None and summary.auroc_from == "top score" else "")
+
+
+def shown(estimate: Estimate | None, *, signed: bool = False) -> str:
+    """Write a figure with its interval."""
     if estimate is None:
         return _NONE
     return f"+{estimate}" if signed and estimate.mean > 0 else str(estimate)
 
 
-def _number(value: float | None, form: str, change: Callable[[float], float] = float) -> str:
+def number(value: float | None, form: str, change: Callable[[float], float] = float) -> str:
+    """Write a number, or that there is none."""
     return _NONE if value is None or math.isnan(value) else form.format(change(value))
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

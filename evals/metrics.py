@@ -2,7 +2,8 @@
 
 Names: `event.frac@10` is the share of the evidence among the first ten lines, `event.any@10` and `event.all@10` whether
 one or all of it is there; `session.*` the same over sessions, ranked by their best line; `gold@1200` the share of the
-gold answer's words in a context of 1,200 tokens.
+gold answer's words in a context of 1,200 tokens; `newest_first`, of something that changed, whether the newest evidence
+ranks above all that is older.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from evals.values import Answer, Asked, Line
 
 CUTOFFS = (1, 5, 10, 20)
 NDCG_AT = 10
+NEWEST_FIRST = "newest_first"  # also what a task sets in `expects` of the questions that are measured by it
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"[^\W_]+")
@@ -35,6 +37,8 @@ def score(asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Map
         **_ranked("event", found, set(asked.evidence)),
         **_ranked("session", sessions, gold_sessions),
     }
+    if asked.expects.get(NEWEST_FIRST):
+        measured |= _newest_first(asked, found, sessions, lines)
     if asked.answerable and asked.answer:
         wanted = answer_words(asked.answer)
         if wanted:
@@ -44,8 +48,8 @@ def score(asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Map
 
 def answer_words(text: str) -> frozenset[str]:
     """Give the distinct words of a text, Porter-stemmed, without articles and punctuation."""
-    words = _WORD.findall(_APOSTROPHES.sub("", text.lower()))
-    return frozenset(_stem(word) for word in words if word not in _ARTICLES)
+    words = set(_WORD.findall(_APOSTROPHES.sub("", text.lower())))
+    return frozenset(map(_stem, words - _ARTICLES))
 
 
 def share(wanted: Collection[str], text: str) -> float:
@@ -67,6 +71,23 @@ def _ranked(level: str, ranking: Sequence[str], gold: Collection[str]) -> dict[s
     best = _gain([True] * min(len(gold), NDCG_AT))
     measured[f"{level}.ndcg@{NDCG_AT}"] = _gain(right[:NDCG_AT]) / best
     return measured
+
+
+def _newest_first(
+    asked: Asked, found: Sequence[str], sessions: Sequence[str], lines: Mapping[str, Line]
+) -> dict[str, float]:
+    """Compare the best places of the newest and of the older evidence; what has one date alone is not measured."""
+    dated = {key: line.at for key in asked.evidence if (line := lines.get(key)) and line.at}
+    ranking = found
+    if len(set(dated.values())) < 2:  # the lines say nothing of a change; the sessions may
+        of_session = {line.session: line.at for line in lines.values() if line.session and line.at}
+        dated = {session: of_session[session] for session in asked.sessions if session in of_session}
+        ranking = sessions
+    if len(set(dated.values())) < 2:
+        return {}
+    newest = max(dated.values())
+    first = next((one for one in ranking if one in dated), None)
+    return {NEWEST_FIRST: float(first is not None and dated[first] == newest)}
 
 
 def _gain(right: Iterable[bool]) -> float:

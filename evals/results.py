@@ -8,7 +8,7 @@ done, or `stopped` with the reason where a system could not run at all. Of two l
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +16,12 @@ from typing import Any
 
 from evals.errors import EvalError, OtherRun
 
-FORMAT = 1
-# Two runs with these equal would give the same rows, but for the times.
-IDENTITY = ("format", "task", "system", "data_hash", "options", "described", "k", "budgets", "seed", "code")
+FORMAT = 2
+# Two runs with these equal get the same answers, but for the times; `described` is known only when the system
+# runs, and follows from the others unless somebody installed another version in between.
+ANSWERS = ("format", "task", "system", "data_hash", "options", "told", "k", "seed", "code", "model", "contexts_kept")
+# ... and these make figures of the answers.
+FIGURES = ("budgets", "scoring")
 
 Row = dict[str, Any]
 
@@ -73,6 +76,21 @@ def read_results(path: Path) -> Results:
     return results
 
 
+def differing(known: Mapping[str, Any], header: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Name what two runs do not have in common; the one was read from a file, the other need not have been."""
+    fresh = json.loads(json.dumps(dict(header), default=str))
+    return [name for name in names if known.get(name) != fresh.get(name)]
+
+
+def replace_rows(path: Path, header: Mapping[str, Any], results: Results) -> None:
+    """Write a run anew, whole or not at all."""
+    rows = [{"kind": "run", **header}, *results.stores.values(), *results.questions.values()]
+    rows += [results.end] if results.end else []
+    beside = path.with_suffix(".new")
+    beside.write_text("".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows), "utf-8")
+    beside.replace(path)
+
+
 class ResultsFile:
     """A run being written: every line is handed to the system before the next question is asked."""
 
@@ -88,7 +106,11 @@ class ResultsFile:
         if path.exists() and path.stat().st_size and not fresh:
             known = read_results(path)
             if known.questions:
-                _check_same(path, known.header, header)
+                if other := differing(known.header, header, (*ANSWERS, *FIGURES, "described")):
+                    raise OtherRun(
+                        f"{path} holds another run: {', '.join(other)} differ. "
+                        "Give --fresh to replace it, or another --json."
+                    )
                 _drop_torn_line(path)
                 known.stopped = None
                 return cls(path, known)
@@ -126,12 +148,3 @@ def _drop_torn_line(path: Path) -> None:
     content = path.read_bytes()
     if not content.endswith(b"\n"):
         path.write_bytes(content[: content.rfind(b"\n") + 1])
-
-
-def _check_same(path: Path, known: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-    fresh = json.loads(json.dumps(dict(header), default=str))
-    other = [name for name in IDENTITY if known.get(name) != fresh.get(name)]
-    if other:
-        raise OtherRun(
-            f"{path} holds another run: {', '.join(other)} differ. Give --fresh to replace it, or another --json."
-        )

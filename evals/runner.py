@@ -14,11 +14,11 @@ from evals.cache import CountedOnce
 from evals.errors import EvalError
 from evals.metrics import score
 from evals.packing import pack
-from evals.results import FORMAT, Results, ResultsFile, read_results
-from evals.systems import SystemOptions, open_system
+from evals.results import ANSWERS, FIGURES, FORMAT, Results, ResultsFile, Row, differing, read_results, replace_rows
+from evals.systems import SystemOptions, open_system, origin_of
 from evals.tasks import Chosen, TaskOptions
 from evals.terminal import Progress, silent
-from evals.values import Answer, Asked, Line, System
+from evals.values import LINES_TIMED, Answer, Asked, Found, Line, System
 
 LINES_ASKED = 100  # deep enough for twenty distinct sessions; lines are scored down to the twentieth
 
@@ -34,11 +34,18 @@ def run(
     made: SystemOptions | None = None,
     fresh: bool = False,
     keep_contexts: bool = False,
+    seconds: float | None = None,
     progress: Progress = silent,
 ) -> Results:
-    """Ask what is not yet answered in `out`, and give all of it."""
+    """Ask what is not yet answered in `out`, for as long as `seconds` says, and give all of it."""
     made = made or SystemOptions()
-    header = _header(chosen, system_name, options) | {"k": k, "seed": seed, "budgets": list(made.budgets)}
+    header = _header(chosen, options) | {"system": system_name, "k": k, "seed": seed, "budgets": list(made.budgets)}
+    header |= {"contexts_kept": keep_contexts, **origin_of(system_name, made)}
+    measuring = _Measuring(chosen, made.budgets)
+    if not fresh and (known := _answered(out, header, measuring)) is not None:
+        return known
+    if seconds is not None and seconds <= 0:
+        return _left(out, header)
     try:
         system = open_system(system_name, made)
     except EvalError:
@@ -48,40 +55,78 @@ def run(
     try:
         header["described"] = dict(system.describe())
         with ResultsFile.begin(out, header, fresh=fresh) as file:
-            _Asking(chosen, system, file, keep_contexts=keep_contexts, progress=progress).all_stores()
+            _Asking(chosen, system, file, measuring, progress).all_stores(seconds)
             return file.results
     finally:
         system.close()
+
+
+class _Measuring:
+    """What an answer is worth, now or when the measures have changed since it was given."""
+
+    def __init__(self, chosen: Chosen, budgets: Sequence[int]) -> None:
+        self._chosen = chosen
+        self._budgets = budgets
+        self._tokenizer = CountedOnce()
+
+    def measured(self, asked: Asked, answer: Answer, lines: Mapping[str, Line]) -> tuple[Row, Mapping[int, str]]:
+        """Give the part of a row that follows from an answer, and its contexts."""
+        if answer.pack is not None:
+            contexts: Mapping[int, str] = {budget: answer.pack(budget) for budget in self._budgets}
+        else:
+            contexts = pack(answer.found, lines, self._budgets, self._tokenizer.count)
+        return {
+            "tokens": {str(budget): self._tokenizer.count(text) for budget, text in contexts.items()},
+            # A question that failed scores as one to which nothing was found.
+            "scores": self._scores(asked, answer, lines, contexts),
+        }, contexts
+
+    def again(self, results: Results) -> None:
+        """Measure all rows of a run anew from the lines that were found."""
+        asked = {one.id: one for one in self._chosen.task.questions}
+        by_key = {store: {line.key: line for line in lines} for store, lines in self._chosen.task.stores.items()}
+        for row in results.questions.values():
+            answer = Answer(found=[Found(key=key, score=value) for key, value in row["found"]])
+            row |= self.measured(asked[row["id"]], answer, by_key[row["store"]])[0]
+
+    def _scores(
+        self, asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Mapping[int, str]
+    ) -> dict[str, float]:
+        scores = score(asked, answer, lines, contexts)
+        if self._chosen.score_text is not None and asked.answerable:
+            for budget, text in contexts.items():
+                own = self._chosen.score_text(asked, text)
+                scores |= {f"{name}@{budget}": float(value) for name, value in own.items()}
+        return {name: round(value, 5) for name, value in scores.items()}
 
 
 class _Asking:
     """One system's way through a task."""
 
     def __init__(
-        self, chosen: Chosen, system: System, file: ResultsFile, *, keep_contexts: bool, progress: Progress
+        self, chosen: Chosen, system: System, file: ResultsFile, measuring: _Measuring, progress: Progress
     ) -> None:
         self._chosen = chosen
         self._system = system
         self._file = file
+        self._measuring = measuring
         self._k: int = file.results.header["k"]
-        self._budgets: list[int] = file.results.header["budgets"]
-        self._keep_contexts = keep_contexts
+        self._keep_contexts: bool = file.results.header["contexts_kept"]
         self._progress = progress
-        self._tokenizer = CountedOnce()
         self._total = len(chosen.task.questions)
 
-    def all_stores(self) -> None:
-        """Go through the stores, one after the other, and end the file."""
+    def all_stores(self, seconds: float | None) -> None:
+        """Go through the stores, one after the other, and end the file; or leave the rest for another time."""
         waiting: dict[str, list[Asked]] = {}
         for asked in self._chosen.task.questions:
             known = self._file.results.questions.get(asked.id)
             if known is None or known.get("error"):
                 waiting.setdefault(asked.store, []).append(asked)
-        if not waiting and self._file.results.finished:
-            return
         begun = time.perf_counter()
+        end = begun + seconds if seconds is not None else float("inf")
         for store, questions in waiting.items():
-            self._one_store(store, questions)
+            if not self._one_store(store, questions, end):
+                return
         failed = sum(1 for row in self._file.results.questions.values() if row.get("error"))
         self._file.write(
             "end",
@@ -91,14 +136,19 @@ class _Asking:
             seconds=round(time.perf_counter() - begun, 1),
         )
 
-    def _one_store(self, store: str, questions: Sequence[Asked]) -> None:
+    def _one_store(self, store: str, questions: Sequence[Asked], end: float) -> bool:
+        if time.perf_counter() > end:
+            return False
         lines = self._chosen.task.stores[store]
         self._show(f"{store}: taking in {len(lines)} lines")
         broken = self._ingest(store, lines)
         by_key = {line.key: line for line in lines}
         for asked in questions:
+            if time.perf_counter() > end:
+                return False
             self._ask(asked, by_key, broken)
             self._show(store)
+        return True
 
     def _ingest(self, store: str, lines: Sequence[Line]) -> str | None:
         begun = time.perf_counter()
@@ -111,15 +161,13 @@ class _Asking:
         return None
 
     def _ask(self, asked: Asked, lines: Mapping[str, Line], broken: str | None) -> None:
-        error, answer = broken, Answer(found=())
-        begun = time.perf_counter()
+        error, answer, took_ms = broken, Answer(found=()), 0.0
         if error is None:
             try:
-                answer = self._system.search(asked.store, asked.text, k=self._k, now=asked.now)
+                answer, took_ms = self._search(asked)
             except Exception as failure:
                 error = _said(failure)
-        wall_ms = (time.perf_counter() - begun) * 1e3
-        contexts = answer.contexts or pack(answer.found, lines, self._budgets, self._tokenizer.count)
+        measured, contexts = self._measuring.measured(asked, answer, lines)
         row: dict[str, Any] = {
             "id": asked.id,
             "store": asked.store,
@@ -127,46 +175,46 @@ class _Asking:
             "answerable": asked.answerable,
             "found": [[one.key, round(one.score, 5)] for one in answer.found],
             "confidence": answer.confidence,
-            "ms": round(wall_ms if answer.took_ms is None else answer.took_ms, 3),
-            "tokens": {str(budget): self._tokenizer.count(text) for budget, text in contexts.items()},
-            "packed_by": "system" if answer.contexts else "runner",
-            # A question that failed scores as one to which nothing was found.
-            "scores": self._scores(asked, answer, lines, contexts),
+            "ms": round(took_ms, 3),
+            "packed_by": "runner" if answer.pack is None else "system",
+            **measured,
         }
         if asked.notes:
             row["notes"] = asked.notes
         if error is not None:
             row["error"] = error
         if self._keep_contexts:
-            row |= {"question": asked.text, "answer": asked.answer, "contexts": dict(contexts)}
+            now = asked.now.strftime("%Y-%m-%d %H:%M %Z").strip() if asked.now else None
+            row |= {"question": asked.text, "answer": asked.answer, "now": now, "contexts": dict(contexts)}
         self._file.write("question", **row)
 
-    def _scores(
-        self, asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Mapping[int, str]
-    ) -> dict[str, float]:
-        scores = score(asked, answer, lines, contexts)
-        if self._chosen.score_text is not None and asked.answerable:
-            for budget, text in contexts.items():
-                own = self._chosen.score_text(asked, text)
-                scores |= {f"{name}@{budget}": float(value) for name, value in own.items()}
-        return {name: round(value, 5) for name, value in scores.items()}
+    def _search(self, asked: Asked) -> tuple[Answer, float]:
+        """Search once for as many lines as an agent asks for, timed, and once for all that is scored and packed."""
+        begun = time.perf_counter()
+        answer = self._system.search(asked.store, asked.text, k=min(self._k, LINES_TIMED), now=asked.now)
+        took_ms = (time.perf_counter() - begun) * 1e3 if answer.took_ms is None else answer.took_ms
+        if self._k > LINES_TIMED:
+            answer = self._system.search(asked.store, asked.text, k=self._k, now=asked.now)
+        return answer, took_ms
 
     def _show(self, what: str) -> None:
         self._progress(what, len(self._file.results.questions), self._total)
 
 
-def _header(chosen: Chosen, system: str, options: TaskOptions) -> dict[str, Any]:
+def _header(chosen: Chosen, options: TaskOptions) -> dict[str, Any]:
     task = chosen.task
     given = {name: value for name, value in asdict(options).items() if value not in (None, False)}
+    questions = [(asked.id, asked.store, asked.text, asked.now) for asked in task.questions]
     return {
         "format": FORMAT,
         "task": task.name,
-        "system": system,
         "data_hash": task.data_hash,
         # The hash says which data; a path would only say where they lay.
         "options": {name: value.name if isinstance(value, Path) else value for name, value in given.items()},
+        "told": provenance.hash_of(task.stores, questions),
+        "scoring": provenance.code_hash(provenance.SCORING, CountedOnce().name, provenance.hash_of(task.questions)),
         "described": {},
-        "code": provenance.code_hash(),
+        "lines_timed": LINES_TIMED,
         "revision": provenance.revision(),
         "machine": provenance.machine(),
         "versions": provenance.versions(),
@@ -174,6 +222,34 @@ def _header(chosen: Chosen, system: str, options: TaskOptions) -> dict[str, Any]
         "groups": {name: list(categories) for name, categories in chosen.groups.items()},
         "remarks": list(task.remarks),
     }
+
+
+def _answered(out: Path, header: Mapping[str, Any], measuring: _Measuring) -> Results | None:
+    """Give a run that needs no asking. Where only the measures changed, the answers that it has are measured again."""
+    try:
+        known = read_results(out)
+    except EvalError:  # whoever writes to the file says what is wrong with it
+        return None
+    if not known.questions or differing(known.header, header, ANSWERS):
+        return None
+    if differing(known.header, header, FIGURES):
+        if any(row["packed_by"] != "runner" for row in known.questions.values()):
+            return None  # what the system packed is not there any more
+        measuring.again(known)
+        known.header |= {name: header[name] for name in (*FIGURES, "groups", "remarks")}
+        replace_rows(out, known.header, known)
+    if not known.finished or any(row.get("error") for row in known.questions.values()):
+        return None
+    return known
+
+
+def _left(out: Path, header: Mapping[str, Any]) -> Results:
+    """Give what an earlier call answered, where there is no time to ask more."""
+    if out.exists():
+        known = read_results(out)
+        if known.questions and not differing(known.header, header, (*ANSWERS, *FIGURES)):
+            return known
+    return Results(header=dict(header), stopped="no time was left for it; the next call begins here")
 
 
 def _stopped(out: Path, header: Mapping[str, Any], error: Exception) -> Results:

@@ -58,7 +58,9 @@ def summarise(results: Results) -> Summary:
     rows = list(results.questions.values())
     seed = int(results.header.get("seed") or 0)
     timed = [row["ms"] for row in rows if not row.get("error")]
-    auroc, auroc_from = _abstention(rows, seed)
+    # Where an order is all that a system tells, nothing says how sure it is.
+    tells = results.header.get("described", {}).get("tells_scores", True)
+    auroc, auroc_from = _abstention(rows, seed) if tells else (None, "")
     lines, ms = (sum(row[name] for row in results.stores.values()) for name in ("lines", "ms"))
     return Summary(
         title=results.title,
@@ -156,4 +158,5 @@ def _estimate(values: Floats, sampled: Floats) -> Estimate:
 
 def _short(value: float) -> str:
     """Write a share as papers do: .762, and 1.00."""
+    value = round(value, 3) + 0.0  # not -.000
     return f"{value:.2f}" if abs(value) >= 0.9995 else f"{value:.3f}".replace("0.", ".", 1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
+
+LINES_TIMED = 20  # latency is that of a search for so many, about what an agent asks for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class Answer:
 
     found: Sequence[Found]
     confidence: float | None = None  # that the memory holds an answer; for abstention
-    contexts: Mapping[int, str] = field(default_factory=dict[int, str])  # token budget -> packed text; none: runner's
+    pack: Callable[[int], str] | None = None  # token budget -> text, by the system itself; none: the runner packs
     took_ms: float | None = None  # what finding took, where the system knows better than the runner's clock
 
 

@@ -44,7 +44,7 @@ def _methods() -> list[str]:
             continue
         signature = re.sub(r"\bself, ?|\bself\b", "", str(inspect.signature(method))).replace("'", "")
         signature = re.sub(r"recollect\.[\w.]+\.", "", re.sub(r"<function (\w+) at \w+>", r"\1", signature))
-        signature = re.sub(r"Recipe\(name=(\w+),.*?fused_weight=[\d.]+\)", lambda match: match[1].upper(), signature)
+        signature = re.sub(r"Recipe\(name=(\w+),.*?reread_weight=[\d.]+\)", lambda match: match[1].upper(), signature)
         lines += [f"### `{name}`", "", "```python", f"{name}{signature}", "```", "", f"{inspect.getdoc(method)}", ""]
     return lines
 

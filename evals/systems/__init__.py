@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evals import provenance
 from evals.errors import EvalError
 from evals.packing import BUDGETS
 from evals.values import System
@@ -14,8 +15,8 @@ from evals.values import System
 if TYPE_CHECKING:
     from evals.cache import CachedEmbedder
 
-ABLATIONS = ("recollect:-late", "recollect:-words", "recollect:-vectors", "recollect:pooled", "recollect:words")
 BASELINES = ("bm25", "vectors")
+_HERE = "evals/systems"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
     if family == "recollect":
         from evals.systems.recollect import recollect_system
 
-        return recollect_system(variant, _embedder(options), budgets=options.budgets)
+        return recollect_system(variant, _embedder(options))
     if name == "bm25":
         from evals.systems.baselines import Bm25
 
@@ -44,7 +45,46 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
         from evals.systems.baselines import Vectors
 
         return Vectors(_embedder(options))
-    return _peer(name, options)
+    origin_of(name, options)  # says so where there is no such peer
+    return _peers(name).PEERS[name](_embedder(options) if options.anew else options.embedder)
+
+
+def ablations() -> list[str]:
+    """Name the shipped default less each of its stages."""
+    from evals.systems.recollect import NAME, recipe_of, stages
+
+    return [f"{NAME}:-{stage}" for stage in stages(recipe_of(""))]
+
+
+def peer_names() -> list[str]:
+    """Name the peers, whether they can run here or not."""
+    return list(_peers("peers").SETUPS)
+
+
+def origin_of(name: str, options: SystemOptions) -> dict[str, Any]:
+    """Tell, without making a system, what its answers follow from: its code, and the model behind its vectors."""
+    family = name.partition(":")[0]
+    if family == "recollect":
+        code = provenance.code_hash((provenance.PRODUCT, f"{_HERE}/recollect.py", "evals/cache.py"))
+    elif name in BASELINES:
+        code = provenance.code_hash((f"{_HERE}/baselines.py", "evals/wording.py"))
+    else:
+        setups = _peers(name).SETUPS
+        if name not in setups:
+            known = ("recollect", "recollect:RECIPE", *ablations(), *BASELINES, *setups)
+            raise EvalError(f"There is no system {name!r}. Known: {', '.join(known)}.")
+        setup = setups[name]
+        shared = (f"{_HERE}/peers/{part}.py" for part in ("client", "embeddings", "worker_protocol"))
+        worker = f"{_HERE}/peers/{setup.worker.name}"
+        code = provenance.code_hash((worker, *shared, "evals/wording.py"), setup.environment.pins, setup.options)
+    return {"code": code, "model": None if name == "bm25" else _label(options)}
+
+
+def _label(options: SystemOptions) -> str:
+    from recollect.inference.registry import load_embedder
+
+    embedder = load_embedder(options.embedder)
+    return embedder.card.label if embedder is not None else "none"
 
 
 def _embedder(options: SystemOptions) -> CachedEmbedder:
@@ -53,12 +93,8 @@ def _embedder(options: SystemOptions) -> CachedEmbedder:
     return open_embedder(options.embedder, anew=options.anew)
 
 
-def _peer(name: str, options: SystemOptions) -> System:
+def _peers(name: str) -> Any:
     try:
-        peers = import_module("evals.systems.peers").PEERS
+        return import_module("evals.systems.peers")
     except ImportError as error:
         raise EvalError(f"There is no system {name!r}, and the peers can't be loaded: {error}") from error
-    if name not in peers:
-        known = ("recollect", *ABLATIONS, *BASELINES, *peers)
-        raise EvalError(f"There is no system {name!r}. Known: {', '.join(known)}.")
-    return peers[name](_embedder(options) if options.anew else options.embedder)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from evals.cache import CachedEmbedder
 from evals.values import Answer, Found, Line
+from evals.wording import document
 
 _WORD = re.compile(r"\w+")
 # Lucene's.
 _K1 = 1.2
 _B = 0.75
-_MONTHS = "January February March April May June July August September October November December".split()
 
 
 class Bm25:
@@ -111,12 +111,6 @@ class Vectors:
     def close(self) -> None:
         """Let go of the cache."""
         self._embedder.release()
-
-
-def document(line: Line) -> str:
-    """Write a line as a model reads it."""
-    date = f"[{line.at.day} {_MONTHS[line.at.month - 1]} {line.at.year}] " if line.at else ""
-    return f"{date}{line.speaker}: {line.text}" if line.speaker else f"{date}{line.text}"
 
 
 def _best(lines: Sequence[Line], scores: NDArray[np.floating[Any]], k: int, *, above: float = -np.inf) -> list[Found]:

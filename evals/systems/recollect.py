@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from typing import Any
 import recollect
 from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce
 from evals.errors import EvalError
-from evals.packing import BUDGETS
-from evals.values import Answer, Found, Line
+from evals.values import LINES_TIMED, Answer, Found, Line
 from recollect import Memory
 from recollect.recall.recipes import RECIPES, Recipe
 
@@ -29,9 +28,9 @@ _BATCH = 256  # lines a transaction
 _STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
 
 
-def recollect_system(variant: str, embedder: CachedEmbedder, *, budgets: Sequence[int] = BUDGETS) -> RecollectSystem:
+def recollect_system(variant: str, embedder: CachedEmbedder) -> RecollectSystem:
     """Make the system for what follows `recollect:`."""
-    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder, budgets)
+    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder)
 
 
 def recipe_of(variant: str) -> Recipe:
@@ -45,12 +44,21 @@ def recipe_of(variant: str) -> Recipe:
     return recipe
 
 
+def stages(recipe: Recipe) -> list[str]:
+    """Name what can be left out of a recipe: parts that are there, and what is off unless a recipe says otherwise."""
+    named = {field: stage for stage, field in _STAGES.items()}
+    return [
+        named.get(one.name, one.name)
+        for one in fields(recipe)
+        if is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default)
+    ]
+
+
 class RecollectSystem:
     """One file a store; one of them open at a time."""
 
-    def __init__(self, name: str, recipe: Recipe, embedder: CachedEmbedder, budgets: Sequence[int]) -> None:
+    def __init__(self, name: str, recipe: Recipe, embedder: CachedEmbedder) -> None:
         self.name = name
-        self._budgets = budgets
         self._recipe = recipe
         self._embedder = embedder
         self._tokenizer = CountedOnce()
@@ -69,9 +77,9 @@ class RecollectSystem:
         return (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
 
     def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
-        """Recall, timed; then pack a context for each budget."""
+        """Recall, timed; a context is packed from the same hits when it is asked for."""
         memory = self._memory(store)
-        if isinstance(self._embedder, CachedLateEmbedder):
+        if k <= LINES_TIMED and isinstance(self._embedder, CachedLateEmbedder):
             self._embedder.forget_last()
         self._embedder.saved_ms()
         begun = time.perf_counter()
@@ -80,8 +88,8 @@ class RecollectSystem:
         _check_whole(memory)
         return Answer(
             found=[Found(key=hit.event.key or "", score=hit.score, session=hit.event.session) for hit in hits],
-            confidence=getattr(hits, "confidence", None),
-            contexts={budget: memory.context(question, budget, now=now).text for budget in self._budgets},
+            confidence=hits.confidence,
+            pack=lambda budget: memory.context(question, budget, hits=hits, now=now).text,
             took_ms=took_ms,
         )
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evals.errors import EvalError
+from evals.metrics import NEWEST_FIRST
 from evals.tasks.reading import hash_of, listed, moment, read_json
 from evals.values import Asked, Line, Task
 
 UNION = "union"
 ABSTENTION = "_abs"
 NOT_ANSWERABLE = "abstention"
+CHANGED = "knowledge-update"  # questions on something that was first told one way and later another
 
 
 class _Session(NamedTuple):
@@ -104,6 +106,7 @@ def _question(store: str, question: Mapping[str, Any], sessions: Sequence[_Sessi
         answer=str(question.get("answer", "")) if answerable else "",
         answerable=answerable,
         now=moment(str(question.get("question_date", ""))),
+        expects={NEWEST_FIRST: True} if answerable and question.get("question_type") == CHANGED else {},
     )
 
 

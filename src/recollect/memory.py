@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from itertools import islice
 from types import TracebackType
 from typing import Any
@@ -21,6 +23,7 @@ from recollect.core.values import (
     Event,
     Filter,
     Hit,
+    Hits,
     Imported,
     Json,
     Receipt,
@@ -42,15 +45,19 @@ from recollect.engine.arguments import (
     recipe_of,
     settings_of,
 )
-from recollect.engine.engine import Engine, Progress, silent
+from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.passages import ask
 from recollect.engine.serving import Models, warm
 from recollect.engine.write import write
-from recollect.inference.protocol import Embedder, Question
+from recollect.inference.protocol import Embedder, Question, Reranker
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
+from recollect.recall.candidates import Candidate
+from recollect.recall.instruct import instruction_of
+from recollect.recall.leads import leads
 from recollect.recall.pack import pack
 from recollect.recall.recipes import HYBRID, Recipe
+from recollect.recall.reread import reread
 from recollect.recall.search import search
 from recollect.store.opening import open_store
 from recollect.store.protocol import Reader, Seqs
@@ -92,6 +99,8 @@ class Memory:
         tokenizer: TokenizerSpec = None,
         models: str | os.PathLike[str] | None = None,
         recipe: str | Recipe = HYBRID,
+        reranker: RerankerSpec = None,
+        llm: LLMSpec = None,
         clock: Clock = utc_now,
         create: bool = True,
         settings: Settings | None = None,
@@ -101,7 +110,9 @@ class Memory:
 
         location: a path, or ":memory:". embedder: None for the file's own or the bundled model, "hashing", "static",
         "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
-        with weights. create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
+        with weights. reranker: a third stage, "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL",
+        "ollama:MODEL", "anthropic:MODEL" or "URL#MODEL". create=False refuses to make a new file. options: fields of
+        `Settings`, as durability="normal".
         """
         chosen = settings or settings_of(options)
         store = open_store(location, chosen, create=create)
@@ -113,7 +124,11 @@ class Memory:
                 clock=clock,
                 recipe=recipe_of(recipe),
                 tokenizer_spec=tokenizer,
+                reranker_spec=reranker,
+                llm_spec=llm,
             )
+            # A wrong setting is told at once, not at the first question.
+            _ = engine.llm, engine.reranker
             return cls(engine, space=checked_name("space", space, chosen), wing=None, owner=True)
         except BaseException:
             store.close()
@@ -204,23 +219,24 @@ class Memory:
         since: Time | None = None,
         until: Time | None = None,
         meta: Mapping[str, Json] | None = None,
-    ) -> list[Hit]:
-        """Find the events that answer a question, best first.
+    ) -> Hits:
+        """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
 
-        since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock.
+        since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
+        from which "last week" is counted.
         """
         which = self._filter(
             wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
         )
-        if now is not None:
-            as_datetime(now, "now")
-        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which)
+        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
 
     def context(
         self,
         query: str,
         budget: int = 1200,
         *,
+        hits: Sequence[Hit] | None = None,
+        style: str = "plain",
         now: Time | None = None,
         as_of: Time | None = None,
         wing: str | None = None,
@@ -230,14 +246,24 @@ class Memory:
         until: Time | None = None,
         meta: Mapping[str, Json] | None = None,
     ) -> Context:
-        """Write the lines that answer a question, each with a citation mark, within a token budget."""
+        """Write the lines that answer a question, each with a citation mark, within a token budget.
+
+        hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
+        instruction before the lines that fits the kind of question, for an LLM that answers from them.
+        """
         which = self._filter(
             wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
         )
-        if now is not None:
-            as_datetime(now, "now")
+        question = checked_question(query)
+        told = instruction_of(style, question, self._moment(now))
         most = min(_MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
-        return pack(self._search(checked_question(query), most, which), budget, self._engine.tokenizer)
+        if hits is None:
+            hits = self._search(question, most, which, now)
+        elif which != filter_of(self._engine.settings, self._wing):
+            raise InvalidInput("Give either hits or conditions on what to search, not both.")
+        with self._engine.store.reader() as reader:
+            led = leads(reader, self._space, hits[:most], reader.matching(self._space, which))
+        return pack(hits[:most], budget, self._engine.tokenizer, leads=led, instruction=told)
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Event:
         """Read one event by its id or by its key."""
@@ -370,7 +396,7 @@ class Memory:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
             self._engine.store.close()
-            self._engine.models.close()
+            self._engine.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -386,7 +412,7 @@ class Memory:
 
     # Inside
 
-    def _search(self, query: str, k: int, which: Filter) -> list[Hit]:
+    def _search(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)
@@ -398,11 +424,16 @@ class Memory:
                 query,
                 engine.recipe,
                 k=k,
+                now=self._moment(now),
                 which=which,
                 embedder=embedder,
                 model=model if embedder is not None else None,
                 ask=lambda: self._asked(embedder, query),
+                reread=None if engine.reranker is None else partial(self._reread, query, engine.reranker),
             )
+
+    def _moment(self, now: Time | None) -> datetime:
+        return self._engine.clock() if now is None else as_datetime(now, "now")
 
     def _asked(self, embedder: Embedder | None, query: str) -> Question | None:
         if embedder is None:
@@ -412,6 +443,15 @@ class Memory:
         except ModelError as error:
             self._engine.models.say(f"Searched by words alone: {error}")
             return None
+
+    def _reread(
+        self, query: str, reranker: Reranker, ranked: list[Candidate], events: Mapping[int, Event]
+    ) -> list[Candidate]:
+        try:
+            return reread(query, ranked, events, self._engine.recipe, reranker)
+        except ModelError as error:
+            self._engine.models.say(f"The hits stay as they were before the reranker: {error}")
+            return ranked
 
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None

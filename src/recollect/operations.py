@@ -126,7 +126,6 @@ RECALL = Operation(
         *_ASKING,
     ),
     read_only=True,
-    result="hits",
 )
 
 CONTEXT = Operation(
@@ -136,6 +135,12 @@ CONTEXT = Operation(
     parameters=(
         _QUERY,
         Parameter(name="budget", kind="integer", help="how many tokens at most (default: 1200)", default=1200),
+        Parameter(
+            name="style",
+            kind="text",
+            help="plain, or reasoning: with an instruction that fits the question (default: plain)",
+            default="plain",
+        ),
         *_ASKING,
     ),
     read_only=True,

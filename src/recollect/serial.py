@@ -13,6 +13,7 @@ from recollect.core.values import (
     Context,
     Event,
     Hit,
+    Hits,
     Imported,
     Json,
     Problem,
@@ -57,6 +58,11 @@ def hit_to_json(hit: Hit) -> dict[str, Json]:
         "event": event_to_json(hit.event),
         "scores": [score_to_json(score) for score in hit.scores],
     }
+
+
+def hits_to_json(hits: Hits) -> dict[str, Json]:
+    """Lay out what a question found, and how sure it is that an answer is among it."""
+    return {"hits": [hit_to_json(hit) for hit in hits], "confidence": hits.confidence}
 
 
 def score_to_json(score: Score) -> dict[str, Json]:
@@ -166,6 +172,7 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Context: context_to_json,
     Event: event_to_json,
     Hit: hit_to_json,
+    Hits: hits_to_json,
     Problem: problem_to_json,
     Receipt: receipt_to_json,
     Report: report_to_json,

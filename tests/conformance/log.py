@@ -11,7 +11,7 @@ import pytest
 from conformance.making import NOW, SPACE, START, draft, drafts, found, put, remove
 from recollect.core.errors import Closed, StoreError
 from recollect.core.values import EVERYTHING, Event, Filter
-from recollect.store.protocol import Cursor, Store
+from recollect.store.protocol import Cursor, Outline, Store
 
 PAGE = 7
 
@@ -274,6 +274,81 @@ class LogConformance:
         assert both.events == 2
         assert (both.first_at, both.last_at) == (START, START + timedelta(days=2))
         assert [session.name for session in of_bo] == ["s2"]
+
+    # Outlines, and what was said around an event
+
+    def test_an_outline_tells_where_an_event_stands_and_who_spoke(self, store: Store) -> None:
+        zone = timezone(timedelta(hours=-5))
+        said, bare = put(
+            store,
+            [
+                draft("I moved.", session="s1", speaker="Ana", role="user", at=START.astimezone(zone)),
+                draft("It rained.", at=START + timedelta(microseconds=1)),
+            ],
+        )
+        with store.reader() as reader:
+            outlines = reader.outlines(SPACE, [bare, said])
+        assert outlines == {
+            said: Outline(session="s1", speaker="Ana", role="user", at=NOW),
+            bare: Outline(session=None, speaker=None, role=None, at=NOW + 1),
+        }
+        assert outlines[said].speaker == "Ana"
+
+    def test_outlines_leave_out_what_is_not_here(self, store: Store) -> None:
+        mine, gone = put(store, drafts(["mine", "gone"], session="s"))
+        (yours,) = put(store, [draft("yours", session="s")], space="yours")
+        remove(store, [gone])
+        with store.reader() as reader:
+            assert reader.outlines(SPACE, [mine, gone, yours, 999_999, -1]).keys() == {mine}
+            assert reader.outlines(SPACE, []) == {}
+            assert reader.outlines("nowhere", [mine]) == {}
+
+    def test_a_run_is_in_the_order_in_which_things_were_said(self, store: Store) -> None:
+        # They arrive in another order, and the middle three are turns of one moment: those stand as they came.
+        hours = [5, 0, 3, 3, 9, 3, 1]
+        seqs = put(store, [draft(f"turn {n}", session="s", at=START + timedelta(hours=h)) for n, h in enumerate(hours)])
+        said = [seqs[n] for n in (1, 6, 2, 3, 5, 0, 4)]
+        with store.reader() as reader:
+            assert reader.around(SPACE, [seqs[3]], 10) == [said]
+            assert reader.around(SPACE, [seqs[3]], 1) == [said[2:5]]
+            assert reader.around(SPACE, [seqs[3]], 2) == [said[1:6]]
+
+    def test_a_run_stops_where_its_session_does(self, store: Store) -> None:
+        seqs = put(store, drafts([f"turn {n}" for n in range(6)], session="s"))
+        with store.reader() as reader:
+            runs = reader.around(SPACE, [seqs[0], seqs[5], seqs[2], seqs[0]], 2)
+            assert runs == [seqs[:3], seqs[3:], seqs[:5], seqs[:3]]
+            assert reader.around(SPACE, [seqs[2]], 0) == [[seqs[2]]]
+            assert reader.around(SPACE, [], 2) == []
+
+    def test_a_run_never_leaves_its_session(self, store: Store) -> None:
+        names = ["a", "b", "A", "a", "b", None, "a", None]
+        seqs = put(store, [draft(f"turn {n}", session=name) for n, name in enumerate(names)])
+        with store.reader() as reader:
+            runs = reader.around(SPACE, seqs, 5)
+        a, b = [seqs[0], seqs[3], seqs[6]], [seqs[1], seqs[4]]
+        assert runs == [a, b, [seqs[2]], a, b, [seqs[5]], a, [seqs[7]]]
+
+    def test_a_run_never_leaves_its_space_and_knows_no_strangers(self, store: Store) -> None:
+        mine = put(store, drafts(["a", "b", "c"], session="s"))
+        yours = put(store, drafts(["a", "b", "c", "d"], session="s"), space="yours")
+        remove(store, [mine[1]])
+        with store.reader() as reader:
+            assert reader.around(SPACE, [mine[0]], 5) == [[mine[0], mine[2]]]
+            assert reader.around("yours", [yours[0]], 5) == [yours]
+            assert list(filter(None, reader.around(SPACE, [yours[0], mine[1], mine[2], 999_999], 5))) == [
+                [mine[0], mine[2]]
+            ]
+            assert list(filter(None, reader.around("nowhere", mine, 5))) == []
+
+    def test_a_writer_sees_the_turns_that_it_wrote(self, store: Store) -> None:
+        (first,) = put(store, drafts(["one"], session="s"))
+        with store.writer() as writer:
+            writer.append(SPACE, [draft("two", session="s")], None, now=NOW, queue=True)
+            (run,) = writer.around(SPACE, [first], 1)
+            assert run[0] == first
+            assert writer.fetch(SPACE, run)[run[1]].text == "two"
+            assert writer.outlines(SPACE, run).keys() == set(run)
 
     # Spaces
 

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evals.cache import CachedEmbedder, CachedLateEmbedder, Encodings, open_embedder
-from numpy.typing import NDArray
+from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce, Encodings, open_embedder
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.inference.protocol import LateInteraction, ModelCard, Passage, Question
+from recollect.inference.protocol import LateInteraction, Matches, ModelCard, Passage, Question
+from recollect.inference.tokens import load_tokenizer
+
+COUNTED, TOKENIZER = CountedOnce(), load_tokenizer()
 
 
 class Counting:
@@ -19,7 +23,7 @@ class Counting:
     def __init__(self, version: str = "1") -> None:
         self.card = ModelCard(name="counting", version=version, dims=2, token_dims=3)
         self.encoded: list[str] = []
-        self.scored = 0
+        self.compared = 0
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         self.encoded += texts
@@ -31,9 +35,10 @@ class Counting:
             pooled=np.array([len(text), 0.5], np.float32), tokens=np.full((2, 3), len(text), dtype=np.float32)
         )
 
-    def late_scores(self, question: Question, passages: Sequence[bytes]) -> NDArray[np.float32]:
-        self.scored += 1
-        return np.array([len(one) for one in passages], np.float32)
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        self.compared += 1
+        lengths = np.array([len(one) for one in passages], np.float32)
+        return Matches(lengths[:, None], lengths)
 
 
 def test_each_text_is_encoded_once_in_its_life(tmp_path: Path) -> None:
@@ -90,19 +95,26 @@ def test_everything_can_be_encoded_anew(tmp_path: Path) -> None:
     anew.release()
 
 
-def test_late_scores_are_the_embedder_s_own(tmp_path: Path) -> None:
+def test_late_matches_are_the_embedder_s_own(tmp_path: Path) -> None:
     embedder = Counting()
     cached = CachedLateEmbedder(embedder, Encodings(tmp_path / "cache.sqlite"))
     question = cached.question("q")
-    assert cached.late_scores(question, [b"a", b"bbb"]).tolist() == [1.0, 3.0]
-    cached.late_scores(question, [b"a", b"bbb"])
-    assert embedder.scored == 1
-    cached.late_scores(question, [b"a"])
-    assert embedder.scored == 2
+    first = cached.late_matches(question, [b"a", b"bbb"])
+    assert first.best.tolist() == [[1.0], [3.0]]
+    first.best[:] = 0  # whoever changes what it was given changes nothing for the next
+    assert cached.late_matches(question, [b"a", b"bbb"]).best.tolist() == [[1.0], [3.0]]
+    assert embedder.compared == 1
+    cached.late_matches(question, [b"a"])
+    assert embedder.compared == 2
     cached.forget_last()
-    cached.late_scores(question, [b"a"])
-    assert embedder.scored == 3
+    cached.late_matches(question, [b"a"])
+    assert embedder.compared == 3
     cached.release()
+
+
+@given(st.text(st.sampled_from("aé中ß🙂'-_.[]12 \n\t\u00a0\u200b\x00\ud800"), max_size=60) | st.text(max_size=60))
+def test_words_counted_one_by_one_are_as_many_tokens_as_the_product_counts(text: str) -> None:
+    assert COUNTED.count(text) == TOKENIZER.count(text)
 
 
 def test_only_an_embedder_with_late_interaction_claims_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

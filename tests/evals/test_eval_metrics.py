@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -52,6 +53,39 @@ def test_sessions_are_ranked_by_their_best_line() -> None:
     only_sessions = score(_asked(sessions=("s2", "s3")), _found("c"), LINES, {})
     assert only_sessions["session.frac@1"] == 0.5
     assert "event.frac@1" not in only_sessions
+
+
+OLD, NEW = datetime(2024, 1, 1), datetime(2024, 3, 1)
+MOVES = {
+    "old": Line(key="old", text="I live in Rome", session="s1", at=OLD),
+    "old2": Line(key="old2", text="Rome is warm", session="s1", at=OLD),
+    "new": Line(key="new", text="I moved to Oslo", session="s2", at=NEW),
+    "other": Line(key="other", text="Plums", session="s3", at=NEW),
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (("new", "old"), 1.0),
+        (("other", "new"), 1.0),  # what is no evidence takes no part, and older evidence need not be found
+        (("old2", "new", "old"), 0.0),
+        (("old",), 0.0),
+        (("other",), 0.0),  # nothing found is no success
+    ],
+)
+def test_the_newest_evidence_should_come_first(found: tuple[str, ...], expected: float) -> None:
+    asked = _asked(evidence=("old", "old2", "new"), expects={"newest_first": True})
+    assert score(asked, _found(*found), MOVES, {})["newest_first"] == expected
+
+
+def test_newest_first_by_sessions_where_no_lines_are_named_and_not_at_all_without_a_change() -> None:
+    by_session = _asked(sessions=("s1", "s2"), expects={"newest_first": True})
+    assert score(by_session, _found("other", "new", "old"), MOVES, {})["newest_first"] == 1.0
+    assert score(by_session, _found("old2", "new"), MOVES, {})["newest_first"] == 0.0
+    unchanged = _asked(evidence=("old", "old2"), expects={"newest_first": True})
+    assert "newest_first" not in score(unchanged, _found("old"), MOVES, {})
+    assert "newest_first" not in score(_asked(evidence=("old", "new")), _found("new"), MOVES, {})
 
 
 def test_a_line_found_twice_counts_once() -> None:

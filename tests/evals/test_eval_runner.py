@@ -6,7 +6,9 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import evals.runner
 import pytest
 from evals.__main__ import main
+from evals.compare import grids
 from evals.errors import EvalError, OtherRun
 from evals.results import read_results
 from evals.runner import run
@@ -52,6 +55,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         },
         "questions": [
             {"store": store, "text": text, "evidence": [f"{store}-{key}"], "answer": answer, "category": category}
+            | ({"now": "2024-06-01T09:30"} if "Rosa" in text else {})
             for store, text, key, answer, category in QUESTIONS
         ]
         + [{"store": "two", "text": "Who won the zebra race?", "answerable": False, "category": "none"}],
@@ -63,6 +67,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _chosen(here: Path) -> tuple[Chosen, TaskOptions]:
     options = TaskOptions(data=here / "talk.json")
     return load_task("plain", options), options
+
+
+def _stores(chosen: Chosen) -> list[tuple[str, Sequence[Line]]]:
+    return list(chosen.task.stores.items())
 
 
 def test_a_run_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +119,8 @@ def test_contexts_can_be_kept_for_a_judge(here: Path) -> None:
     row = results.questions["1"]
     assert (row["question"], row["answer"], row["packed_by"]) == ("What does Rosa paint?", "birds", "runner")
     assert "2024-03-02 Rosa paints birds." in row["contexts"][300]
+    assert row["now"] == "2024-06-01 09:30 UTC"
+    assert results.questions["0"]["now"] is None
 
 
 class _Failing(Bm25):
@@ -198,12 +208,29 @@ def test_a_killed_run_goes_on_where_it_stopped(here: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Bm25, "search", noting)
     assert main(command) == 0
     assert asked[0] == "Who moved to Oslo?"
-    assert len(asked) == 4
+    assert len(set(asked)) == 4
+    asked.clear()
     assert main(command) == 0
-    assert len(asked) == 4, "a finished run asks nothing"
+    assert asked == [], "a finished run asks nothing"
     whole = read_results(out)
     assert whole.finished
     assert sorted(whole.questions) == ["0", "1", "2", "3", "4", "5"]
+
+
+ENDED = KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", "os.kill(os.getpid(), signal.SIGTERM)").replace(
+    "main(sys.argv[1:])", "Killed.close = lambda self: print('closed')\nsys.exit(main(sys.argv[1:]))"
+)
+
+
+def test_a_run_that_is_told_to_end_closes_its_system_first(here: Path) -> None:
+    command = "run plain --data talk.json --system bm25 --json e.jsonl".split()
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, *command], cwd=here, env=environment, check=False, timeout=60, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (130, b"closed\n")
+    assert b"the same command goes on from here" in done.stderr
+    assert list(read_results(here / "e.jsonl").questions) == ["0", "1"]
 
 
 def test_another_run_is_never_written_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,6 +259,85 @@ def test_files_that_are_no_results_are_told(here: Path) -> None:
         read_results(here / "y.jsonl")
     with pytest.raises(EvalError, match="can't be read"):
         read_results(here / "missing.jsonl")
+
+
+def test_answers_are_measured_again_when_only_the_measures_change(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen, options = _chosen(here)
+    out = here / "m.jsonl"
+    before = run(chosen, "bm25", out, options=options)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("no system may be opened")
+
+    monkeypatch.setattr(evals.runner, "open_system", never)
+    other = replace(chosen.task, questions=[replace(asked, evidence=()) for asked in chosen.task.questions])
+    after = run(replace(chosen, task=other), "bm25", out, options=options, made=SystemOptions(budgets=(77,)))
+    assert before.questions["1"]["scores"]["event.any@10"] == 1.0
+    assert "event.any@10" not in after.questions["1"]["scores"]
+    assert set(after.questions["1"]["tokens"]) == {"77"}
+    assert after.questions["1"]["ms"] == before.questions["1"]["ms"]
+    kept = read_results(out)
+    assert (kept.questions, kept.finished) == (after.questions, True)
+
+
+def test_what_a_system_is_told_decides_whether_its_answers_still_count(here: Path) -> None:
+    chosen, options = _chosen(here)
+    run(chosen, "bm25", here / "t.jsonl", options=options)
+    stores = {name: [replace(line, text=f"{line.text} Indeed.") for line in lines] for name, lines in _stores(chosen)}
+    changed = replace(chosen, task=replace(chosen.task, stores=stores))
+    with pytest.raises(OtherRun, match="told differ"):
+        run(changed, "bm25", here / "t.jsonl", options=options)
+
+
+def test_a_run_stops_when_its_time_is_over_and_goes_on_later(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Bm25):
+        def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
+            time.sleep(0.02)
+            return super().search(store, question, k=k, now=now)
+
+    chosen, options = _chosen(here)
+    out = here / "slow.jsonl"
+    none = run(chosen, "bm25", out, options=options, seconds=0)
+    assert none.stopped == "no time was left for it; the next call begins here"
+    with monkeypatch.context() as patch:
+        patch.setattr(evals.runner, "open_system", lambda *_: Slow())
+        some = run(chosen, "bm25", out, options=options, seconds=0.06)
+    assert 0 < len(some.questions) < 6
+    assert not some.finished
+    assert len(run(chosen, "bm25", out, options=options, seconds=0).questions) == len(some.questions)
+    assert "(not finished)" in "".join(cell for grid in grids([some]) for row in grid.rows for cell in row)
+    whole = run(chosen, "bm25", out, options=options, seconds=60)
+    assert (len(whole.questions), whole.finished) == (6, True)
+
+
+def test_latency_is_that_of_a_search_for_twenty_lines(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Noting(Bm25):
+        def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
+            asked.append(k)
+            return replace(super().search(store, question, k=k, now=now), took_ms=float(k))
+
+    monkeypatch.setattr(evals.runner, "open_system", lambda *_: Noting())
+    chosen, options = _chosen(here)
+    results = run(chosen, "bm25", here / "l.jsonl", options=options)
+    assert asked == [20, 100] * 6
+    assert {row["ms"] for row in results.questions.values()} == {20.0}
+    asked.clear()
+    run(chosen, "bm25", here / "few.jsonl", options=options, k=5)
+    assert asked == [5] * 6
+
+
+def test_a_system_that_tells_no_scores_has_no_auroc(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Orders(Bm25):
+        def describe(self) -> dict[str, Any]:
+            return {"tells_scores": False}
+
+    monkeypatch.setattr(evals.runner, "open_system", lambda *_: Orders())
+    chosen, options = _chosen(here)
+    summary = summarise(run(chosen, "bm25", here / "o.jsonl", options=options))
+    assert summary.auroc is None
+    assert summary.failed == 0
 
 
 def test_a_task_s_own_measure_is_taken_at_every_budget(here: Path) -> None:
@@ -269,12 +375,18 @@ def test_compare_and_report(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr().out
     assert "event.mrr by category" in printed
     assert "against the first row, paired" in printed
-    assert main(["report", *files, "--to", "report"]) == 0
+    assert main(["report", "--to", "report"]) == 2
+    assert "no results in .evals/results" in capsys.readouterr().err
+    (here / ".evals" / "results").mkdir()
+    for name in files:
+        (here / name).rename(here / ".evals" / "results" / name)
+    assert main(["report", "--to", "report"]) == 0
     text = (here / "report" / "report.md").read_text()
     assert "| recollect:-words | 6 |" in text
+    assert text.index("| recollect | 6 |") < text.index("| recollect:-words | 6 |") < text.index("| bm25 | 6 |")
     assert "## talk" in text
     page = (here / "report" / "report.html").read_text()
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 4 + 4, "four plots, and a panel for each category that has figures"
     for said in ("first k lines", "by category", "Ablations", "99th percentile", "size of the store"):
         assert said in page
     assert "http" not in page.replace("http-equiv", ""), "the page must not reach for the network"
@@ -283,8 +395,10 @@ def test_compare_and_report(here: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_everything_says_what_to_set_when_the_data_are_not_there(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main("all --folder nowhere --to out --systems bm25 --limit 8".split()) == 0
+    assert main("all --folder nowhere --to out --systems bm25,chroma --limit 8 --no-peers".split()) == 0
     printed = capsys.readouterr().out
+    assert "chroma" not in printed
+    assert "the metrics of its graph: no graph yet" in printed
     assert "Set EVAL_DATA to the folder with the development data" in printed
     assert "planted" in printed
     assert (here / "out" / "report" / "report.html").is_file()

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from evals.errors import EvalError
-from evals.systems import SystemOptions, open_system
-from evals.systems.baselines import Bm25, document
-from evals.systems.recollect import recipe_of
+from evals.systems import SystemOptions, ablations, open_system, origin_of, peer_names
+from evals.systems.baselines import Bm25
+from evals.systems.recollect import recipe_of, stages
 from evals.values import Line
+from evals.wording import document
 
 from recollect import Memory
 from recollect.inference.hashing import HashingEmbedder
@@ -36,6 +37,27 @@ def test_recipes_and_stages_by_name() -> None:
         recipe_of("best")
     with pytest.raises(EvalError, match="no stage 'magic'"):
         recipe_of("-magic")
+
+
+def test_every_stage_of_the_default_has_its_ablation() -> None:
+    names = ablations()
+    assert {"recollect:-late", "recollect:-words", "recollect:-vectors"} <= set(names)
+    for name in names:
+        less = recipe_of(name.partition(":")[2])
+        assert less != recipe_of("")
+        assert len(stages(less)) == len(names) - 1
+    assert "late" not in stages(recipe_of("pooled"))
+
+
+def test_an_answer_s_origin_is_the_code_of_its_system_and_its_model_alone() -> None:
+    names = ["recollect", "recollect:-late", "bm25", "vectors", *peer_names()]
+    found = {name: origin_of(name, SystemOptions(embedder="hashing")) for name in names}
+    assert found["recollect"]["code"] == found["recollect:-late"]["code"]
+    # Two modes of one peer share a worker, and are not the same run.
+    assert found["mcp-memory-service"]["code"] != found["mcp-memory-service-hybrid"]["code"]
+    assert len({one["code"] for one in found.values()}) == len(names) - 2  # the plain ways share a module too
+    assert {one["model"] for name, one in found.items() if name != "bm25"} == {"hashing@1"}
+    assert found["bm25"]["model"] is None
 
 
 def test_bm25_by_hand() -> None:
@@ -80,6 +102,22 @@ def test_a_memory_that_works_in_a_lesser_way_is_no_result(tmp_path: Path, monkey
     monkeypatch.setattr(HashingEmbedder, "passages", broken)
     with pytest.warns(UserWarning, match="no weights"), pytest.raises(EvalError, match="in a lesser way"):
         system.ingest("one", LINES)
+    system.close()
+
+
+def test_contexts_are_those_that_a_user_would_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    at = datetime(2024, 1, 5, tzinfo=UTC)
+    texts = [f"boat {number} has {number % 7} sails" for number in range(120)]
+    lines = [Line(key=text, text=text, session="s", at=at) for text in texts]
+    system = open_system("recollect", SystemOptions(embedder="hashing"))
+    system.ingest("one", lines)
+    answer = system.search("one", "which boat has 3 sails", k=100, now=None)
+    assert answer.pack is not None
+    with Memory.open(":memory:", "hashing") as memory:
+        memory.add_many([{"key": text, "text": text, "session": "s", "at": at} for text in texts])
+        for budget in (60, 300, 2000):
+            assert answer.pack(budget) == memory.context("which boat has 3 sails", budget).text != ""
     system.close()
 
 

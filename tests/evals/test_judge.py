@@ -25,6 +25,7 @@ from evals.judge import (
     reader_prompt,
     verdict,
 )
+from evals.results import FORMAT
 
 KEY = "sk-very-secret"
 Reply = tuple[int, bytes, dict[str, str]]
@@ -237,7 +238,15 @@ def test_a_judge_without_a_verdict_leaves_the_answer_unjudged() -> None:
 
 
 def run_file(path: Path, answers: dict[str, str], **changes: Any) -> Path:
-    header = {"kind": "run", "format": 1, "task": "locomo", "system": "bm25", "data_hash": "h", "code": "c", "seed": 0}
+    header = {
+        "kind": "run",
+        "format": FORMAT,
+        "task": "locomo",
+        "system": "bm25",
+        "data_hash": "h",
+        "code": "c",
+        "seed": 0,
+    }
     rows = [
         {
             "kind": "question",
@@ -271,6 +280,16 @@ def test_a_run_is_judged_once_and_what_failed_is_asked_again(tmp_path: Path) -> 
     with serving(model) as server:
         assert judge_run(run, out, endpoint(server)) == second
     assert not server.prompts
+
+
+def test_the_reader_is_told_the_time_of_asking_where_the_run_kept_it(tmp_path: Path) -> None:
+    with serving(model) as server:
+        judge_run(
+            run_file(tmp_path / "run", {"a": "Miso"}, now="2024-06-01 09:30 UTC"), tmp_path / "a", endpoint(server)
+        )
+        judge_run(run_file(tmp_path / "other", {"a": "Miso"}), tmp_path / "b", endpoint(server))
+    assert [("Today is 2024-06-01 09:30 UTC." in prompt) for prompt in server.prompts] == [True, False, False, False]
+    assert "Today" not in server.prompts[2]
 
 
 def test_verdicts_of_another_budget_or_model_are_not_mixed(tmp_path: Path) -> None:

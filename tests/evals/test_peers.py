@@ -124,7 +124,7 @@ def test_a_peer_finds_what_it_was_told_and_keeps_stores_apart(tmp_path: Path) ->
         assert answer.found[0].key == "1"
         assert len(answer.found) == 2
         assert answer.found[0].session == "s1"
-        assert answer.confidence == answer.found[0].score
+        assert answer.confidence is None, "the score of the first hit is not a word on how sure a peer is"
         assert answer.took_ms is not None
         assert answer.took_ms > 0
         assert found(peer, "what is the cat called", store="b") == ["x"]
@@ -176,7 +176,7 @@ def test_a_worker_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -
             peer.search("a", "hang", k=5, now=None)
         assert time.monotonic() - begun < 4
         child, server = (int((peer.folder / name).read_text()) for name in ("child", "server.pid"))
-        assert not _lives(child)
+        assert not _lives(child, wait=2.0)
         assert not _lives(server, wait=2.0)  # in a session of its own, as PostgreSQL is
 
 

@@ -232,7 +232,7 @@ class TestRecall:
 
 def test_context_prints_just_the_text_when_piped(run: Run, history: dict[str, str]) -> None:
     text = run("context", "Lisbon", "--budget", "40").out
-    assert text.startswith("[1] 2026-04-01 Ana: I moved to Lisbon in March.")
+    assert text.startswith("1 April 2026\n[1] Ana: I moved to Lisbon in March. The flat is small.")
     written = run("context", "Lisbon", "--budget", "40", "--json").json
     assert text == written["text"] + "\n"
     assert written["tokens"] <= written["budget"] == 40

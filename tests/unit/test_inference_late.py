@@ -55,7 +55,8 @@ def test_a_question_finds_its_passage(embedder: ColbertSmall) -> None:
         ("What did the cat break?", 1),
     ]:
         question = embedder.question(text)
-        assert embedder.late_scores(question, [passage.tokens for passage in passages]).argmax() == best
+        matches = embedder.late_matches(question, [passage.tokens for passage in passages])
+        assert matches.best.mean(axis=1).argmax() == best
         assert best in np.argsort(pooled @ question.pooled)[-2:]
 
 
@@ -138,7 +139,7 @@ def test_hostile_texts_get_ordinary_vectors(embedder: ColbertSmall, text: str) -
     question = embedder.question(text)
     assert passage.tokens
     assert np.isfinite(question.tokens).all()
-    assert np.isfinite(embedder.late_scores(question, [passage.tokens])).all()
+    assert np.isfinite(embedder.late_matches(question, [passage.tokens]).best).all()
 
 
 def test_a_split_surrogate_pair_is_the_character_that_it_spells(embedder: ColbertSmall) -> None:
@@ -160,27 +161,29 @@ def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: Lat
     assert cosines.mean() > 0.99
 
 
-def test_scores_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: LateCodec) -> None:
+def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: LateCodec) -> None:
     question = codec.tokens(encoder.states("Where does Ana live?", Marker.QUESTION))
     states = [encoder.states(text, Marker.PASSAGE) for text in TEXTS]
     packed = [codec.pack(passage) for passage in states] * 60  # more than one block
-    naive = [(question @ codec.unpack(passage).T).max(axis=1).mean() for passage in packed[: len(TEXTS)]]
-    scores = codec.scores(question, packed)
-    assert np.allclose(scores, naive * 60, atol=1e-5)
+    naive = [(question @ codec.unpack(passage).T).max(axis=1) for passage in packed[: len(TEXTS)]]
+    matches = codec.matches(question, packed)
+    assert np.allclose(matches.best, naive * 60, atol=1e-5)
+    assert matches.lengths.tolist() == [len(codec.unpack(passage)) for passage in packed]
     exact = [(question @ codec.tokens(passage).T).max(axis=1).mean() for passage in states]
-    assert np.abs(scores[: len(TEXTS)] - exact).max() < 0.01
+    assert np.abs(matches.best[: len(TEXTS)].mean(axis=1) - exact).max() < 0.01
 
 
-def test_scores_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: LateCodec) -> None:
+def test_matches_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: LateCodec) -> None:
     question = np.ones((3, 96), np.float32)
     whole = bytes(48)
-    assert codec.scores(question, []).shape == (0,)
-    assert codec.scores(np.empty((0, 96), np.float32), [whole]).tolist() == [0]
-    mixed = codec.scores(question, [b"", whole, b"", whole * 3, b""])
-    assert mixed[[0, 2, 4]].tolist() == [0, 0, 0]
-    assert mixed[1] == mixed[3] != 0
+    assert codec.matches(question, []).best.shape == (0, 3)
+    assert codec.matches(np.empty((0, 96), np.float32), [whole]).best.shape == (1, 0)
+    mixed, lengths = codec.matches(question, [b"", whole, b"", whole * 3, b""])
+    assert not mixed[[0, 2, 4]].any()
+    assert mixed[1].tolist() == mixed[3].tolist() != [0, 0, 0]
+    assert lengths.tolist() == [0, 1, 0, 3, 0]
     with pytest.raises(StoreCorrupt):
-        codec.scores(question, [whole, whole[:-1]])
+        codec.matches(question, [whole, whole[:-1]])
 
 
 def test_near_duplicate_tokens_are_kept_once_in_order() -> None:

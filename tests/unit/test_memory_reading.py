@@ -146,7 +146,7 @@ def test_hits_are_ranked_and_explain_themselves(memory: Memory) -> None:
     for hit in hits:
         stages = [step["stage"] for step in hit.explain()]
         assert "words" in stages or "vectors" in stages
-        assert stages[-1] in {"fuse", "late"}
+        assert stages[-1] == "fuse"  # this model has no token vectors to look closer with
         assert all(step["why"] for step in hit.explain())
         assert hit.text == hit.event.text
         assert hit.quote == hit.text[hit.span.start : hit.span.end] != ""
@@ -247,23 +247,38 @@ def test_citations_resolve_to_spans_of_events(memory: Memory) -> None:
         assert quoted
         line = next(line for line in context.text.splitlines() if line.startswith(citation.mark))
         assert quoted in line
-        assert f"{event.at:%Y-%m-%d}" in line
-        assert (event.speaker or "") in line
+        assert line.startswith(f"{citation.mark} {event.speaker}: " if event.speaker else f"{citation.mark} {quoted}")
         assert citation.key == event.key
     assert len({citation.mark for citation in context.citations}) == 4
+
+
+def test_a_line_stands_under_its_day(memory: Memory) -> None:
+    memory.add("The river froze.", speaker="Ana", session="s1", at=START + timedelta(hours=5))
+    assert memory.context("river", budget=500).text == (
+        "1 January 2026\n"
+        "[1] Ana: The river is cold.\n"
+        "[2] Ana: The river froze.\n"
+        "\n"
+        "2 January 2026\n"
+        "[3] Bo: A river trip with Bo.\n"
+        "\n"
+        "3 January 2026\n"
+        "[4] Ana: We crossed the river.\n"
+        "\n"
+        "4 January 2026\n"
+        "[5] No water here, only river stones."
+    )
 
 
 def test_lines_of_a_session_stand_together_oldest_first() -> None:
     with Memory.open(":memory:", embedder="hashing", tokenizer="words") as memory:
         for n in (3, 0, 4, 1, 2):
-            for session in ("a", "b"):
-                memory.add(f"River {session}{n}", session=session, at=START + timedelta(days=n))
+            for session in ("b", "a"):  # the one that began first comes first, whichever was written first
+                at = START + timedelta(days=n, hours=1 if session == "b" else 0)
+                memory.add(f"River {session}{n}", session=session, at=at)
         context = memory.context("river", budget=2000)
         order = [memory.get(citation.event_id).text.split()[1] for citation in context.citations]
-        sessions = [word[0] for word in order]
-        assert sorted(sessions) in (sessions, sessions[::-1])
-        assert [word for word in order if word[0] == "a"] == [f"a{n}" for n in range(5)]
-        assert [word for word in order if word[0] == "b"] == [f"b{n}" for n in range(5)]
+        assert order == [f"a{n}" for n in range(5)] + [f"b{n}" for n in range(5)]
 
 
 def test_an_empty_memory_gives_an_empty_context() -> None:

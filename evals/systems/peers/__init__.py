@@ -11,6 +11,7 @@ A failed call raises PeerFailed with the tail of the worker's stderr. Nothing of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +33,22 @@ LANGGRAPH_MEMORY = Environment(name="langgraph-memory", pins=("langgraph==1.2.20
 # Not the latest, 12.4.0: that one asks for a certifi (2026.10.19) which the index here does not have.
 MCP_MEMORY = Environment(name="mcp-memory-service", pins=("mcp-memory-service==12.1.1",), needs_extensions=True)
 BOTH_MODELS = "questions and passages encoded apart, as our own are"
+
+HINDSIGHT = Setup(
+    environment=Environment(name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True),
+    worker=HERE / "worker_hindsight.py",
+    notes=(
+        "LLM provider none: chunks, no facts, no entities; arms fused by rank, without the cross-encoder, which it "
+        "downloads; least similarity 0 instead of .3, which fits another model; its embedded PostgreSQL, whose size "
+        f"includes its templates (22 MB), as user nobody where we are root; {BOTH_MODELS}"
+    ),
+    options={"arms": "all"},
+    has_scores=False,
+    kept_in="home/.pg0/instances/recollect-evals/data/base",
+    pid_file="home/.pg0/instances/recollect-evals/data/postmaster.pid",
+    as_user="nobody",
+    limits=Limits(open=300.0),
+)
 
 SETUPS: Mapping[str, Setup] = {
     "mempalace": Setup(
@@ -80,19 +97,11 @@ SETUPS: Mapping[str, Setup] = {
         notes=f"as mcp-memory-service, with retrieve_hybrid, fused by rank; {BOTH_MODELS}",
         options={"mode": "hybrid"},
     ),
-    "hindsight": Setup(
-        environment=Environment(name="hindsight", pins=("hindsight-api-slim[embedded-db]==1.1.0",), for_anybody=True),
-        worker=HERE / "worker_hindsight.py",
-        notes=(
-            "LLM provider none: chunks, no facts, no entities; arms fused by rank, without the cross-encoder, which "
-            "it downloads; least similarity 0 instead of .3, which fits another model; its embedded PostgreSQL, whose "
-            f"size includes its templates (22 MB), as user nobody where we are root; {BOTH_MODELS}"
-        ),
-        has_scores=False,
-        kept_in="home/.pg0/instances/recollect-evals/data/base",
-        pid_file="home/.pg0/instances/recollect-evals/data/postmaster.pid",
-        as_user="nobody",
-        limits=Limits(open=300.0),
+    "hindsight": HINDSIGHT,
+    "hindsight-plain": replace(
+        HINDSIGHT,
+        notes=f"{HINDSIGHT.notes}; its graph arm and its preference for what is recent are off",
+        options={"arms": "plain"},
     ),
 }
 

@@ -20,10 +20,10 @@ from threading import Lock, Thread
 from typing import Any, cast
 
 from evals.cache import open_embedder
-from evals.systems.baselines import document
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment, weight
 from evals.values import Answer, Found, Line
+from evals.wording import document
 from recollect.inference.protocol import Embedder
 
 INGEST_LINES = 200  # lines a request, so that a limit holds for a part and not for a whole store
@@ -67,7 +67,7 @@ class Limits:
     """How long a worker may take, in seconds."""
 
     open: float = 180.0
-    ingest: float = 600.0  # for INGEST_LINES lines
+    ingest: float = 300.0  # for INGEST_LINES lines
     search: float = 60.0
 
 
@@ -127,10 +127,8 @@ class Peer:
         best: dict[str, Found] = {}
         for hit in hits:
             best.setdefault(hit["key"], Found(key=hit["key"], score=hit["score"], session=hit.get("session")))
-        found = tuple(best.values())[:k]
-        # The best score is all that a peer says of whether it knows; where an order is all it gives, not even that.
-        sure = found[0].score if found and self._setup.has_scores else None
-        return Answer(found=found, confidence=sure, took_ms=took_ms)
+        # None of them tells how sure it is: the score of the first hit has to stand for that.
+        return Answer(found=tuple(best.values())[:k], took_ms=took_ms)
 
     def describe(self) -> Mapping[str, Any]:
         """Tell versions, the shared embedder, and how the peer was driven; the same for each run."""
@@ -141,6 +139,7 @@ class Peer:
             "vectors": "pooled, over loopback /v1/embeddings; no token vectors",
             "line": "[date] speaker: text, one entry a line",
             "notes": self._setup.notes,
+            "tells_scores": self._setup.has_scores,
         }
 
     def size_bytes(self) -> int | None:

@@ -10,8 +10,12 @@ RECALL_TOKENS = 1_000_000  # as good as all: what is asked for is a number of li
 
 
 class Peer:
-    def __init__(self, folder, url, dims):
+    def __init__(self, folder, url, dims, arms):
         os.environ["HINDSIGHT_API_LLM_PROVIDER"] = "none"
+        if arms == "plain":
+            # Both are made for facts that a language model wrote; on bare lines they move the right ones down.
+            os.environ["HINDSIGHT_API_ENABLE_GRAPH_RETRIEVAL"] = "false"
+            os.environ["HINDSIGHT_API_RECENCY_DECAY_FUNCTION"] = "none"
         os.environ["HINDSIGHT_API_RERANKER_PROVIDER"] = "rrf"
         # Only so that it does not look for a model of its own as it reads its settings: ours is given below.
         os.environ["HINDSIGHT_API_EMBEDDINGS_PROVIDER"] = "openai"
@@ -41,6 +45,8 @@ class Peer:
             async def encode_query(self, texts):
                 return await asyncio.to_thread(self.vectors.questions, texts)
 
+        # Of its ways to order what its arms found the one that is better with them: by rank alone, or with its boosts.
+        self._order = {} if arms == "plain" else {"reranking": "rrf"}
         self._context = RequestContext(internal=True)
         self._loop = asyncio.new_event_loop()
         self._engine = MemoryEngine(
@@ -68,8 +74,8 @@ class Peer:
             question,
             max_tokens=RECALL_TOKENS,
             question_date=_moment(now) if now else None,
-            reranking="rrf",
             request_context=self._context,
+            **self._order,
         )
         found = self._loop.run_until_complete(recalled).results
         # A long line is several chunks: each stands for its line. Scores are not told; the order is.

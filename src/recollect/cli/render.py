@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from recollect.cli.page import Column, Page, Piece, Styled
-from recollect.core.values import Context, Event, Hit, Receipt, Report, Score, Session, Span, Stats, Written
+from recollect.core.values import Context, Event, Hit, Hits, Receipt, Report, Score, Session, Span, Stats, Written
 
 _MOST_SHOWN = 700  # characters of one text at a terminal; `show` has the rest
 _BEFORE_MATCH = 200  # of those, how many may stand before a match that lies further on
 _SNIPPET = 60  # characters of a text in a table
 _ELLIPSIS = "…"
 _NOTHING = Styled("Nothing found.", "dim")
+_DOUBTFUL = 0.5  # confidence under which a person is warned
 
 
 def written(page: Page, outcome: Written) -> None:
@@ -26,7 +27,7 @@ def imported(page: Page, read: int, added: int, known: int) -> None:
     page.line(f"read {read:,}, ", Styled(f"stored {added:,}", "good"), f", already there {known:,}")
 
 
-def hits(page: Page, found: Sequence[Hit], *, explain: bool) -> None:
+def hits(page: Page, found: Hits, *, explain: bool) -> None:
     """List hits, best first; `explain` adds what each stage said."""
     if not found and page.for_people:
         page.line(_NOTHING)
@@ -36,6 +37,10 @@ def hits(page: Page, found: Sequence[Hit], *, explain: bool) -> None:
         page.item(f"{rank:>{width}}", heading, _shown(page, hit.event.text, hit.span))
     if found and explain:
         _stages(page, found)
+    if found and page.for_people and found.confidence is not None:
+        page.gap()
+        doubt = " It may well be that nothing here answers the question." if found.confidence < _DOUBTFUL else ""
+        page.line(Styled(f"An answer is among these with {found.confidence:.0%} confidence.{doubt}", "dim"))
 
 
 def context(page: Page, written: Context) -> None:

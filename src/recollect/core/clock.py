@@ -15,6 +15,8 @@ Clock = Callable[[], datetime]
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+# Spelled out: strftime follows the machine's language, and the same log must read the same everywhere.
+_MONTHS = "January February March April May June July August September October November December".split()
 
 
 def utc_now() -> datetime:
@@ -32,6 +34,16 @@ def as_datetime(value: datetime | date | str | int | float, field: str = "at") -
         raise InvalidTime(f"{field}: the zone of {value!r} has no offset in whole seconds.")
     # A fixed offset instead of a zone's rules: what was said at 10:00+01:00 stays that when the rules change.
     return moment.replace(tzinfo=timezone(offset) if offset else UTC)
+
+
+def day_in_words(moment: date) -> str:
+    """Write a day as people do: 8 May 2023."""
+    return f"{moment.day} {month_in_words(moment)}"
+
+
+def month_in_words(moment: date) -> str:
+    """Write a month as people do: May 2023."""
+    return f"{_MONTHS[moment.month - 1]} {moment.year}"
 
 
 def to_micros(moment: datetime) -> tuple[int, int]:

@@ -13,7 +13,13 @@
     ├── ModelError
     │   ├── ModelMissing
     │   ├── ModelDamaged
-    │   └── EmbeddingFailed
+    │   ├── EmbeddingFailed
+    │   ├── RerankFailed
+    │   └── LLMError
+    │       ├── LLMUnavailable  no answer, after several attempts; the same request may work later
+    │       ├── LLMRefused      it answered that it won't; the same request will be refused again
+    │       ├── LLMGarbage      it answered, and the answer is not what was asked for
+    │       └── AllowanceSpent  nothing was sent: the tokens of the day are used up
     └── StoreError
         ├── BadLocation
         ├── ForeignFile
@@ -111,6 +117,41 @@ class ModelDamaged(ModelError):
 
 class EmbeddingFailed(ModelError):
     """The embedder gave no vector; the event is stored and searchable by words, and the work is queued."""
+
+
+class RerankFailed(ModelError):
+    """The reranker gave no usable order; the hits stay in the order that they had before it."""
+
+
+class LLMError(ModelError):
+    """The LLM gave nothing that can be used; everything that needs none still works."""
+
+    retryable: ClassVar[bool] = False  # whether the very same request may succeed later
+
+
+class LLMUnavailable(LLMError):
+    """The LLM can't be reached or is overloaded; the work can be done when it is back."""
+
+    retryable = True
+
+
+class LLMRefused(LLMError):
+    """The LLM refused the request; check the model, the key and the length of the text."""
+
+    status = 502
+
+
+class LLMGarbage(LLMError):
+    """The LLM's answer can't be used; choose a model that can answer in JSON."""
+
+    status = 502
+
+
+class AllowanceSpent(LLMError):
+    """The LLM's tokens for today are used up; wait for tomorrow (UTC) or raise tokens_per_day."""
+
+    status = 429
+    retryable = True
 
 
 class StoreError(RecollectError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -119,6 +119,7 @@ class Hit:
     score: float
     span: Span
     scores: tuple[Score, ...] = ()
+    seq: int = 0  # its place in the log: tells which of two turns of one moment came first
 
     @property
     def text(self) -> str:
@@ -135,6 +136,18 @@ class Hit:
         return [
             {"stage": score.stage, "score": score.score, "rank": score.rank, "why": score.why} for score in self.scores
         ]
+
+
+class Hits(list[Hit]):
+    """What a question found, best first, and how sure it is that an answer is among it.
+
+    `confidence` is a calibrated probability that the memory holds an answer; None where it can't be told, as when words
+    alone were searched.
+    """
+
+    def __init__(self, hits: Iterable[Hit] = (), *, confidence: float | None = None) -> None:
+        super().__init__(hits)
+        self.confidence = confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,13 @@ from functools import cached_property
 from recollect.core.clock import Clock, to_micros
 from recollect.core.settings import Settings
 from recollect.engine.serving import Models
-from recollect.inference.protocol import Tokenizer
+from recollect.inference.protocol import LLM, Reranker, Tokenizer
 from recollect.inference.tokens import TokenizerSpec, load_tokenizer
 from recollect.recall.recipes import Recipe
 from recollect.store.protocol import Store
+
+LLMSpec = str | LLM | None
+RerankerSpec = str | Reranker | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +28,39 @@ class Engine:
     clock: Clock
     recipe: Recipe
     tokenizer_spec: TokenizerSpec = None
+    reranker_spec: RerankerSpec = None
+    llm_spec: LLMSpec = None
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Load the tokenizer when a budget is first counted."""
         return load_tokenizer(self.tokenizer_spec)
+
+    @cached_property
+    def llm(self) -> LLM | None:
+        """Give the LLM, where there is one. It is asked for nothing before it is needed."""
+        if self.llm_spec is None:
+            return None
+        from recollect.inference.llm import load_llm  # brings an HTTP client along
+
+        return load_llm(self.llm_spec)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """Give the third stage of recall, where there is one."""
+        if self.reranker_spec is None:
+            return None
+        from recollect.inference.reranking import load_reranker
+
+        return load_reranker(self.reranker_spec, folder=self.models.folder, llm=self.llm)
+
+    def close(self) -> None:
+        """Let go of what models hold open. What the caller made stays the caller's."""
+        self.models.close()
+        for spec, made in ((self.llm_spec, self.llm), (self.reranker_spec, self.reranker)):
+            end = getattr(made, "close", None) if isinstance(spec, str) else None
+            if callable(end):
+                end()
 
     def now(self) -> int:
         """Tell the time in microseconds."""

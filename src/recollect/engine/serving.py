@@ -34,7 +34,7 @@ class Models:
 
     def __init__(self, spec: EmbedderSpec, folder: str | os.PathLike[str] | None) -> None:
         self._spec = spec
-        self._folder = folder
+        self.folder = folder
         self._lock = threading.Lock()
         self._loaded: dict[str, Embedder | None] = {}
         self._wanted: tuple[Embedder | None] | None = None
@@ -93,9 +93,9 @@ class Models:
 
     def _load_wanted(self, active: Model | None) -> Embedder | None:
         if self._spec is not None:
-            return load_embedder(self._spec, folder=self._folder)
+            return load_embedder(self._spec, folder=self.folder)
         try:
-            return load_named(active.name, folder=self._folder) if active else load_embedder(None, folder=self._folder)
+            return load_named(active.name, folder=self.folder) if active else load_embedder(None, folder=self.folder)
         except (ModelError, InvalidSetting) as error:
             self.say(f"Words are searched alone until a model is there: {error}")
             return None
@@ -115,7 +115,7 @@ class Models:
 
     def _load_own(self, active: Model, label: str) -> Embedder | None:
         try:
-            own = load_named(active.name, folder=self._folder)
+            own = load_named(active.name, folder=self.folder)
         except RecollectError as error:
             self.say(f"The model of this memory, {label}, can't be loaded: {error}")
             return None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.errors import StoreCorrupt
+from recollect.inference.protocol import Matches
 
 Floats = NDArray[np.float32]
 
@@ -75,19 +76,19 @@ class LateCodec:
         # einsum, since even this small product would be spread over threads.
         return unit(np.einsum("i,ij->j", own, self.pooled_projection))
 
-    def scores(self, question: Floats, packed: Sequence[bytes]) -> Floats:
-        """Give each passage its MaxSim, divided by the number of question tokens; 0 if it has no tokens."""
-        scores = np.zeros(len(packed), np.float32)
+    def matches(self, question: Floats, packed: Sequence[bytes]) -> Matches:
+        """Find for each token of the question the nearest one of each passage; 0 where it has no tokens."""
+        lengths = np.array([len(passage) // self.token_bytes for passage in packed], np.float32)
+        nearest = np.zeros((len(packed), len(question)), np.float32)
         if not len(question):
-            return scores
+            return Matches(nearest, lengths)
         # A level stands for level * spread + mean: scaling the question spares scaling every passage.
         scaled = (question * self.spread).T.copy()
-        offset = (question @ self.mean).mean()
+        offset = question @ self.mean
         for places, starts, block in _blocks(packed, self.token_bytes):
             similar = product(self._levels(block), scaled)
-            best = np.maximum.reduceat(similar, starts, axis=0)
-            scores[places] = best.mean(axis=1) + offset
-        return scores
+            nearest[places] = np.maximum.reduceat(similar, starts, axis=0) + offset
+        return Matches(nearest, lengths)
 
     def _levels(self, packed: bytes) -> Floats:
         codes = np.frombuffer(packed, np.uint8)

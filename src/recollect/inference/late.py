@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.core.errors import RecollectError
 from recollect.inference.codec import LateCodec, to_int8
 from recollect.inference.encoder import Marker, TokenEncoder
-from recollect.inference.protocol import ModelCard, Passage, Question
+from recollect.inference.protocol import Matches, ModelCard, Passage, Question
 from recollect.inference.weights import COLBERT_SMALL, find_model
 
 CODEC_FILE = Path(__file__).parent / "codecs" / "colbert-small.npz"
@@ -63,9 +63,9 @@ class ColbertSmall:
         states = self._encoder.states(text, Marker.QUESTION)
         return Question(pooled=self._codec.pooled(states), tokens=self._codec.tokens(states))
 
-    def late_scores(self, question: Question, passages: Sequence[bytes]) -> NDArray[np.float32]:
-        """Give each packed passage its MaxSim, divided by the number of question tokens."""
-        return self._codec.scores(question.tokens, passages)
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        """Find for each token of the question the nearest one of each packed passage."""
+        return self._codec.matches(question.tokens, passages)
 
     def _load(self) -> None:
         # What fails here fails again, and is reported, in the call that needs it.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +59,19 @@ class Embedder(Protocol):
         ...
 
 
+class Matches(NamedTuple):
+    """How well passages match a question, token by token."""
+
+    best: NDArray[np.float32]  # (passages, question tokens): the nearest token of each passage, at most 1
+    lengths: NDArray[np.float32]  # (passages,): how many tokens each passage has
+
+
 @runtime_checkable
 class LateInteraction(Protocol):
-    """An embedder with token vectors: scores stored passages against a question, token by token."""
+    """An embedder with token vectors: compares stored passages with a question, token by token."""
 
-    def late_scores(self, question: Question, passages: Sequence[bytes]) -> NDArray[np.float32]:
-        """Give each packed passage its MaxSim, divided by the number of question tokens: at most 1."""
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        """Find for each token of the question the nearest one of each packed passage."""
         ...
 
 
@@ -75,3 +82,54 @@ class Tokenizer(Protocol):
     def name(self) -> str: ...
 
     def count(self, text: str) -> int: ...
+
+
+class Reranker(Protocol):
+    """Read each passage together with the question. Raise RerankFailed, never give half an answer."""
+
+    @property
+    def name(self) -> str: ...
+
+    def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
+        """Give one number a passage, in their order: higher is better, on any scale, finite."""
+        ...
+
+
+Schema = Mapping[str, Any]  # a JSON schema
+
+DEFAULT_MAX_TOKENS = 1024  # of an LLM's answer; a page of text, and a bound on what one request can cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer and what it cost, all attempts together. Where a schema was asked for, `text` is JSON that meets it."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    model: str  # as the server names it
+
+
+class LLM(Protocol):
+    """Answer a prompt. Only an LLMError may leave these methods."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(
+        self,
+        *,
+        system: str,
+        prompt: str,
+        schema: Schema | None = None,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """Answer at once; with a schema (of an object), in JSON that meets it."""
+        ...
+
+    def stream(
+        self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
+    ) -> Iterator[str]:
+        """Answer piece by piece; without a schema, since half a JSON can't be checked."""
+        ...

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from recollect.core.values import Span
+import numpy as np
+
+from recollect.core.values import Filter, Span
 from recollect.inference.protocol import Question
-from recollect.recall.recipes import Recipe
+from recollect.recall.recipes import Arm, Recipe
 from recollect.store.postings import Ranking
-from recollect.store.protocol import Model, Reader, Seqs
+from recollect.store.protocol import Model, Outline, Reader, Seqs
 
 Ask = Callable[[], Question | None]  # encodes the question; None where no model can
 
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
+TIMES_ARM = "time"
 
 
 class Place(NamedTuple):
@@ -25,6 +28,13 @@ class Place(NamedTuple):
     rank: int
 
 
+class Beside(NamedTuple):
+    """What the turns around a candidate added to its match."""
+
+    gain: float
+    seed: int | None  # the candidate beside which it was found, where no arm found it by itself
+
+
 @dataclass(slots=True)
 class Candidate:
     """An event on its way to becoming a hit. The only thing in recall that changes: stages add what they found."""
@@ -32,22 +42,29 @@ class Candidate:
     seq: int
     arms: dict[str, Place] = field(default_factory=dict[str, Place])
     fused: Place | None = None
+    outline: Outline | None = None
     late: Place | None = None
+    beside: Beside | None = None
+    boosts: dict[str, float] = field(default_factory=dict[str, float])
+    reread: Place | None = None
     window: Span | None = None  # of a long event, the one that matched best
     score: float = 0.0  # what it is ranked by so far
 
 
-def gather(
-    reader: Reader,
-    space: str,
-    recipe: Recipe,
-    *,
-    terms: Mapping[int, float],
-    ask: Ask,
-    model: Model | None,
-    allowed: Seqs | None,
-) -> tuple[dict[int, Candidate], Question | None]:
+class Asking(NamedTuple):
+    """Whom a question is put to, and what of it may answer."""
+
+    reader: Reader
+    space: str
+    recipe: Recipe
+    terms: Mapping[int, float]
+    model: Model | None
+    allowed: Seqs | None  # None: everything
+
+
+def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> tuple[dict[int, Candidate], Question | None]:
     """Ask each arm of a recipe and join what they found, by event; give also the question as the model sees it."""
+    reader, space, recipe, terms, model, allowed = asking
     found: dict[int, Candidate] = {}
     question = None
     if recipe.words is not None and terms:
@@ -59,6 +76,9 @@ def gather(
         if question is not None:
             ranking = reader.by_vector(space, model, question.pooled, recipe.vectors.depth, allowed)
             _take(found, ranking, VECTORS_ARM)
+    if recipe.times is not None:
+        for time in times:
+            _take_time(found, asking, recipe.times, question, time)
     return found, question
 
 
@@ -67,4 +87,20 @@ def _take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
         candidate = found.get(seq)
         if candidate is None:
             candidate = found[seq] = Candidate(seq)
-        candidate.arms[arm] = Place(score, rank)
+        if arm not in candidate.arms or rank < candidate.arms[arm].rank:
+            candidate.arms[arm] = Place(score, rank)
+
+
+def _take_time(
+    found: dict[int, Candidate], asking: Asking, arm: Arm, question: Question | None, time: Filter
+) -> None:
+    """Ask the same of a time alone: what was said then may be drowned by what is said of it always."""
+    reader, space, _, terms, model, allowed = asking
+    then = reader.matching(space, time)
+    if then is not None and allowed is not None:
+        then = np.intersect1d(then, allowed, assume_unique=True)
+    if then is None or not len(then):
+        return
+    _take(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
+    if question is not None and model is not None:
+        _take(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.candidates import VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.boost import LENGTH, OWN, SPEAKER, TIME, TOLD
+from recollect.recall.candidates import TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 
-_WHY = {
+_ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
+    TIMES_ARM: "found in or near the time that the question names",
+}
+_BOOSTS = {
+    SPEAKER: "the question names the one who spoke",
+    OWN: "it asks for what the user said, and the user spoke",
+    TOLD: "it asks for what the assistant said, and the assistant spoke",
+    TIME: "how near it lies to the time that the question names",
+    LENGTH: "a long event matches anything",
 }
 
 
 def explained(candidate: Candidate) -> tuple[Score, ...]:
     """List the stages that touched a candidate, in their order."""
     scores = [
-        Score(stage=arm, score=place.score, rank=place.rank, why=_WHY[arm]) for arm, place in candidate.arms.items()
+        Score(stage=arm, score=place.score, rank=place.rank, why=_ARMS[arm]) for arm, place in candidate.arms.items()
     ]
     if candidate.fused is not None:
         arms = " and ".join(f"{arm} at {place.rank}" for arm, place in candidate.arms.items())
@@ -22,6 +31,17 @@ def explained(candidate: Candidate) -> tuple[Score, ...]:
             Score(stage="fuse", score=candidate.fused.score, rank=candidate.fused.rank, why=f"found by {arms}")
         )
     if candidate.late is not None:
-        why = "how well each token of the question is matched, on average"
-        scores.append(Score(stage="late", score=candidate.late.score, rank=candidate.late.rank, why=why))
+        why = "how well each token of the question is matched, the telling ones counted more"
+        scores.append(Score(stage="late", score=candidate.late.score, why=why))
+    if candidate.beside is not None and (candidate.beside.gain or candidate.fused is None):
+        found = ", which found it" if candidate.fused is None else ""
+        scores.append(Score(stage="nearby", score=candidate.beside.gain, why=f"added by the turns around it{found}"))
+    scores += [Score(stage=name, score=gain, why=_BOOSTS[name]) for name, gain in candidate.boosts.items()]
+    if candidate.late is not None:
+        scores.append(
+            Score(stage="rank", score=candidate.score, rank=candidate.late.rank, why="all of the above that is added")
+        )
+    if candidate.reread is not None:
+        why = "what the reranker said of the question and this together; blended with the rank before"
+        scores.append(Score(stage="reread", score=candidate.reread.score, rank=candidate.reread.rank, why=why))
     return tuple(scores)

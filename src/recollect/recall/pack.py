@@ -1,40 +1,96 @@
 """Packing: hits -> prompt-ready lines within a token budget, counted exactly.
 
-Each line is `[n] date speaker: words`, verbatim. The best hits are taken while they fit: whole where possible, else the
-matching sentence. Lines of one session stand together, oldest first; the session with the best hit stands first.
+    8 May 2023
+    [1] Ana: I went to the lake yesterday. (yesterday = 7 May 2023)
+
+Words stand as they were said. The best hits are taken while they fit: whole where possible, else the matching
+sentences; a line that means little by itself brings the turn before it. Lines of one session stand together, in the
+order of time, under their day, so that a date is paid for once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 
-from recollect.core.values import Citation, Context, Hit, Span
+from recollect.core.clock import day_in_words
+from recollect.core.values import Citation, Context, Event, Hit, Span
 from recollect.inference.protocol import Tokenizer
+from recollect.recall.dated import dates_worked_out
+from recollect.store.protocol import Known
 
 _ELLIPSIS = "…"
+# Of a long event only the matching sentences are taken when the whole would cost more than this share of the budget:
+# several lines of several sessions answer more than one long message.
+_LARGE = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Line:
-    hit: Hit
+    event: Event
+    seq: int
     span: Span
-    rank: int
+    rank: int  # the smaller, the later it is given up
 
-    def written(self, mark: str) -> str:
-        event = self.hit.event
-        who = f" {event.speaker}" if event.speaker else ""
-        words = event.text[self.span.start : self.span.end].replace("\n", "\n    ")
-        before = _ELLIPSIS if event.text[: self.span.start].strip() else ""
-        after = _ELLIPSIS if event.text[self.span.end :].strip() else ""
-        return f"{mark} {event.at.date().isoformat()}{who}: {before}{words}{after}"
+    @cached_property
+    def words(self) -> str:
+        """Write the line without its mark."""
+        event, span = self.event, self.span
+        who = f"{event.speaker}: " if event.speaker else ""
+        said = event.text[span.start : span.end].replace("\n", "\n    ")
+        before = _ELLIPSIS if event.text[: span.start].strip() else ""
+        after = _ELLIPSIS if event.text[span.end :].strip() else ""
+        notes = dates_worked_out(event, span)
+        return f"{who}{before}{said}{after}" + (f" ({'; '.join(notes)})" if notes else "")
+
+    @property
+    def when(self) -> tuple[datetime, int]:
+        """Tell its place in time: turns of one moment stand in the order in which they came."""
+        return self.event.at, self.seq
+
+    @property
+    def heading(self) -> tuple[str | None, str]:
+        """Tell the session and the day under which it stands."""
+        return self.event.session, day_in_words(self.event.at)
 
 
-def pack(hits: Sequence[Hit], budget: int, tokenizer: Tokenizer) -> Context:
-    """Choose and lay out what fits."""
-    chosen = _choose(hits, budget, tokenizer)
+@dataclass(slots=True)
+class _Packed:
+    """What is chosen so far, and what it costs."""
+
+    tokenizer: Tokenizer
+    left: int
+    mark: str  # the widest that a line may get
+    lines: dict[str, _Line] = field(default_factory=dict[str, _Line])
+    headings: set[tuple[str | None, str]] = field(default_factory=set[tuple[str | None, str]])
+
+    def cost(self, line: _Line) -> int:
+        heading = 0 if line.heading in self.headings else self.tokenizer.count(f"{line.heading[1]}\n\n")
+        return heading + self.tokenizer.count(f"{self.mark} {line.words}\n")
+
+    def take(self, line: _Line) -> None:
+        self.left -= self.cost(line)
+        self.lines[line.event.id] = line
+        self.headings.add(line.heading)
+
+
+def pack(
+    hits: Sequence[Hit],
+    budget: int,
+    tokenizer: Tokenizer,
+    *,
+    leads: Mapping[str, Known] | None = None,
+    instruction: str = "",
+) -> Context:
+    """Choose and lay out what fits; `leads` has by event id the turn that gives a line its meaning."""
+    head = f"{instruction}\n\n" if instruction and tokenizer.count(f"{instruction}\n\n") < budget else ""
+    room = budget - (tokenizer.count(head) if head else 0)
+    chosen = _choose(hits, room, tokenizer, leads or {})
     while True:
         text, citations = _laid_out(chosen)
+        text = head + text if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
             return Context(
@@ -44,38 +100,50 @@ def pack(hits: Sequence[Hit], budget: int, tokenizer: Tokenizer) -> Context:
         chosen.remove(max(chosen, key=lambda line: line.rank))
 
 
-def _choose(hits: Sequence[Hit], budget: int, tokenizer: Tokenizer) -> list[_Line]:
-    chosen: list[_Line] = []
-    left = budget
+def _choose(hits: Sequence[Hit], room: int, tokenizer: Tokenizer, leads: Mapping[str, Known]) -> list[_Line]:
+    packed = _Packed(tokenizer, room, f"[{2 * len(hits)}]")
     for rank, hit in enumerate(hits):
-        for span in _ways_to_quote(hit):
-            line = _Line(hit, span, rank)
-            # Counted with the widest mark that it may get, and the line break behind it.
-            cost = tokenizer.count(line.written(f"[{len(hits)}]") + "\n\n")
-            if cost <= left:
-                chosen.append(line)
-                left -= cost
-                break
-    return chosen
+        known = packed.lines.get(hit.event.id)
+        if known is not None and known.span == Span(0, len(hit.event.text)):
+            continue
+        line = _fitting(packed, hit, rank, most=int(room * _LARGE))
+        if line is None:
+            continue
+        packed.take(line)
+        lead = leads.get(hit.event.id)
+        if lead is not None and lead.event.id not in packed.lines:
+            before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
+            if packed.cost(before) <= min(packed.left, room * _LARGE):
+                packed.take(before)
+    return list(packed.lines.values())
 
 
-def _ways_to_quote(hit: Hit) -> Iterable[Span]:
+def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:
+    """Take an event whole if it is cheap enough, else its matching sentences, else whole if it fits at all."""
     whole = Span(0, len(hit.event.text))
-    return (whole,) if hit.span == whole else (whole, hit.span)
+    line = _Line(hit.event, hit.seq, whole, rank)
+    cost = packed.cost(line)
+    if cost <= min(packed.left, most):
+        return line
+    quoted = line if hit.span == whole else _Line(hit.event, hit.seq, hit.span, rank)
+    return quoted if packed.cost(quoted) <= packed.left else None
 
 
-def _laid_out(lines: Sequence[_Line]) -> tuple[str, list[Citation]]:
-    by_topic: dict[str | None, list[_Line]] = {}
-    for line in sorted(lines, key=lambda line: line.rank):
-        by_topic.setdefault(line.hit.event.session, []).append(line)
-    written: list[str] = []
+def _laid_out(lines: Iterable[_Line]) -> tuple[str, list[Citation]]:
+    sessions: dict[str | None, list[_Line]] = {}
+    for line in lines:
+        sessions.setdefault(line.event.session, []).append(line)
+    for session in sessions.values():
+        session.sort(key=lambda line: line.when)
+    blocks: list[str] = []
     citations: list[Citation] = []
-    for topic in by_topic.values():
-        block: list[str] = []
-        for line in sorted(topic, key=lambda line: (line.hit.event.at, line.rank)):
+    for session in sorted(sessions.values(), key=lambda session: session[0].when):
+        day = ""
+        for line in session:
+            if line.heading[1] != day:
+                day = line.heading[1]
+                blocks.append(f"\n{day}" if blocks else day)
             mark = f"[{len(citations) + 1}]"
-            block.append(line.written(mark))
-            event = line.hit.event
-            citations.append(Citation(mark=mark, event_id=event.id, span=line.span, key=event.key))
-        written.append("\n".join(block))
-    return "\n\n".join(written), citations
+            blocks.append(f"{mark} {line.words}")
+            citations.append(Citation(mark=mark, event_id=line.event.id, span=line.span, key=line.event.key))
+    return "\n".join(blocks), citations

@@ -1,6 +1,8 @@
 """Recipes: a pipeline as a value. Every number that ranks stands here, with its unit and its reason.
 
-The weights were chosen on development conversations, by the share of the evidence among the first ten hits.
+The weights were chosen on development conversations, by the share of the evidence among the first ten hits
+(docs/benchmarks.md says on which, and what each stage is worth). Boosts are in the unit of late interaction: the mean
+cosine of the question's tokens, in which good and middling candidates are some .1 apart.
 """
 
 from __future__ import annotations
@@ -17,15 +19,46 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """How what was said around an event helps it: an answer often follows its question, a pronoun its name."""
+
+    seeds: int  # best candidates whose surroundings are read
+    # What a token's match counts when it is not in the event but one, two, three turns before or after it.
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    # A long turn matches anything: beyond so many tokens each doubling takes so much off what its matches count.
+    long_from: float
+    long_cost: float
+
+    @property
+    def reach(self) -> int:
+        """Tell how far away, in turns, a neighbour can be."""
+        return max(len(self.before), len(self.after))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a question becomes hits."""
+    """How a question becomes hits. A stage is off where its field is None or 0."""
 
     name: str
     words: Arm | None
     vectors: Arm | None
-    rrf_k: int  # reciprocal rank: the larger, the less the first places stand out
-    rerank_depth: int  # fused candidates that late interaction looks at; 0: none
-    fused_weight: float  # how much of the fused score stays in the final one, beside late interaction's at 1
+    times: Arm | None = None  # what lies in or near a time that the question names, by meaning and by words
+    rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
+    rerank_depth: int = 0  # fused candidates that late interaction looks at
+    # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
+    # its best match from its mean one, to this power.
+    token_power: float = 0.0
+    neighbours: Neighbours | None = None
+    speaker: float = 0.0  # the question names the one who spoke
+    own: float = 0.0  # it asks for what the user said of himself, and the user spoke
+    told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
+    time: float = 0.0  # it names a time, and the event lies in it; less the further outside
+    length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
+    long_event: float = 48.0  # tokens
+    # The third stage works only where a memory is opened with a reranker: it costs more than all the others together.
+    reread_depth: int = 20  # candidates that it reads
+    reread_weight: float = 0.5  # of its standardised scores, beside those of the second stage at 1
 
 
 HYBRID = Recipe(
@@ -33,20 +66,25 @@ HYBRID = Recipe(
     # A hundred of each lose under a hundredth of the recall that late interaction over everything has.
     words=Arm(depth=100, weight=0.4),
     vectors=Arm(depth=100, weight=0.6),
-    rrf_k=10,
-    rerank_depth=200,
-    fused_weight=0.02,
+    times=Arm(depth=30, weight=0.4),
+    rerank_depth=260,
+    token_power=0.75,
+    neighbours=Neighbours(
+        seeds=32,
+        before=(0.95, 0.85, 0.80),
+        after=(0.89, 0.83, 0.80),
+        long_from=60.0,
+        long_cost=0.07,
+    ),
+    speaker=0.03,
+    own=0.07,
+    told=0.05,
+    time=0.06,
+    length=0.0125,
 )
 
-WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None, rrf_k=10, rerank_depth=0, fused_weight=1.0)
+WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None)
 
-POOLED = Recipe(
-    name="pooled",
-    words=Arm(depth=100, weight=0.5),
-    vectors=Arm(depth=100, weight=0.5),
-    rrf_k=10,
-    rerank_depth=0,
-    fused_weight=1.0,
-)
+POOLED = Recipe(name="pooled", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5))
 
 RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED)}

@@ -1,48 +1,98 @@
-"""Second stage: late interaction. Each token of the question looks for its best match among a passage's tokens."""
+"""Second stage: the fused candidates, looked at closely.
+
+Late interaction says how well each one matches, alone and with the turns around it; boosts add what is known of it
+beside its words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from recollect.inference.protocol import LateInteraction, Question
-from recollect.recall.candidates import Candidate, Place
-from recollect.recall.recipes import Recipe
-from recollect.store.protocol import Model, Reader
+from recollect.recall.boost import Boosts
+from recollect.recall.candidates import Asking, Beside, Candidate, Place
+from recollect.recall.match import Matching
+from recollect.recall.nearby import joint_scores, newcomers, runs_around
+from recollect.store.protocol import Model
+
+
+class Reranked(NamedTuple):
+    """Candidates in their new order, and what it rests on; None where no candidate has token vectors."""
+
+    candidates: list[Candidate]
+    matching: Matching | None
 
 
 def rerank(
-    reader: Reader,
-    space: str,
-    recipe: Recipe,
-    candidates: Sequence[Candidate],
+    asking: Asking,
+    ranked: Sequence[Candidate],
     *,
     question: Question,
     model: Model,
     embedder: LateInteraction,
-) -> list[Candidate]:
-    """Order the best fused candidates by MaxSim; a candidate without token vectors keeps its place behind them."""
-    by_seq = {candidate.seq: candidate for candidate in candidates[: recipe.rerank_depth]}
-    rows = [row for row in reader.passages(space, model, list(by_seq)) if row.tokens]
-    if not rows:
-        return list(candidates)
-    best: dict[int, float] = {}
-    for row, late in zip(rows, embedder.late_scores(question, [row.tokens for row in rows]).tolist(), strict=True):
-        if late > best.get(row.seq, -1.0):  # a long event counts by its best window
-            best[row.seq] = late
-            by_seq[row.seq].window = row.span
-    ranked = [by_seq[seq] for seq in best]
-    for candidate in ranked:
-        candidate.score = best[candidate.seq] + recipe.fused_weight * candidate.score
-    ranked.sort(key=lambda candidate: (-candidate.score, -candidate.seq))
-    for rank, candidate in enumerate(ranked, 1):
-        candidate.late = Place(best[candidate.seq], rank)
-    return ranked + _behind(ranked, candidates)
+    boosts: Boosts,
+) -> Reranked:
+    """Order the best fused candidates and their neighbours; one without token vectors keeps its place behind them."""
+    recipe = asking.recipe
+    matching = Matching(asking.reader, asking.space, model=model, embedder=embedder, question=question)
+    seen = _matched(asking, matching, ranked[: recipe.rerank_depth])
+    if not seen:
+        return Reranked(list(ranked), None)
+    matching.weigh(recipe.token_power)
+    _score(seen, matching, boosts)
+    if recipe.neighbours is not None:
+        known = {candidate.seq: candidate for candidate in seen}
+        seeds = [candidate.seq for candidate in sorted(seen, key=_order)[: recipe.neighbours.seeds]]
+        runs = runs_around(asking.reader, asking.space, seeds, recipe.neighbours.reach, asking.allowed)
+        new = _matched(asking, matching, newcomers(runs, seeds, known))
+        _score(new, matching, boosts)
+        seen += new
+        joint = joint_scores(matching, runs, recipe.neighbours)
+        for candidate in seen:
+            gain = float(joint[matching.rows[candidate.seq]]) - _late(candidate)
+            candidate.score += gain
+            candidate.beside = Beside(gain, candidate.beside.seed if candidate.beside else None)
+    seen.sort(key=_order)
+    for rank, candidate in enumerate(seen, 1):
+        candidate.late = Place(_late(candidate), rank)
+    return Reranked(seen + _behind(seen, ranked), matching)
 
 
-def _behind(ranked: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[Candidate]:
+def _matched(asking: Asking, matching: Matching, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Match candidates and read what is known of them; leave out those that have no token vectors."""
+    seqs = [candidate.seq for candidate in candidates]
+    matching.read(seqs)
+    outlines = asking.reader.outlines(asking.space, seqs)
+    matched = [candidate for candidate in candidates if candidate.seq in matching.rows]
+    for candidate in matched:
+        candidate.outline = outlines.get(candidate.seq)
+        candidate.window = matching.windows[matching.rows[candidate.seq]]
+    return matched
+
+
+def _score(candidates: Sequence[Candidate], matching: Matching, boosts: Boosts) -> None:
+    """Score candidates by what they match alone, and by their boosts."""
+    scores = matching.scores()
+    rows = [matching.rows[candidate.seq] for candidate in candidates]
+    for candidate, row in zip(candidates, rows, strict=True):
+        candidate.score = float(scores[row])
+        candidate.late = Place(candidate.score, 0)
+    boosts.add(candidates, matching.lengths[rows].tolist())
+
+
+def _late(candidate: Candidate) -> float:
+    return candidate.late.score if candidate.late else 0.0
+
+
+def _order(candidate: Candidate) -> tuple[float, int]:
+    return (-candidate.score, -candidate.seq)
+
+
+def _behind(seen: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
     """Put what late interaction did not see after all that it did, in fused order, with scores that say so."""
-    floor = ranked[-1].score if ranked else 0.0
-    rest = [candidate for candidate in candidates if candidate.late is None]
+    floor = seen[-1].score
+    rest = [candidate for candidate in ranked if candidate.late is None]
     for candidate in rest:
         candidate.score = floor - 1.0 + min(candidate.score, 1.0)
     return rest

@@ -1,11 +1,17 @@
-"""The pipeline: arms, fusion, late interaction, and the events of what is left."""
+"""The pipeline: analysis, arms, fusion, a close look, and the events of what is left."""
 
 from __future__ import annotations
 
-from recollect.core.values import Event, Filter, Hit
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
-from recollect.recall.candidates import Ask, Candidate, gather
+from recollect.recall.analyse import analyse
+from recollect.recall.boost import Boosts, Named, near, times_asked
+from recollect.recall.candidates import Ask, Asking, Candidate, gather
+from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
@@ -15,7 +21,11 @@ from recollect.store.protocol import Model, Reader
 
 # A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
 MOST_TERMS = 256
+Reread = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]  # the third stage
+
 _SPARE = 10  # events fetched beyond those asked for
+_PUNCTUATION = ".,;:!?…\"'“”‘’()"
+_TELLING = 4  # words from which two equal messages are a repetition and not just two times "thanks"
 
 
 def search(
@@ -25,32 +35,65 @@ def search(
     recipe: Recipe,
     *,
     k: int,
+    now: datetime,
     which: Filter,
     embedder: Embedder | None,
     model: Model | None,
     ask: Ask,
-) -> list[Hit]:
+    reread: Reread | None = None,
+) -> Hits:
     """Find the `k` best events for a question, in one snapshot."""
+    asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
     allowed = reader.matching(space, which)
     if allowed is not None and not len(allowed):
-        return []
-    found, question = gather(reader, space, recipe, terms=terms, ask=ask, model=model, allowed=allowed)
+        return Hits(confidence=0.0)
+    asking = Asking(reader, space, recipe, terms, model, allowed)
+    found, question = gather(asking, ask, [near(window) for window in times_asked(asked)])
     ranked = fuse(found.values(), recipe)
+    sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
-        ranked = rerank(reader, space, recipe, ranked, question=question, model=model, embedder=embedder)
-    return _hits(reader, space, ranked, terms, k)
+        named = Named(text)
+        boosts = Boosts(recipe, asked, named)
+        ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
+        if matching is not None:
+            sure = confidence(signs_of(ranked, matching, named))
+    return Hits(_hits(asking, ranked, text, k, reread), confidence=sure)
 
 
-def _hits(reader: Reader, space: str, ranked: list[Candidate], terms: dict[int, float], k: int) -> list[Hit]:
+def _hits(asking: Asking, ranked: list[Candidate], question: str, k: int, reread: Reread | None) -> list[Hit]:
     # Fetching in this snapshot is what guarantees that a forgotten event never comes back. A few more are fetched than
-    # asked for: an index in memory can be ahead of the snapshot by what was just written.
-    few = ranked[: k + _SPARE]
-    events = reader.fetch(space, [candidate.seq for candidate in few])
-    there = [candidate for candidate in few if candidate.seq in events][:k]
-    return [_hit(events[candidate.seq], candidate, terms) for candidate in there]
+    # asked for: an index in memory can be ahead of the snapshot by what was just written, and repetitions go.
+    few = ranked[: max(k, asking.recipe.reread_depth if reread else 0) + _SPARE]
+    events = asking.reader.fetch(asking.space, [candidate.seq for candidate in few])
+    there = [candidate for candidate in few if candidate.seq in events]
+    if reread is not None and asking.recipe.reread_depth and there:
+        there = reread(there, events)
+    kept = _told_once(there, events, question)[:k]
+    return [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
 
 
-def _hit(event: Event, candidate: Candidate, terms: dict[int, float]) -> Hit:
+def _told_once(ranked: list[Candidate], events: Mapping[int, Event], question: str) -> list[Candidate]:
+    """Leave out what repeats a better hit word for word, and put the question's own echo last: it answers nothing."""
+    told: set[tuple[str | None, tuple[str, ...]]] = set()
+    kept: list[Candidate] = []
+    echoes: list[Candidate] = []
+    asked = _words(question) if question.rstrip().endswith("?") else ()
+    for candidate in ranked:
+        event = events[candidate.seq]
+        words = _words(event.text)
+        if words == asked:
+            echoes.append(candidate)
+        elif len(words) < _TELLING or (event.speaker, words) not in told:
+            kept.append(candidate)
+            told.add((event.speaker, words))
+    return kept + echoes
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip(_PUNCTUATION) for word in text.casefold().split())
+
+
+def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:
     span = locate(event.text, candidate.window, terms)
-    return Hit(event=event, score=candidate.score, span=span, scores=explained(candidate))
+    return Hit(event=event, score=candidate.score, span=span, scores=explained(candidate), seq=candidate.seq)

@@ -77,6 +77,15 @@ class Rebuild(NamedTuple):
     epoch: int
 
 
+class Outline(NamedTuple):
+    """What ranking must know of an event before its text is read."""
+
+    session: str | None
+    speaker: str | None
+    role: str | None
+    at: int  # microseconds since 1970
+
+
 class PassageRow(NamedTuple):
     """A stored window: whose, where, and its packed token vectors."""
 
@@ -136,6 +145,17 @@ class Reader(Protocol):
 
     def fetch(self, space: str, seqs: Sequence[int]) -> dict[int, Event]:
         """Read events by seq; those that are gone are left out."""
+        ...
+
+    def outlines(self, space: str, seqs: Sequence[int]) -> dict[int, Outline]:
+        """Read where events stand and who spoke, without their texts."""
+        ...
+
+    def around(self, space: str, seqs: Sequence[int], reach: int) -> list[list[int]]:
+        """List for each event of a session the run of up to `reach` events on both sides of it, itself included.
+
+        A run is in the order in which things were said. An event outside any session stands alone.
+        """
         ...
 
     def page(
@@ -319,6 +339,7 @@ __all__ = [
     "Json",
     "Known",
     "Model",
+    "Outline",
     "PassageRow",
     "Ranking",
     "Reader",

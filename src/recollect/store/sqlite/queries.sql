@@ -46,6 +46,17 @@ WHERE space = ? AND key = ?;
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
 WHERE seq IN carray(?) AND +space = ?;
 
+-- Columns that stand before the text: of a long event only the first page is read.
+-- name: outlines_by_seq
+SELECT seq, session, speaker, role, at FROM events WHERE seq IN carray(?) AND +space = ?;
+
+-- The two halves of a run; the index of sessions has the seq at its end.
+-- name: said_before
+SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) < (?, ?) ORDER BY at DESC, seq DESC LIMIT ?;
+
+-- name: said_after
+SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?;
+
 -- name: events_oldest_first
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
 WHERE space = :space {where} AND (at, seq) > (:at, :seq) ORDER BY at, seq LIMIT :limit;

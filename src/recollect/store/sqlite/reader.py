@@ -14,7 +14,7 @@ from recollect.core.clock import from_micros
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Filter, Receipt, Session, Span
 from recollect.store.postings import Bm25, Ranking, Seqs, unpack
-from recollect.store.protocol import Cursor, Job, Known, Model, PassageRow, Tally
+from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sqlite.caches import Caches
 from recollect.store.sqlite.queries import query
@@ -107,6 +107,28 @@ class SqliteReader:
             return {}
         rows = self.rows("events_by_seq", (array(seqs), found.id))
         return {row[1]: event_of(space, row) for row in rows}
+
+    def outlines(self, space: str, seqs: Sequence[int]) -> dict[int, Outline]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return {}
+        return {row[0]: Outline(*row[1:]) for row in self.rows("outlines_by_seq", (array(seqs), found.id))}
+
+    def around(self, space: str, seqs: Sequence[int], reach: int) -> list[list[int]]:
+        found = self.space(space)
+        outlines = self.outlines(space, seqs)
+        runs: list[list[int]] = []
+        for seq in seqs:
+            outline = outlines.get(int(seq))
+            if found is None or outline is None:
+                continue
+            if outline.session is None:
+                runs.append([int(seq)])
+                continue
+            here = (found.id, outline.session, outline.at, int(seq), reach)
+            before = [row[0] for row in self.rows("said_before", here)]
+            runs.append([*reversed(before), int(seq), *(row[0] for row in self.rows("said_after", here))])
+        return runs
 
     def page(
         self, space: str, which: Filter, *, after: Cursor | None = None, newest_first: bool = False, limit: int

@@ -1,0 +1,13 @@
+"""Dates in words: "last Tuesday", "in March 2022", "a few weeks ago", as windows of time.
+
+`find.py` goes over a text once and tries, at each word that a time can begin with, the forms of `calendar_rules.py`,
+`period_rules.py` and `relative_rules.py`; `context.py` reads what stands before a find ("the end of", "three days
+before", "since"), `scene.py` the tense around it; `almanac.py` is the calendar, `lexicon.py` the words.
+"""
+
+from __future__ import annotations
+
+from recollect.core.dates.find import find_dates
+from recollect.core.dates.values import Bound, DateMention, Granularity
+
+__all__ = ["Bound", "DateMention", "Granularity", "find_dates"]

@@ -1,0 +1,461 @@
+"""Times told from the anchor: yesterday, last week, two months ago; and what is no date: habits, times of a life."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from recollect.core.dates.almanac import (
+    DAY,
+    FIRST_DAY,
+    HOUR,
+    MINUTE,
+    Stretch,
+    add_months,
+    day_window,
+    days,
+    month_of,
+    month_window,
+    months_window,
+    parts,
+    season_window,
+    week_window,
+    weekday,
+    weekend_window,
+    year_window,
+)
+from recollect.core.dates.lexicon import (
+    AMOUNT,
+    DAY_PART,
+    GAP,
+    MOD,
+    MONTH,
+    NUMBERS,
+    SEASON,
+    SHORT_WEEKDAYS,
+    UNIT,
+    VAGUE_AMOUNTS,
+    WEEKDAY,
+    WEEKDAYS,
+    amount,
+    weekday_number,
+)
+from recollect.core.dates.scene import Rule, Scene, rule
+from recollect.core.dates.values import Granularity
+
+RECENTLY = 30  # days that "recently" and "lately" reach back
+THE_OTHER_DAY = 10  # days that "the other day" reaches back
+A_WHILE = 365  # days that "a while ago" reaches back
+ROUND_ABOUT = 1  # units that "about two weeks ago" may be off, either way
+_UNITS = {
+    "week": Granularity.WEEK,
+    "month": Granularity.MONTH,
+    "year": Granularity.YEAR,
+    "weekend": Granularity.WEEKEND,
+    "quarter": Granularity.QUARTER,
+    "decade": Granularity.DECADE,
+}
+_SMALLER = {  # the unit that half of a larger one is counted in, and how many make it
+    "decade": ("year", 10),
+    "year": ("month", 12),
+    "month": ("day", 30),
+    "week": ("day", 7),
+    "hour": ("minute", 60),
+}
+_BEING = frozenset("is am are i'm still she's he's they're we're".split())
+
+
+def _named_day(match: re.Match[str], scene: Scene) -> Stretch | None:
+    word = match["word"].lower()
+    back = {"yesterday": -1, "tomorrow": 1, "last": -1}
+    return day_window(scene.day + back.get(word.split()[0], 0))
+
+
+def _part_of_today(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return day_window(scene.day)
+
+
+def _weekday(match: re.Match[str], scene: Scene) -> Stretch | None:
+    groups = match.groupdict()
+    name = match["wd"].lower().rstrip(".")
+    mod = " ".join((groups.get("mod") or "").lower().split())
+    if name in SHORT_WEEKDAYS and not (match["wd"][0].isupper() and (mod or _before_a_day(match, scene))):
+        return None
+    if scene.after(match.end()).lower() in {"school", "best", "roast"}:
+        return None
+    which = weekday_number(name)
+    back, ahead = (weekday(scene.day) - which) % 7, (which - weekday(scene.day)) % 7
+    monday = scene.day - weekday(scene.day)
+    week = groups.get("week") or groups.get("week2")
+    if week:
+        return day_window(monday + which + 7 * {"last": -1, "this": 0, "next": 1}[week.lower()])
+    turn = (groups.get("turn") or "").lower()
+    if turn.startswith("before"):
+        return day_window(scene.day - (back or 7) - 7)
+    if turn.startswith("after"):
+        return day_window(scene.day + (ahead or 7) + 7)
+    return _weekday_by(mod, match, scene, which)
+
+
+def _weekday_by(mod: str, match: re.Match[str], scene: Scene, which: int) -> Stretch:
+    back, ahead = (weekday(scene.day) - which) % 7, (which - weekday(scene.day)) % 7
+    if mod in {"last", "past", "previous", "this past"}:
+        return day_window(scene.day - (back or 7))
+    if mod == "next":
+        # Some mean the nearest, some the one of next week; where these differ, the week decides and it is unsure.
+        found = scene.day - weekday(scene.day) + 7 + which
+        return day_window(found, certain=found == scene.day + (ahead or 7))
+    if mod == "this":
+        return day_window(scene.day - back if scene.leaning(match.start(), match.end()) is True else scene.day + ahead)
+    if mod in {"coming", "upcoming", "this coming"} or not scene.looks_back(match):
+        return day_window(scene.day + (ahead or 7))
+    return day_window(scene.day - (back or 7))
+
+
+def _before_a_day(match: re.Match[str], scene: Scene) -> bool:
+    return scene.before(match.start()) in {"on", "until", "till", "by", "since", "every", "each"}
+
+
+def _unit(match: re.Match[str], scene: Scene) -> Stretch | None:
+    unit, turn = match["unit"].lower(), (match["turn"] or "").lower()
+    mod = " ".join(match["mod"].lower().split())
+    step = {"last": -1, "this": 0, "next": 1}.get(mod)
+    if step is None or (mod == "this" and turn) or scene.after(match.end()).lower() == "of":
+        return None
+    return _unit_by(unit, step * (2 if turn else 1), scene)
+
+
+def _turned_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return _unit_by(match["unit"].lower(), -2 if match["turn"].lower().startswith("before") else 2, scene)
+
+
+def _unit_by(unit: str, step: int, scene: Scene) -> Stretch | None:
+    year = parts(scene.day)[0]
+    if unit == "week":
+        return week_window(scene.day + 7 * step)
+    if unit == "month":
+        return month_window(month_of(scene.day) + step)
+    if unit == "quarter":
+        return months_window(3 * (month_of(scene.day) // 3 + step), 3, Granularity.QUARTER)
+    if unit == "decade":
+        return months_window(120 * (year // 10 + step), 120, Granularity.DECADE)
+    if unit in {"night", "evening"}:
+        return day_window(scene.day + step)
+    return year_window(year + step)
+
+
+def _weekend(match: re.Match[str], scene: Scene) -> Stretch | None:
+    mod = " ".join((match["mod"] or "").lower().split())
+    if not mod and scene.before(match.start()) in {"of", "a", "per"}:
+        return None
+    this = weekend_window(scene.day)
+    inside = weekday(scene.day) >= 5
+    turn = (match["turn"] or "").lower()
+    last = weekend_window(scene.day - 7)
+    if turn:
+        return weekend_window(scene.day + (-14 if turn.startswith("before") else 14))
+    if mod in {"last", "past", "previous", "this past"}:
+        return last
+    if mod == "next":
+        return weekend_window(scene.day + 7)
+    if mod == "this" or inside:
+        return this if inside or scene.leaning(match.start(), match.end()) is not True else last
+    return last if not mod and scene.looks_back(match) else this
+
+
+def _within_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
+    """Read "earlier this week", "later today", "the rest of the year": the part of a unit before or after now."""
+    unit = match["unit"].lower()
+    whole = day_window(scene.day) if unit in {"today", "day"} else _unit_by(unit, 0, scene)
+    if whole is None or unit == "today":
+        return whole
+    if match["side"].lower() == "earlier":
+        return replace(whole, end=min(whole.end, (scene.day + 1) * DAY))
+    return replace(whole, start=max(whole.start, scene.day * DAY))
+
+
+def _whole_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
+    """Read "the month" in "the end of the month"; alone it says nothing."""
+    behind = scene.text[max(0, match.start() - 16) : match.start()].lower()
+    if not behind.rstrip().endswith((" end of", "start of", "beginning of", "middle of", "later in", "earlier in")):
+        return None
+    return _unit_by(match["unit"].lower(), 0, scene)
+
+
+def _ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    low, high = amount(match["n"])
+    vague = match["n"].lower() not in NUMBERS and any(word in match["n"].lower() for word in VAGUE_AMOUNTS)
+    if match["n2"]:
+        low, high = min(low, amount(match["n2"])[0]), max(high, amount(match["n2"])[1])
+        vague = True
+    if match["approx"]:
+        low, high, vague = low - ROUND_ABOUT if low > 1 else low, high + ROUND_ABOUT, True
+    if match["half"]:
+        low, high = low + 0.5, high + 0.5
+    if match["exact"] and low == high >= 1:
+        return day_window(_moved(match["unit"].lower(), scene.day, -int(low)))
+    return _shifted(match["unit"].lower(), low, high, scene, back=True, vague=vague)
+
+
+def _ahead(match: re.Match[str], scene: Scene) -> Stretch | None:
+    low, high = amount(match["n"])
+    if match["n2"]:
+        low, high = min(low, amount(match["n2"])[0]), max(high, amount(match["n2"])[1])
+    if match["half"]:
+        low, high = low + 0.5, high + 0.5
+    return _shifted(match["unit"].lower(), low, high, scene, back=False, vague=low != high or bool(match["approx"]))
+
+
+def _in_units(match: re.Match[str], scene: Scene) -> Stretch | None:
+    if scene.leaning(match.start(), match.end()) is True:
+        return None  # "I finished it in two weeks": how long, not when
+    if scene.after(match.end()).lower() in {"of", "ago", "or"}:
+        return None
+    return _ahead(match, scene)
+
+
+def _shifted(unit: str, low: float, high: float, scene: Scene, *, back: bool, vague: bool) -> Stretch | None:
+    """Move the anchor by so many units, to a window as wide as the unit, or as the doubt."""
+    if unit.startswith("min"):
+        unit = "minute"
+    if low % 1 or high % 1:
+        smaller, factor = _SMALLER.get(unit, (unit, 1))
+        slack = 1 if smaller == "month" else 3
+        unit, low, high, vague = smaller, low * factor - slack, high * factor + slack, True
+    sign = -1 if back else 1
+    one, other = _unit_at(unit, sign * int(low), scene), _unit_at(unit, sign * int(high), scene)
+    start, end = min(one.start, other.start), max(one.end, other.end)
+    if start == one.start and end == one.end and not vague:
+        return one
+    return replace(one, start=start, end=end, certain=not vague)
+
+
+def _unit_at(unit: str, count: int, scene: Scene) -> Stretch:
+    if unit in {"second", "minute", "hour"}:
+        length = {"second": 1, "minute": MINUTE, "hour": HOUR}[unit]
+        start = scene.now + count * length
+        return Stretch(start=start, end=start + max(length, MINUTE), granularity=Granularity.MOMENT)
+    if unit in {"week", "fortnight"}:
+        return week_window(scene.day + count * (14 if unit == "fortnight" else 7))
+    if unit == "weekend":
+        return weekend_window(scene.day + 7 * count)
+    if unit == "month":
+        return month_window(month_of(scene.day) + count)
+    year = parts(scene.day)[0]
+    if unit == "year":
+        return year_window(year + count)
+    if unit == "decade":
+        return months_window(12 * (year + 10 * count - 5), 120, Granularity.DECADE, certain=False)
+    return day_window(scene.day + count)
+
+
+def _several_weekdays_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    low, high = (int(number) for number in amount(match["n"]))
+    which = weekday_number(match["wd"].lower().removesuffix("s"))
+    nearest = scene.day - ((weekday(scene.day) - which) % 7 or 7)
+    return days(nearest - 7 * (high - 1), nearest - 7 * (low - 1) + 1, Granularity.DAY, certain=low == high)
+
+
+def _seasons_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    count = int(amount(match["n"])[0])
+    name = match["season"].lower()
+    last = season_window(name, parts(scene.day)[0])
+    year = parts(scene.day)[0] - (0 if last.end <= scene.now else 1)
+    return season_window(name, year - count + 1)
+
+
+def _units_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    """Read "weeks ago", without a number."""
+    return _shifted(match["unit"].lower(), 2, 10, scene, back=True, vague=True)
+
+
+def _rolling(match: re.Match[str], scene: Scene) -> Stretch | None:
+    """Read "the past three weeks": so many units up to now, or from now on."""
+    unit, side = match["unit"].lower(), match["side"].lower()
+    follows = scene.after(match.end()).lower()
+    if follows == "of" or (unit in {"day", "night", "hour", "minute", "second"} and not match["n"]):
+        return None  # "the last week of March" is told from March; "the next day" from another event
+    ahead = side in {"next", "coming"}
+    if ahead and not match["n"] and scene.leaning(match.start(), match.end()) is True:
+        return None
+    low, high = amount(match["n"]) if match["n"] else (1, 1)
+    count = int(high) if high >= 1 else 1
+    first, end = (
+        (scene.day, _moved(unit, scene.day, count) + 1)
+        if ahead
+        else (
+            _moved(unit, scene.day, -count),
+            scene.day + 1,
+        )
+    )
+    return days(first, end, _UNITS.get(unit, Granularity.DAY), certain=low == high)
+
+
+def _moved(unit: str, day: int, count: int) -> int:
+    if unit in {"month", "year", "decade"}:
+        return add_months(day, count * {"month": 1, "year": 12, "decade": 120}[unit])
+    return day + count * {"week": 7, "fortnight": 14, "weekend": 7}.get(unit, 1)
+
+
+def _recently(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return days(scene.day - RECENTLY, scene.day + 1, Granularity.MONTH, certain=False)
+
+
+def _the_other(match: re.Match[str], scene: Scene) -> Stretch | None:
+    unit = match["unit"].lower()
+    if unit in {"week", "weekend", "month"}:
+        # The last one or the one before it.
+        return _shifted(unit, 1, 3, scene, back=True, vague=True)
+    return days(scene.day - THE_OTHER_DAY, scene.day + 1, Granularity.DAY, certain=False)
+
+
+def _just_now(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return Stretch(start=scene.now - HOUR, end=scene.now + MINUTE, granularity=Granularity.MOMENT)
+
+
+def _a_while_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return days(scene.day - A_WHILE, scene.day, Granularity.YEAR, certain=False)
+
+
+def _long_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
+    if match[0].lower().startswith("not"):
+        return days(scene.day - 2 * RECENTLY, scene.day, Granularity.MONTH, certain=False)
+    return days(FIRST_DAY, max(scene.day - A_WHILE, FIRST_DAY + 1), Granularity.LIFE, certain=False)
+
+
+def _habit(match: re.Match[str], scene: Scene) -> Stretch | None:
+    unit = (match.groupdict().get("unit") or match[0]).lower()
+    granularity = next((found for name, found in _UNITS.items() if name in unit), Granularity.DAY)
+    return replace(day_window(scene.day), granularity=granularity, repeats=True, certain=False)
+
+
+def _plural_weekday(match: re.Match[str], scene: Scene) -> Stretch | None:
+    if scene.before(match.start()) in {"last", "next", "this", "two", "few"}:
+        return None
+    return _habit(match, scene)
+
+
+def _habit_word(match: re.Match[str], scene: Scene) -> Stretch | None:
+    return _habit(match, scene) if match[0].islower() else None
+
+
+def _life(match: re.Match[str], scene: Scene) -> Stretch | None:
+    if match[0][:2].lower() == "in" and scene.before(match.start()) in _BEING:
+        return None  # where someone is now
+    return days(FIRST_DAY, max(scene.day, FIRST_DAY + 1), Granularity.LIFE, certain=False)
+
+
+_AMOUNT_HEADS = "# a an half couple few several many " + " ".join(NUMBERS)
+_APPROX = (
+    r"(?:(?P<approx>about|around|almost|nearly|roughly|over|approximately|maybe|like|probably|some|"
+    rf"(?:more|less){GAP}than){GAP})?"
+)
+_SPAN = (
+    rf"(?P<n>{AMOUNT})(?:(?:\s?[-–]\s?|{GAP}(?:to|or){GAP})(?P<n2>{AMOUNT}))?{GAP}"
+    rf"(?P<unit>{UNIT})s?(?P<half>{GAP}and{GAP}a{GAP}half)?"
+)
+_APPROX_HEADS = "about around almost nearly roughly over approximately maybe like probably some more less"
+_MODS = "this last next past previous coming upcoming"
+_WEEKDAY_HEADS = " ".join(WEEKDAYS)
+_TURN = rf"(?:{GAP}(?P<turn>before{GAP}last|after{GAP}next)\b)"
+_PERSON = r"(?:i|he|she|we|they|you|my [a-z]{1,12}|[A-Z][a-z]{1,15})"
+_YOUNG = (
+    r"(?:an?\s(?:little\s|small\s|young\s|poor\s)?(?:kid|child|boy|girl|baby|teen|teenager|toddler|student|freshman|"
+    r"sophomore|senior|undergrad|youngster)|kids|children|teenagers|students|little|young|younger|small)"
+)
+_SCHOOL = (
+    r"(?:college|(?:high|middle|elementary|primary|grade|grad|graduate|law|med|medical|secondary)\sschool|"
+    r"kindergarten|university)"
+)
+_ANY_WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+
+RULES: tuple[Rule, ...] = (
+    rule("today tonight yesterday tomorrow", rf"(?P<word>today|tonight|yesterday|tomorrow)\b{DAY_PART}", _named_day),
+    rule("last", rf"(?P<word>last){GAP}(?:night|evening)\b", _named_day),
+    rule("this", rf"this{GAP}(?:morning|afternoon|evening)\b", _part_of_today),
+    rule("earlier later", rf"(?:earlier|later){GAP}today\b", _part_of_today),
+    rule(
+        f"{_WEEKDAY_HEADS} {_MODS}",
+        rf"{MOD}?(?P<wd>{WEEKDAY})(?:{_TURN}|(?:{GAP}(?:of{GAP})?(?P<week>last|this|next){GAP}week\b))?{DAY_PART}",
+        _weekday,
+    ),
+    rule("the", rf"the{GAP}(?P<wd>{WEEKDAY}){_TURN}", _weekday),
+    rule(
+        "last this next",
+        rf"(?P<week2>last|this|next){GAP}week(?:,?{GAP}on)?,?{GAP}(?P<wd>{WEEKDAY}){DAY_PART}",
+        _weekday,
+    ),
+    rule("last this next", rf"{MOD}(?P<unit>week|month|year|quarter|decade)\b(?P<turn>)", _unit),
+    rule("the", rf"the{GAP}(?P<unit>week|month|year|quarter){_TURN}", _turned_unit),
+    rule(f"the weekend {_MODS}", rf"(?:{MOD}|the{GAP})?weekend\b{_TURN}?", _weekend),
+    rule(
+        "earlier later the",
+        rf"(?P<side>earlier|later|(?:the{GAP})?rest{GAP}of){GAP}(?:this|the){GAP}(?P<unit>week|month|year|quarter|day)\b",
+        _within_unit,
+    ),
+    rule("the this", rf"(?:the|this){GAP}(?P<unit>week|month|year)\b", _whole_unit),
+    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{_SPAN}{GAP}(?:ago|back)\b(?P<exact>{GAP}today\b)?", _ago),
+    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{_SPAN}{GAP}(?:from{GAP}(?:now|today)|hence)\b", _ahead),
+    rule("in", rf"in{GAP}{_APPROX}{_SPAN}(?:'?{GAP}time)?\b", _in_units),
+    rule(_AMOUNT_HEADS, rf"(?P<n>{AMOUNT}){GAP}(?P<wd>{_ANY_WEEKDAY}s?){GAP}ago\b", _several_weekdays_ago),
+    rule(_AMOUNT_HEADS, rf"(?P<n>{AMOUNT}){GAP}(?P<season>{SEASON})s?{GAP}ago\b", _seasons_ago),
+    rule("days weeks months years decades hours minutes", rf"(?P<unit>{UNIT})s{GAP}ago\b", _units_ago),
+    rule(
+        "the these this last past next coming previous",
+        rf"(?:(?:the|these|this){GAP})?(?P<side>last|past|next|coming|previous){GAP}(?P<n>{AMOUNT}){GAP}(?P<unit>{UNIT})s?\b",
+        _rolling,
+    ),
+    rule("the", rf"the{GAP}(?P<side>last|past|next|coming){GAP}(?P<n>)(?P<unit>week|month|year|decade)\b", _rolling),
+    rule("this past", rf"(?:this{GAP})?(?P<side>past){GAP}(?P<n>)(?P<unit>week|month|year|decade)\b", _rolling),
+    rule("recently lately", r"(?:recently|lately)\b", _recently),
+    rule("the", rf"the{GAP}other{GAP}(?P<unit>day|night|morning|evening|week|weekend|month)\b", _the_other),
+    rule("just", rf"just{GAP}now\b", _just_now),
+    rule(
+        "a quite some",
+        rf"(?:quite{GAP})?(?:a|some)(?:{GAP}(?:little|long|good))?{GAP}(?:while|time){GAP}(?:ago|back)\b",
+        _a_while_ago,
+    ),
+    rule("ages long not", rf"(?:ages|(?:not{GAP}(?:so{GAP}|too{GAP})?)?long){GAP}ago\b", _long_ago),
+    rule(
+        "every each",
+        rf"(?:every|each){GAP}(?:(?:other|single|few|couple{GAP}of|{AMOUNT}){GAP})?"
+        rf"(?P<unit>{UNIT}|{WEEKDAY}|{MONTH}|{SEASON}|morning|afternoon|evening|christmas|thanksgiving|easter|halloween)s?{DAY_PART}\b",
+        _habit,
+    ),
+    rule(
+        " ".join(f"{name}s" for name in WEEKDAYS) + f" weekends weekdays {_WEEKDAY_HEADS}",
+        rf"(?P<unit>{_ANY_WEEKDAY}(?:s|s?{GAP}(?:morning|afternoon|evening|night)s)|weekends|weekdays)\b",
+        _plural_weekday,
+    ),
+    rule(
+        "daily weekly monthly yearly annually quarterly biweekly nightly",
+        r"(?P<unit>daily|(?:bi)?weekly|monthly|yearly|annually|quarterly|nightly)\b",
+        _habit_word,
+    ),
+    rule(
+        f"once twice {_AMOUNT_HEADS}",
+        rf"(?:once|twice|{AMOUNT}{GAP}(?:times|days|nights|hours)){GAP}(?:an?|per|each|every){GAP}(?P<unit>day|night|week|weekend|month|year|quarter)\b",
+        _habit,
+    ),
+    rule(
+        "when back",
+        rf"(?:back\s)?when\s{_PERSON}\s(?:was|were)\s(?:(?:still|just|only|about|around|very)\s)?"
+        rf"(?:{_YOUNG}|(?:still\s)?(?:in|at)\s(?:{_SCHOOL}|school)|\d{{1,2}}(?=\W|$)(?!\s(?:{UNIT}|miles|minutes|percent))|(?:{'|'.join(NUMBERS)})(?=[\s,.]))"
+        r"(?:\syears?\sold)?",
+        _life,
+    ),
+    rule(
+        "as since",
+        r"(?:as|since)\san?\s(?:(?:little|small|young)\s)?"
+        r"(?:kid|child|boy|girl|baby|teen|teenager|toddler|student)\b",
+        _life,
+    ),
+    rule(
+        "in during since throughout",
+        r"(?:in|during|since|throughout)\s(?:my|his|her|their|our|your)\s(?:(?:early|mid|late)[\s-])?"
+        r"(?:[1-9]0s|teens|twenties|thirties|forties|fifties|sixties|seventies|eighties|youth|childhood|(?:school|college|university|student)\s(?:days|years))\b",
+        _life,
+    ),
+    rule("in during since throughout", rf"(?:in|during|since|throughout)\s{_SCHOOL}\b", _life),
+    rule("growing while", r"(?:while\s)?growing\sup(?=,|\sin\b)", _life),
+)

@@ -1,0 +1,131 @@
+"""Boosts: what is known of an event beside its words, added to how well it matches."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from recollect.core.clock import to_micros
+from recollect.core.dates import Granularity
+from recollect.core.values import Filter
+from recollect.core.words import STOPWORDS
+from recollect.recall.analyse import Analysis, Window
+from recollect.recall.candidates import Candidate
+from recollect.recall.recipes import Recipe
+from recollect.store.protocol import Outline
+
+SPEAKER = "speaker"
+OWN = "own words"
+TOLD = "assistant"
+TIME = "time"
+LENGTH = "length"
+
+_USER = frozenset({"user", "human"})
+_ASSISTANT = frozenset({"assistant", "ai", "model"})
+_WORD = re.compile(r"[^\W_]+")
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
+_MICROS_A_DAY = 86_400_000_000
+
+# Days by which a thing may be told later than it happened, or remembered wrongly: the coarser the unit, the more.
+_SLACK: Mapping[Granularity, float] = {
+    Granularity.MOMENT: 2.0,
+    Granularity.DAY: 3.0,
+    Granularity.WEEKEND: 4.0,
+    Granularity.WEEK: 8.0,
+    Granularity.MONTH: 20.0,
+    Granularity.SEASON: 40.0,
+    Granularity.QUARTER: 40.0,
+    Granularity.YEAR: 80.0,
+}
+
+
+class Named:
+    """Tells whom a question speaks of: speakers by name, and the asker by "I" and "my"."""
+
+    def __init__(self, question: str) -> None:
+        self.asker = _FIRST_PERSON.search(question) is not None
+        words = _WORD.findall(question)
+        self._plain = {word.casefold() for word in words} - STOPWORDS
+        # "Will" and "May" are names only where they are written like one, and not for standing first.
+        self._capital = {word.casefold() for word in words[1:] if word[:1].isupper()}
+
+    def __call__(self, speaker: str | None) -> bool:
+        words = () if speaker is None else _name_words(speaker)
+        return any(word in self._plain or word in self._capital for word in words)
+
+
+def times_asked(asked: Analysis) -> list[Window]:
+    """List the windows of time that an event can lie in or near; a vague one or a lifetime tells too little."""
+    return [window for window in asked.windows if window.certain and window.granularity in _SLACK]
+
+
+def near(window: Window) -> Filter:
+    """Let through what happened in a window, or was told of soon after."""
+    slack = timedelta(days=_SLACK[window.granularity])
+    return Filter(since=_shifted(window.start, -slack), until=_shifted(window.end, slack))
+
+
+class Boosts:
+    """What a question favours, ready to be looked for in many candidates."""
+
+    def __init__(self, recipe: Recipe, asked: Analysis, named: Named) -> None:
+        self._recipe = recipe
+        self._asked = asked
+        self._named = named
+        self._times = [_Time.of(window) for window in times_asked(asked)] if recipe.time else []
+
+    def add(self, candidates: Iterable[Candidate], lengths: Iterable[float]) -> None:
+        """Note what each candidate gains or loses, and count it; `lengths` are in tokens."""
+        for candidate, length in zip(candidates, lengths, strict=True):
+            if candidate.outline is not None:
+                candidate.boosts = self._gains(candidate.outline, length)
+                candidate.score += sum(candidate.boosts.values())
+
+    def _gains(self, outline: Outline, length: float) -> dict[str, float]:
+        recipe = self._recipe
+        gains: dict[str, float] = {}
+        if recipe.speaker and self._named(outline.speaker):
+            gains[SPEAKER] = recipe.speaker
+        role = (outline.role or "").casefold()
+        if recipe.own and self._named.asker and not self._asked.addressed and role in _USER:
+            gains[OWN] = recipe.own
+        if recipe.told and self._asked.addressed and role in _ASSISTANT:
+            gains[TOLD] = recipe.told
+        if self._times:
+            gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)
+        if recipe.length and length > recipe.long_event:
+            gains[LENGTH] = -recipe.length * math.log2(length / recipe.long_event)
+        return gains
+
+
+class _Time(NamedTuple):
+    """A window in microseconds."""
+
+    start: int
+    end: int
+    slack: float
+
+    @classmethod
+    def of(cls, window: Window) -> _Time:
+        slack = _SLACK[window.granularity] * _MICROS_A_DAY
+        return cls(to_micros(window.start)[0], to_micros(window.end)[0], slack)
+
+    def closeness(self, at: int) -> float:
+        """Tell how near a time is: 1 inside the window, falling with the distance outside."""
+        return math.exp(-max(self.start - at, at - self.end, 0) / self.slack)
+
+
+def _shifted(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:  # at the ends of the calendar
+        return moment
+
+
+@lru_cache(maxsize=4096)
+def _name_words(speaker: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(speaker))

@@ -1,0 +1,64 @@
+"""Abstention: the probability that the memory holds an answer at all.
+
+A question about what was never said still finds something. Four signs tell: the first hit matches badly by itself; some
+token of the question is matched by nothing near it; the one whom the question names did not say what matches; and
+another one did. `tools/fit_confidence.py` weighs them on development questions, answerable and not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from recollect.recall.boost import SPEAKER, Named
+from recollect.recall.candidates import Candidate
+from recollect.recall.match import Matching
+
+_FIRST = 3  # hits whose speakers count
+_UNKNOWN = 0.5  # the share of a named speaker where the question names none
+
+
+class Signs(NamedTuple):
+    """What speaks for an answer."""
+
+    match: float  # how well the first hit matches by itself
+    weakest: float  # the match of the question's token that the first hit matches worst
+    speaker: float  # the share of the named one's own lines among the first hits, their boost not counted
+    missing: float  # how much less the named one's lines match than everybody's, at best
+    tokens: float  # logarithm of the question's tokens: long questions match less well
+
+
+# Weights of the signs and, last, what is added: the logarithm of the odds is their sum.
+WEIGHTS = Signs(match=3.65, weakest=8.38, speaker=3.97, missing=-74.73, tokens=1.11)
+BIAS = -11.94
+
+
+def confidence(signs: Signs) -> float:
+    """Turn signs into a probability."""
+    odds = BIAS + sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+def signs_of(ranked: Sequence[Candidate], matching: Matching, named: Named) -> Signs:
+    """Read the signs off a ranking; `ranked` has at least one candidate that was matched."""
+    seen = [candidate for candidate in ranked if candidate.seq in matching.rows]
+    first = matching.best[matching.rows[seen[0].seq]]
+    spoken = np.zeros(len(matching.windows), np.bool_)
+    for candidate in seen:
+        spoken[matching.rows[candidate.seq]] = candidate.outline is not None and named(candidate.outline.speaker)
+    speaker, missing = _UNKNOWN, 0.0
+    if spoken.any():
+        unboosted = sorted(seen, key=lambda candidate: candidate.boosts.get(SPEAKER, 0.0) - candidate.score)[:_FIRST]
+        speaker = sum(bool(spoken[matching.rows[candidate.seq]]) for candidate in unboosted) / len(unboosted)
+        short = matching.best.max(axis=0) - matching.best[spoken].max(axis=0)
+        missing = float(short @ matching.weights)
+    return Signs(
+        match=float(first @ matching.weights),
+        weakest=float(first.min()),
+        speaker=speaker,
+        missing=missing,
+        tokens=math.log(len(first)),
+    )
