@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from functools import partial
 from itertools import islice
 from types import TracebackType
 from typing import Any
@@ -14,16 +12,13 @@ import numpy as np
 
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import line_count, read_events, write_events
-from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
-from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, ModelError, NotFound
+from recollect.core.clock import Clock, from_micros, utc_now
+from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
 from recollect.core.values import (
     DEFAULT_SPACE,
-    Context,
     Event,
     Filter,
-    Hit,
-    Hits,
     Imported,
     Json,
     Receipt,
@@ -39,26 +34,18 @@ from recollect.engine.arguments import (
     checked_count,
     checked_id,
     checked_path,
-    checked_question,
-    filter_of,
     name_to_find,
     recipe_of,
     settings_of,
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
-from recollect.engine.passages import ask
-from recollect.engine.serving import Models, warm
+from recollect.engine.serving import Models
 from recollect.engine.write import write
-from recollect.inference.protocol import Embedder, Question, Reranker
+from recollect.facade.recalling import Recalling
+from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
-from recollect.recall.candidates import Candidate
-from recollect.recall.instruct import instruction_of
-from recollect.recall.leads import leads
-from recollect.recall.pack import pack
 from recollect.recall.recipes import HYBRID, Recipe
-from recollect.recall.reread import reread
-from recollect.recall.search import search
 from recollect.store.opening import open_store
 from recollect.store.protocol import Reader, Seqs
 
@@ -70,7 +57,7 @@ _IMPORT_BATCH = 256  # events a transaction: what a crash in mid-import repeats 
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory:
+class Memory(Recalling, Statements):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -82,12 +69,6 @@ class Memory:
     A handle sees one space. `space()` and `wing()` give handles on other scopes of the same file; closing the memory
     that `open` returned closes them all. Handles may be used from any number of threads.
     """
-
-    def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool) -> None:
-        self._engine = engine
-        self._space = space
-        self._wing = wing
-        self._owner = owner
 
     @classmethod
     def open(
@@ -206,65 +187,6 @@ class Memory:
 
     # Reading
 
-    def recall(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        now: Time | None = None,
-        as_of: Time | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        meta: Mapping[str, Json] | None = None,
-    ) -> Hits:
-        """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
-
-        since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
-        from which "last week" is counted.
-        """
-        which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
-        )
-        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
-
-    def context(
-        self,
-        query: str,
-        budget: int = 1200,
-        *,
-        hits: Sequence[Hit] | None = None,
-        style: str = "plain",
-        now: Time | None = None,
-        as_of: Time | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        meta: Mapping[str, Json] | None = None,
-    ) -> Context:
-        """Write the lines that answer a question, each with a citation mark, within a token budget.
-
-        hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
-        instruction before the lines that fits the kind of question, for an LLM that answers from them.
-        """
-        which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
-        )
-        question = checked_question(query)
-        told = instruction_of(style, question, self._moment(now))
-        most = min(_MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
-        if hits is None:
-            hits = self._search(question, most, which, now)
-        elif which != filter_of(self._engine.settings, self._wing):
-            raise InvalidInput("Give either hits or conditions on what to search, not both.")
-        with self._engine.store.reader() as reader:
-            led = leads(reader, self._space, hits[:most], reader.matching(self._space, which))
-        return pack(hits[:most], budget, self._engine.tokenizer, leads=led, instruction=told)
-
     def get(self, id: str | None = None, *, key: str | None = None) -> Event:
         """Read one event by its id or by its key."""
         if (id is None) == (key is None):
@@ -319,6 +241,7 @@ class Memory:
             tally = reader.tally(self._space)
             active = next((model for model in reader.models() if model.state == "active"), None)
             spaces, total = len(reader.spaces()), reader.total_events()
+            artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
         size, by_part = self._engine.store.size(by_part=parts)
         return Stats(
             location=self.location,
@@ -337,6 +260,8 @@ class Memory:
             bytes=size,
             bytes_by_part=by_part,
             schema=self._engine.store.schema(),
+            artifacts=artifacts,
+            tags=tags,
         )
 
     # Upkeep
@@ -412,47 +337,6 @@ class Memory:
 
     # Inside
 
-    def _search(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
-        engine = self._engine
-        with engine.store.reader() as reader:
-            model, embedder = engine.models.serving(reader)
-            if embedder is not None:
-                warm(embedder)
-            return search(
-                reader,
-                self._space,
-                query,
-                engine.recipe,
-                k=k,
-                now=self._moment(now),
-                which=which,
-                embedder=embedder,
-                model=model if embedder is not None else None,
-                ask=lambda: self._asked(embedder, query),
-                reread=None if engine.reranker is None else partial(self._reread, query, engine.reranker),
-            )
-
-    def _moment(self, now: Time | None) -> datetime:
-        return self._engine.clock() if now is None else as_datetime(now, "now")
-
-    def _asked(self, embedder: Embedder | None, query: str) -> Question | None:
-        if embedder is None:
-            return None
-        try:
-            return ask(embedder, query)
-        except ModelError as error:
-            self._engine.models.say(f"Searched by words alone: {error}")
-            return None
-
-    def _reread(
-        self, query: str, reranker: Reranker, ranked: list[Candidate], events: Mapping[int, Event]
-    ) -> list[Candidate]:
-        try:
-            return reread(query, ranked, events, self._engine.recipe, reranker)
-        except ModelError as error:
-            self._engine.models.say(f"The hits stay as they were before the reranker: {error}")
-            return ranked
-
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None
         left = limit if limit is not None else 1 << 62
@@ -477,9 +361,6 @@ class Memory:
             found = {known.seq for key in keys if (known := reader.find_key(self._space, key)) is not None}
             seqs = _both(seqs, found)
         return np.empty(0, np.int64) if seqs is None else seqs
-
-    def _filter(self, **conditions: Any) -> Filter:
-        return filter_of(self._engine.settings, self._wing, **conditions)
 
 
 def _both(seqs: Seqs | None, named: set[int]) -> Seqs:

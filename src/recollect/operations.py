@@ -73,10 +73,11 @@ _SPEAKER = Parameter(name="speaker", kind="text", help="said by this speaker alo
 _SINCE = Parameter(name="since", kind="time", help="happened at this time or later")
 _UNTIL = Parameter(name="until", kind="time", help="happened before this time")
 _AS_OF = Parameter(name="as_of", kind="time", help="only what was known at this time")
+_TAG = Parameter(name="tag", kind="text", help="with this tag alone, as topic:work_career or action:required")
 _META = Parameter(name="meta", kind="object", help="a JSON object whose members the event's meta must have")
 _QUERY = Parameter(name="query", kind="text", help="the question", required=True, positional=True)
 _NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
-_ASKING = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _META)
+_ASKING = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _META)
 
 ADD = Operation(
     name="add",
@@ -144,6 +145,68 @@ CONTEXT = Operation(
         *_ASKING,
     ),
     read_only=True,
+)
+
+ASK = Operation(
+    name="ask",
+    summary="answer a question with a citation, or say that the memory holds no answer",
+    method="ask",
+    parameters=(
+        _QUERY,
+        Parameter(
+            name="budget", kind="integer", help="tokens of context that an LLM is given (default: 1200)", default=1200
+        ),
+        *_ASKING,
+    ),
+    read_only=True,
+)
+
+_ARTIFACT = Parameter(name="id", kind="text", help="an artifact's id", required=True, positional=True)
+
+ARTIFACTS = Operation(
+    name="artifacts",
+    summary="list decisions, todos, preferences, facts ..., each with the words that it rests on",
+    method="artifacts",
+    parameters=(
+        Parameter(name="kind", kind="text", help="decision, todo, reminder, key_fact, insight, preference, event ..."),
+        Parameter(name="about", kind="text", help="about this person or thing alone"),
+        Parameter(
+            name="status",
+            kind="text",
+            help="current, superseded, retracted or any (default: current)",
+            default="current",
+        ),
+        Parameter(name="tag", kind="text", help="with this tag, as topic:work_career"),
+        _AS_OF,
+        Parameter(name="limit", kind="integer", help="how many at most"),
+    ),
+    read_only=True,
+    result="artifacts",
+)
+
+HISTORY = Operation(
+    name="history",
+    summary="tell how a statement changed, with its quotes and the reasons",
+    method="history",
+    parameters=(_ARTIFACT,),
+    read_only=True,
+)
+
+CORRECT = Operation(
+    name="correct",
+    summary="put a statement right in your own words; the old version stays in its history",
+    method="correct",
+    parameters=(
+        _ARTIFACT,
+        Parameter(name="text", kind="text", help="what is so", required=True, positional=True),
+    ),
+)
+
+RETRACT = Operation(
+    name="retract",
+    summary="take a statement back; it stays in its history",
+    method="retract",
+    parameters=(_ARTIFACT,),
 )
 
 SESSIONS = Operation(
@@ -278,6 +341,11 @@ OPERATIONS = (
     IMPORT,
     RECALL,
     CONTEXT,
+    ASK,
+    ARTIFACTS,
+    HISTORY,
+    CORRECT,
+    RETRACT,
     SHOW,
     SESSIONS,
     EVENTS,

@@ -7,8 +7,11 @@ from datetime import datetime
 from typing import Any, cast
 
 from recollect.capture.jsonl import event_to_json
+from recollect.core.artifacts import Artifact, History
 from recollect.core.errors import RecollectError
 from recollect.core.values import (
+    Answer,
+    Change,
     Citation,
     Context,
     Event,
@@ -96,6 +99,71 @@ def citation_to_json(citation: Citation) -> dict[str, Json]:
     }
 
 
+def answer_to_json(answer: Answer) -> dict[str, Json]:
+    """Lay out an answer with what it rests on."""
+    return {
+        "question": answer.question,
+        "answered": answer.answered,
+        "text": answer.text,
+        "citations": [citation_to_json(citation) for citation in answer.citations],
+        "quotes": list(answer.quotes),
+        "confidence": answer.confidence,
+        "written_by": answer.written_by,
+    }
+
+
+def artifact_to_json(artifact: Artifact) -> dict[str, Json]:
+    """Lay out a statement with its quote and its place in time."""
+    date = artifact.date
+    return {
+        "id": artifact.id,
+        "kind": artifact.kind.value,
+        "content": artifact.content,
+        "category": artifact.category.value,
+        "quote": artifact.quote,
+        "event_id": artifact.event_id,
+        "span": span_to_json(artifact.span),
+        "speaker": artifact.speaker,
+        "about": artifact.about,
+        "negated": artifact.negated,
+        "confidence": artifact.confidence,
+        "date": {"start": date.start.isoformat(), "end": date.end.isoformat(), "words": date.words} if date else None,
+        "valid_from": _moment(artifact.valid_from),
+        "valid_to": _moment(artifact.valid_to),
+        "status": artifact.status.value,
+        "replaces": artifact.replaces,
+        "entities": list(artifact.entities),
+        "tags": list(artifact.tags),
+        "recorded_at": artifact.recorded_at.isoformat(),
+        "extractor": artifact.extractor,
+    }
+
+
+def change_to_json(change: Change) -> dict[str, Json]:
+    """Lay out an entry of the journal."""
+    return {
+        "at": change.at.isoformat(),
+        "action": change.action,
+        "reason": change.reason,
+        "artifact_id": change.artifact_id,
+        "target_id": change.target_id,
+        "event_id": change.event_id,
+    }
+
+
+def history_to_json(history: History) -> dict[str, Json]:
+    """Lay out the versions of a statement, each with what the journal says of it."""
+    return {
+        "versions": [
+            {
+                "artifact": artifact_to_json(version.artifact),
+                "changes": [change_to_json(change) for change in version.changes],
+            }
+            for version in history.versions
+        ]
+    }
+
+
 def session_to_json(session: Session) -> dict[str, Json]:
     """Lay out a session."""
     return {
@@ -155,6 +223,8 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "bytes": stats.bytes,
         "bytes_by_part": dict(stats.bytes_by_part),
         "schema": stats.schema,
+        "artifacts": dict(stats.artifacts),
+        "tags": dict(stats.tags),
     }
 
 
@@ -168,6 +238,10 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 _WRITERS: dict[type, Callable[[Any], Json]] = {
+    Answer: answer_to_json,
+    Artifact: artifact_to_json,
+    Change: change_to_json,
+    History: history_to_json,
     Citation: citation_to_json,
     Context: context_to_json,
     Event: event_to_json,

@@ -17,8 +17,9 @@ from recollect.operations import BY_NAME, OPERATIONS, Operation
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "json"}
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
-ONLY_IN_PYTHON = {"hits"}  # objects of the library: no surface can give them
-VERBS = "add import recall context sessions events show forget stats verify rebuild settle backup export doctor"
+ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
+VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
+rebuild settle backup export doctor"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

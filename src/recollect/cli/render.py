@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 
 from recollect.cli.page import Column, Page, Piece, Styled
 from recollect.core.values import Context, Event, Hit, Hits, Receipt, Report, Score, Session, Span, Stats, Written
@@ -12,6 +13,7 @@ _MOST_SHOWN = 700  # characters of one text at a terminal; `show` has the rest
 _BEFORE_MATCH = 200  # of those, how many may stand before a match that lies further on
 _SNIPPET = 60  # characters of a text in a table
 _ELLIPSIS = "…"
+_MOST_TAGS = 6  # of those that `stats` counts, the most frequent; --json has all
 _NOTHING = Styled("Nothing found.", "dim")
 _DOUBTFUL = 0.5  # confidence under which a person is warned
 
@@ -157,6 +159,12 @@ def stats(page: Page, counted: Stats) -> None:
     ]
     if counted.first_at is not None and counted.last_at is not None:
         rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
+    if counted.artifacts:
+        rows.append(("artifacts", _counts(counted.artifacts.items())))
+    if counted.tags:
+        more = len(counted.tags) - _MOST_TAGS
+        rest = f" and {more:,} more" if more > 0 else ""
+        rows.append(("tags", _counts(islice(counted.tags.items(), _MOST_TAGS)) + rest))
     rows += [
         ("model", counted.model or "none yet"),
         ("vectors", f"{counted.vectors:,}"),
@@ -168,6 +176,10 @@ def stats(page: Page, counted: Stats) -> None:
     if counted.bytes_by_part:
         page.gap()
         _parts(page, counted.bytes_by_part.items())
+
+
+def _counts(counted: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counted)
 
 
 def report(page: Page, found: Report) -> None:

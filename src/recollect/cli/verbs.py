@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render
+from recollect.cli import render, render_artifacts
 from recollect.cli.page import Page
 from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
@@ -159,6 +159,11 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "add": lambda page, result, _: render.written(page, result),
     "recall": lambda page, result, request: render.hits(page, result, explain="explain" in request.extras),
     "context": lambda page, result, _: render.context(page, result),
+    "ask": lambda page, result, _: render_artifacts.answer(page, result),
+    "artifacts": lambda page, result, _: render_artifacts.artifacts(page, result),
+    "history": lambda page, result, _: render_artifacts.history(page, result),
+    "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),
+    "retract": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "show": lambda page, result, _: render.event(page, result),
     "sessions": lambda page, result, _: render.sessions(page, result),
     "events": lambda page, result, _: render.events(page, result),

@@ -24,6 +24,12 @@ class Settings:
     max_name_chars: int = 1024
     # False: vectors follow when settle() is called, by any process; words are searchable at once either way.
     embed_on_write: bool = True
+    # False: artifacts follow when settle() is called; what is said is searchable at once either way.
+    extract: bool = True
+    # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.
+    llm_extract: bool = True
+    # Tokens, in and out together, that reading events may cost in a day (UTC), all processes together. None: no limit.
+    llm_tokens_per_day: int | None = None
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -31,3 +37,5 @@ class Settings:
             raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
         if self.busy_timeout_s <= 0:
             raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")
+        if self.llm_tokens_per_day is not None and self.llm_tokens_per_day < 0:
+            raise InvalidSetting("llm_tokens_per_day must not be negative.")

@@ -49,6 +49,7 @@ class Filter:
     since: datetime | None = None  # at >= since
     until: datetime | None = None  # at < until
     as_of: datetime | None = None  # recorded_at <= as_of: what was known then
+    tag: str | None = None  # a facet that was derived from it: topic:..., relationship:..., action:required
     meta: Mapping[str, Json] | None = None  # each named member must equal the value given
 
     @property
@@ -172,6 +173,47 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer from the memory alone, with where each part of it comes from; no text where the memory holds none."""
+
+    question: str
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    quotes: tuple[str, ...] = ()  # the words of each citation, verbatim
+    confidence: float | None = None  # that the memory holds an answer
+    written_by: str = "quote"  # or the name of the LLM
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether there is an answer."""
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A typed, weighted, dated link between two things, by their ids."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float  # 0 to 1
+    at: datetime | None  # since when
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One entry of the journal: what was done, to what, because of which event, and why."""
+
+    at: datetime
+    action: str
+    reason: str
+    artifact_id: str | None = None
+    target_id: str | None = None
+    event_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation or work session, as its events tell it."""
 
@@ -243,3 +285,5 @@ class Stats:
     bytes: int
     bytes_by_part: Mapping[str, int]
     schema: int
+    artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
+    tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag

@@ -29,10 +29,11 @@ def filter_of(
     since: Time | None = None,
     until: Time | None = None,
     as_of: Time | None = None,
+    tag: str | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Filter:
     """Check the conditions of a read; a handle on a wing never sees beyond it."""
-    for field, value in (("wing", wing), ("session", session), ("speaker", speaker)):
+    for field, value in (("wing", wing), ("session", session), ("speaker", speaker), ("tag", tag)):
         if value is not None:
             name_to_find(field, value, settings)
     if wing is not None and handle_wing is not None and wing != handle_wing:
@@ -44,6 +45,7 @@ def filter_of(
         since=None if since is None else as_datetime(since, "since"),
         until=None if until is None else as_datetime(until, "until"),
         as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+        tag=tag,
         meta=_meta_to_find(meta, settings),
     )
 

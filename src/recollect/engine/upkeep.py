@@ -10,6 +10,7 @@ from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreEr
 from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
+from recollect.engine.derive import catch_up, derive_anew
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.passages import embed
 from recollect.inference.protocol import Embedder
@@ -23,12 +24,23 @@ _JOBS_A_ROUND = 64  # embedded together and committed together
 _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 _DROPPED_AT_ONCE = 2_000  # rows of retired indexes removed in one transaction: other writers wait milliseconds
+_DERIVED_AT_ONCE = 256  # events read for what they state in one transaction: a quarter of a second
 _REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotten meanwhile
 _SECOND = 1_000_000  # microseconds
 
 
 def settle(engine: Engine, progress: Progress) -> int:
     """Do the work that waits, until none is left or what is left can't be done now; count what was done."""
+    total = _settle_offline(engine, progress)
+    if engine.llm is not None:
+        from recollect.engine.llm_reading import settle_readings  # brings an HTTP client along
+
+        total += settle_readings(engine, progress)
+    return total
+
+
+def _settle_offline(engine: Engine, progress: Progress) -> int:
+    """Do what needs no LLM."""
     total = _settle_scrub(engine)
     while True:
         with engine.store.reader() as reader:
@@ -41,6 +53,7 @@ def settle(engine: Engine, progress: Progress) -> int:
         progress("vectors", total, total + len(jobs) - embedded)
         if embedded < len(jobs):
             break
+    total += _catch_up(engine, progress)
     _drop_leftovers(engine)
     return total
 
@@ -56,10 +69,13 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
         done = _rebuild_words(engine, space, progress, done, total)
     with engine.store.writer() as writer:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+        for space in spaces:
+            writer.drop_artifacts(space, None)
+            writer.owe_derivation(space, 0)
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)
-    settle(engine, progress)
+    _settle_offline(engine, progress)
 
 
 def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Receipt:
@@ -73,7 +89,18 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         receipt = _receipt(engine, space, events, dry_run=False)
         if not events:
             return receipt
+        gone = set(seqs.tolist())
+        # What an LLM found in others with the help of these words is read again without them.
+        resting = [seq for seq in writer.resting_on(space, sorted(gone)) if seq not in gone]
+        abouts = writer.abouts_of(space, [*gone, *resting])
+        stating = writer.stating(space, sorted(abouts))
+        writer.drop_readings(space, [*gone, *resting])
+        writer.drop_refusals(space, resting)
         removed = writer.remove(space, seqs)
+        writer.owe_readings(space, resting)
+        if abouts:
+            # What the forgotten had replaced or confirmed is as if they had never been said.
+            derive_anew(writer, space, abouts, stating)
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt)
         writer.set_fact(SCRUB_OWED, "1")
@@ -132,6 +159,21 @@ def _settle_scrub(engine: Engine) -> int:
         with engine.store.writer() as writer:
             writer.set_fact(SCRUB_OWED, "0")
     return int(owed)
+
+
+def _catch_up(engine: Engine, progress: Progress) -> int:
+    """Derive what events state where that is behind."""
+    total = 0
+    with engine.store.reader() as reader:
+        behind = [space for space in reader.spaces() if reader.derived_upto(space) is not None]
+    for space in behind:
+        done = _DERIVED_AT_ONCE
+        while done == _DERIVED_AT_ONCE:
+            with engine.store.writer() as writer:
+                done = catch_up(writer, space, limit=_DERIVED_AT_ONCE)
+            total += done
+            progress("artifacts", total, total)
+    return total
 
 
 def _drop_leftovers(engine: Engine) -> None:

@@ -9,9 +9,11 @@ from recollect.capture.drafts import at_was_given, check_same, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.passages import embed
 from recollect.engine.serving import Serving
+from recollect.extract.llm.scene import is_for_llm
 from recollect.store.facts import ANALYSIS
 from recollect.store.protocol import Draft, Known, Writer
 
@@ -37,13 +39,19 @@ def write(
     _check(known, drafts, dated)
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
     fresh, serving = _with_vectors(engine, fresh, serving)
+    readings = {draft.raw_id: read(draft.event) for draft in fresh} if engine.settings.extract else {}
     if not fresh:
         return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
     with engine.store.writer() as writer:
         # Another process may have written the same since; under the turn nobody can.
         known |= writer.find(space, [draft.raw_id for draft in fresh])
         _check(known, drafts, dated)
-        stored = _append(engine, writer, space, [draft for draft in fresh if draft.raw_id not in known], serving)
+        new = [draft for draft in fresh if draft.raw_id not in known]
+        stored = _append(engine, writer, space, new, serving)
+        seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
+        _derive(writer, space, stored, seqs, readings if engine.settings.extract else None)
+        if engine.llm is not None and engine.settings.llm_extract:
+            writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
     return _outcome(drafts, known, stored)
 
 
@@ -84,6 +92,26 @@ def _append(
         space, drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors
     )
     return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
+
+
+def _derive(
+    writer: Writer,
+    space: str,
+    stored: Mapping[bytes, Event],
+    seqs: Mapping[bytes, int],
+    readings: Mapping[bytes, Reading] | None,
+) -> None:
+    """Derive what the new events state, unless that is for later, or earlier ones must come first."""
+    if not stored or writer.derived_upto(space) is not None:
+        return
+    if readings is None:
+        writer.owe_derivation(space, min(seqs.values()) - 1)
+        return
+    derive(
+        writer,
+        space,
+        [(seqs[raw_id], readings[raw_id]._replace(event=event)) for raw_id, event in stored.items()],
+    )
 
 
 def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapping[bytes, Event]) -> WrittenBatch:

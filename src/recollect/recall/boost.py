@@ -26,6 +26,7 @@ LENGTH = "length"
 
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
+_ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
 _WORD = re.compile(r"[^\W_]+")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
 _MICROS_A_DAY = 86_400_000_000
@@ -49,7 +50,7 @@ class Named:
     def __init__(self, question: str) -> None:
         self.asker = _FIRST_PERSON.search(question) is not None
         words = _WORD.findall(question)
-        self._plain = {word.casefold() for word in words} - STOPWORDS
+        self._plain = {word.casefold() for word in words} - STOPWORDS - _ALSO_VERBS
         # "Will" and "May" are names only where they are written like one, and not for standing first.
         self._capital = {word.casefold() for word in words[1:] if word[:1].isupper()}
 

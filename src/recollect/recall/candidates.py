@@ -18,7 +18,7 @@ Ask = Callable[[], Question | None]  # encodes the question; None where no model
 
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
-TIMES_ARM = "time"
+TIMES_ARM = "then"
 
 
 class Place(NamedTuple):

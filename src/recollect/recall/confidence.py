@@ -18,6 +18,7 @@ from recollect.recall.candidates import Candidate
 from recollect.recall.match import Matching
 
 _FIRST = 3  # hits whose speakers count
+_MOST_MISSING = 0.01  # beyond it nothing more is told, and one sign alone must not decide
 _UNKNOWN = 0.5  # the share of a named speaker where the question names none
 
 
@@ -32,8 +33,8 @@ class Signs(NamedTuple):
 
 
 # Weights of the signs and, last, what is added: the logarithm of the odds is their sum.
-WEIGHTS = Signs(match=3.65, weakest=8.38, speaker=3.97, missing=-74.73, tokens=1.11)
-BIAS = -11.94
+WEIGHTS = Signs(match=3.62, weakest=9.75, speaker=4.11, missing=-255.99, tokens=0.67)
+BIAS = -11.23
 
 
 def confidence(signs: Signs) -> float:
@@ -53,12 +54,14 @@ def signs_of(ranked: Sequence[Candidate], matching: Matching, named: Named) -> S
     if spoken.any():
         unboosted = sorted(seen, key=lambda candidate: candidate.boosts.get(SPEAKER, 0.0) - candidate.score)[:_FIRST]
         speaker = sum(bool(spoken[matching.rows[candidate.seq]]) for candidate in unboosted) / len(unboosted)
-        short = matching.best.max(axis=0) - matching.best[spoken].max(axis=0)
-        missing = float(short @ matching.weights)
+        # With the turns around each: who answers another's question need not repeat its words.
+        heard = matching.best if matching.joint is None else matching.joint
+        short = heard.max(axis=0) - heard[spoken].max(axis=0)
+        missing = min(_MOST_MISSING, float(short @ matching.weights))
     return Signs(
         match=float(first @ matching.weights),
-        weakest=float(first.min()),
+        weakest=float(first.min(initial=1.0)),
         speaker=speaker,
         missing=missing,
-        tokens=math.log(len(first)),
+        tokens=math.log(max(1, len(first))),
     )

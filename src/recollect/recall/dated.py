@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from recollect.core.clock import day_in_words, month_in_words
 from recollect.core.dates import DateMention, Granularity, find_dates
 from recollect.core.values import Event, Span
 
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")  # a time that names its year is as good as worked out
 _MOST = 3  # times worked out in one line; more would drown it
 _LASTS = timedelta(days=1)
 
@@ -17,13 +19,13 @@ def dates_worked_out(event: Event, span: Span) -> list[str]:
     words = event.text[span.start : span.end]
     notes: list[str] = []
     for mention in find_dates(words, event.at):
-        told = _told(mention, event)
-        if told is not None and told not in words and told != day_in_words(event.at):
+        told = told_date(mention, event)
+        if told is not None and not _YEAR.search(mention.text) and told != day_in_words(event.at):
             notes.append(f"{mention.text} = {told}")
     return notes[:_MOST]
 
 
-def _told(mention: DateMention, event: Event) -> str | None:
+def told_date(mention: DateMention, event: Event) -> str | None:
     """Write a window in the unit it was said in; None where it is too vague to be written down."""
     if mention.repeats or not mention.certain:
         return None
@@ -38,7 +40,9 @@ def _told(mention: DateMention, event: Event) -> str | None:
         case Granularity.WEEK:
             return f"week of {day_in_words(start)}"
         case Granularity.WEEKEND:
-            return f"{start.day} to {day_in_words(last)}"
+            same_year = day_in_words(start).removesuffix(f" {last.year}")
+            first = str(start.day) if start.month == last.month else same_year
+            return f"{first} to {day_in_words(last)}"
         case Granularity.MONTH:
             return month_in_words(start)
         case Granularity.SEASON | Granularity.QUARTER:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
-from recollect.core.errors import InvalidInput
-from recollect.recall.analyse import Analysis, Kind, analyse
+from recollect.recall.analyse import Analysis, Kind
 
 _GROUNDS = "Answer from the numbered lines below alone, and name the numbers you used."
 _ABSENT = "If they hold no answer, say that you don't know."
@@ -26,13 +24,6 @@ _HYPOTHETICAL = "The answer is a conclusion: draw it from what the lines say of 
 
 
 STYLES = ("plain", "reasoning")
-
-
-def instruction_of(style: str, question: str, now: datetime) -> str:
-    """Write the instruction that a style puts before a context; none where it is plain."""
-    if style not in STYLES:
-        raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
-    return "" if style == "plain" else instruction(analyse(question, now))
 
 
 def instruction(asked: Analysis) -> str:

@@ -22,7 +22,9 @@ def leads(reader: Reader, space: str, hits: Sequence[Hit], allowed: Seqs | None)
     leaning = [hit for hit in hits if _leans(hit.event.text)]
     may = None if allowed is None else set(allowed.tolist())
     before: dict[str, int] = {}
-    for hit, run in zip(leaning, reader.around(space, [hit.seq for hit in leaning], 1), strict=False):
+    runs = {seq: run for run in reader.around(space, [hit.seq for hit in leaning], 1) for seq in run}
+    for hit in leaning:
+        run = runs.get(hit.seq, [hit.seq])
         place = run.index(hit.seq)
         if place and (may is None or run[place - 1] in may):
             before[hit.event.id] = run[place - 1]

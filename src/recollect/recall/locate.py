@@ -9,6 +9,7 @@ from recollect.core.values import Span
 from recollect.core.words import term_counts
 
 _SHORT = 240  # characters: a message of this size is quoted whole, and of a longer one about as much
+_GREETING = 3  # words of a sentence that is none
 _FULLNESS = 0.5  # terms that a quote of full length is worth
 _MOST_READ = 200_000  # characters looked through where no model said which window it is: 40 ms
 
@@ -19,10 +20,11 @@ def locate(text: str, window: Span | None, terms: Mapping[int, float]) -> Span:
     spans = sentences(text, within)
     if within.end - within.start <= _SHORT or len(spans) < 2:
         return _trimmed(text, within)
-    held = [{term for term in term_counts(text[span.start : span.end]) if term in terms} for span in spans]
+    held = [_held(text[span.start : span.end], terms) for span in spans]
     best, most = within, 0.0
+    matched = any(held)
     for first, last in _runs(spans):
-        if not held[first] and any(held):  # a quote begins where the match does; what explains it mostly follows
+        if matched and not held[first]:  # a quote begins where the match does; what explains it mostly follows
             continue
         found = set[int]().union(*held[first : last + 1])
         # Of two that hold the same, the one that says more: not "Hey Ana!" for the name in it.
@@ -30,6 +32,13 @@ def locate(text: str, window: Span | None, terms: Mapping[int, float]) -> Span:
         if score > most:
             best, most = Span(spans[first].start, spans[last].end), score
     return best
+
+
+def _held(sentence: str, terms: Mapping[int, float]) -> set[int]:
+    # "Hey Ana!" names somebody and says nothing.
+    if len(sentence.split(None, _GREETING)) <= _GREETING:
+        return set()
+    return {term for term in term_counts(sentence) if term in terms}
 
 
 def _runs(spans: Sequence[Span]) -> list[tuple[int, int]]:

@@ -35,6 +35,7 @@ class Matching:
         self.rows: dict[int, int] = {}  # seq -> its row below
         self.best = np.zeros((0, tokens), np.float32)  # (events, question tokens)
         self.lengths = np.zeros(0, np.float32)  # (events,) in tokens
+        self.joint: Floats | None = None  # the same with the turns around each event, once they were looked at
         self.windows: list[Span] = []  # the best one of each event
         self.weights = np.full(tokens, 1 / max(1, tokens), np.float32)  # of the question's tokens; they sum to 1
 

@@ -38,8 +38,8 @@ def newcomers(runs: Iterable[Sequence[int]], seeds: Sequence[int], known: Mappin
     return list(found.values())
 
 
-def joint_scores(matching: Matching, runs: Iterable[Sequence[int]], neighbours: Neighbours) -> Floats:
-    """Give each matched event its weighted MaxSim, its neighbours' matches included for what they count."""
+def joint_matches(matching: Matching, runs: Iterable[Sequence[int]], neighbours: Neighbours) -> Floats:
+    """Give each event's matches, those of its neighbours included for what they count."""
     before, after = _links(runs, matching.rows)
     rows = len(matching.windows)
     longer = np.log2(np.maximum(matching.lengths / neighbours.long_from, 1.0))
@@ -52,7 +52,7 @@ def joint_scores(matching: Matching, runs: Iterable[Sequence[int]], neighbours: 
             there = place >= 0
             counts = np.where(there, share - neighbours.long_cost * longer[place], 0.0).astype(np.float32)
             joint = np.maximum(joint, matching.best[place] * counts[:, None])
-    return joint @ matching.weights
+    return joint
 
 
 def _links(runs: Iterable[Sequence[int]], rows: Mapping[int, int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -10,6 +10,7 @@ order of time, under their day, so that a date is paid for once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,9 @@ from recollect.recall.dated import dates_worked_out
 from recollect.store.protocol import Known
 
 _ELLIPSIS = "…"
+# Whatever ends a line in any reader; what follows is indented, so that no words may look like the next citation.
+_LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_LONGEST_TOKEN = 32  # characters, on average over a line
 # Of a long event only the matching sentences are taken when the whole would cost more than this share of the budget:
 # several lines of several sessions answer more than one long message.
 _LARGE = 0.25
@@ -38,8 +42,8 @@ class _Line:
     def words(self) -> str:
         """Write the line without its mark."""
         event, span = self.event, self.span
-        who = f"{event.speaker}: " if event.speaker else ""
-        said = event.text[span.start : span.end].replace("\n", "\n    ")
+        who = f"{' '.join(event.speaker.split())}: " if event.speaker else ""
+        said = _LINE_END.sub(r"\g<0>    ", event.text[span.start : span.end])
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
         notes = dates_worked_out(event, span)
@@ -122,10 +126,13 @@ def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None
     """Take an event whole if it is cheap enough, else its matching sentences, else whole if it fits at all."""
     whole = Span(0, len(hit.event.text))
     line = _Line(hit.event, hit.seq, whole, rank)
-    cost = packed.cost(line)
-    if cost <= min(packed.left, most):
+    # No tokenizer makes a token of more characters than this: a book is not counted only to be refused.
+    small = whole.end <= _LONGEST_TOKEN * packed.left
+    if small and packed.cost(line) <= min(packed.left, most):
         return line
     quoted = line if hit.span == whole else _Line(hit.event, hit.seq, hit.span, rank)
+    if quoted is line and not small:
+        return None
     return quoted if packed.cost(quoted) <= packed.left else None
 
 

@@ -13,7 +13,7 @@ from recollect.inference.protocol import LateInteraction, Question
 from recollect.recall.boost import Boosts
 from recollect.recall.candidates import Asking, Beside, Candidate, Place
 from recollect.recall.match import Matching
-from recollect.recall.nearby import joint_scores, newcomers, runs_around
+from recollect.recall.nearby import joint_matches, newcomers, runs_around
 from recollect.store.protocol import Model
 
 
@@ -48,7 +48,8 @@ def rerank(
         new = _matched(asking, matching, newcomers(runs, seeds, known))
         _score(new, matching, boosts)
         seen += new
-        joint = joint_scores(matching, runs, recipe.neighbours)
+        matching.joint = joint_matches(matching, runs, recipe.neighbours)
+        joint = matching.joint @ matching.weights
         for candidate in seen:
             gain = float(joint[matching.rows[candidate.seq]]) - _late(candidate)
             candidate.score += gain

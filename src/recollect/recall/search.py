@@ -91,7 +91,7 @@ def _told_once(ranked: list[Candidate], events: Mapping[int, Event], question: s
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip(_PUNCTUATION) for word in text.casefold().split())
+    return tuple(filter(None, (word.strip(_PUNCTUATION) for word in text.casefold().split())))
 
 
 def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:

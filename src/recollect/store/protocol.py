@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
+from recollect.store.artifacts import ArtifactReader, ArtifactWriter
 from recollect.store.postings import Ranking, Seqs, Terms
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
@@ -128,7 +129,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(Protocol):
+class Reader(ArtifactReader, Protocol):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -221,7 +222,7 @@ class Reader(Protocol):
         ...
 
 
-class Writer(Reader, Protocol):
+class Writer(Reader, ArtifactWriter, Protocol):
     """One transaction."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

@@ -2,7 +2,60 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 1;
+PRAGMA user_version = 3;
+
+CREATE TABLE artifact_edges (
+  space INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  weight REAL NOT NULL,
+  at INTEGER,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (space, source, target, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
+
+CREATE TABLE artifacts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that states it
+  kind TEXT NOT NULL,
+  about TEXT NOT NULL,                        -- whom or what it is about, case-folded: what it is compared with
+  status TEXT NOT NULL,
+  replaces TEXT,                              -- the id of the version before it
+  recorded_at INTEGER NOT NULL,               -- when the memory learned it
+  closed_at INTEGER,                          -- when the memory learned that it is over
+  valid_from INTEGER,
+  valid_to INTEGER,
+  body TEXT NOT NULL                          -- everything else, JSON
+) STRICT;
+
+CREATE INDEX artifacts_about ON artifacts (space, about, status, number);
+
+CREATE UNIQUE INDEX artifacts_id ON artifacts (space, id);
+
+CREATE INDEX artifacts_kind ON artifacts (space, kind, status, number);
+
+CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS NOT NULL;
+
+CREATE INDEX artifacts_seq ON artifacts (space, seq);
+
+CREATE TABLE derivations (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE event_tags (
+  space INTEGER NOT NULL,
+  tag TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (space, tag, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX event_tags_seq ON event_tags (space, seq);
 
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,      -- the order of arrival, never used twice
@@ -54,6 +107,23 @@ CREATE INDEX jobs_of_space ON jobs (space);
 
 CREATE UNIQUE INDEX jobs_once ON jobs (kind, seq);
 
+CREATE TABLE journal (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that caused it
+  at INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  artifact TEXT,
+  target TEXT,                                -- what it was done to
+  reason TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX journal_of_artifact ON journal (space, artifact);
+
+CREATE INDEX journal_of_event ON journal (space, seq);
+
+CREATE INDEX journal_of_target ON journal (space, target);
+
 CREATE TABLE models (
   id INTEGER PRIMARY KEY AUTOINCREMENT,       -- never used twice: caches know a model by it
   name TEXT NOT NULL,
@@ -95,6 +165,23 @@ CREATE TABLE postings (
   first INTEGER NOT NULL,                     -- seq of the first event in the chunk
   chunk BLOB NOT NULL,
   PRIMARY KEY (space, generation, term, first)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading_sources (
+  space INTEGER NOT NULL,
+  source INTEGER NOT NULL,                    -- seq of the event that was shown beside the one that was read
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (space, source, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reading_sources_of ON reading_sources (space, seq);
+
+CREATE TABLE readings (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that was read
+  extractor TEXT NOT NULL,                    -- which prompts, which model
+  body TEXT NOT NULL,                         -- drafts by their spans, and what was refused and why; JSON
+  PRIMARY KEY (space, seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE receipts (

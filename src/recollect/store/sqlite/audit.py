@@ -13,9 +13,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.core.artifacts import artifact_id
 from recollect.core.ids import content_of, event_id, identity_of
 from recollect.core.values import Event, Problem
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
+from recollect.store.artifacts import ArtifactFilter
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
 from recollect.store.postings import Postings, flatten, terms_of, unpack
 from recollect.store.protocol import EMBED, Audit, Model
@@ -24,6 +26,7 @@ from recollect.store.sqlite.reader import Space, SqliteReader
 from recollect.store.units import seqs_of, unit_bounds
 
 _BATCH = 2_000
+_STATEMENTS = 200  # artifacts at a time: each comes with the text of its event
 _RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 _REBUILD = "recollect rebuild"
@@ -65,6 +68,9 @@ def _space_problems(reader: SqliteReader, space: Space, checked: dict[str, int],
     for model in reader.models():
         if model.state == "active":
             yield from _vector_problems(reader, space, model, checked)
+    yield from _derived_problems(reader, space, checked)
+    if deep:
+        yield from _quote_problems(reader, space)
     yield from _receipt_problems(reader, space, checked)
 
 
@@ -145,6 +151,46 @@ def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: 
             yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=_REBUILD)
     if not np.array_equal(np.sort(np.concatenate(pooled)), units):
         yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=_REBUILD)
+
+
+def _derived_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+    """Find what was derived and points to something that is not there."""
+    for name in ("artifacts", "edges", "changes", "tags"):
+        checked[name] += reader.one(f"count_{name}", (space.id,))
+    for query, what in _LOOSE.items():
+        if count := reader.one(query, (space.id,)):
+            yield Problem(where=f"artifacts of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
+
+
+_LOOSE = {
+    "lost_artifacts": "artifacts have lost the event that states them",
+    "loose_versions": "artifacts follow a version that is not there",
+    "loose_edges": "edges lead to an artifact that is not there",
+    "loose_changes": "entries of the journal speak of what is not there",
+    "loose_tags": "tags belong to no event",
+}
+
+
+def _quote_problems(reader: SqliteReader, space: Space) -> Iterator[Problem]:
+    """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
+    after = 0
+    try:
+        while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
+            for _, artifact in rows:
+                start, end = artifact.span
+                if start < 0 or start >= end or len(artifact.quote) != end - start:
+                    yield Problem(
+                        where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=_REBUILD
+                    )
+                elif artifact_id(artifact) != artifact.id:
+                    yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=_REBUILD)
+            after = rows[-1][0]
+    except (KeyError, TypeError, ValueError) as error:
+        yield Problem(
+            where=f"artifacts of space {space.name}",
+            what=f"one after number {after} can't be read ({error})",
+            fix=_REBUILD,
+        )
 
 
 def _receipt_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:

@@ -267,6 +267,248 @@ DELETE FROM jobs WHERE seq IN carray(?);
 -- name: job_seqs
 SELECT seq FROM jobs WHERE space = ? AND kind = ? ORDER BY seq;
 
+-- Artifacts
+
+-- name: insert_artifact
+INSERT INTO artifacts
+  (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: close_artifact
+UPDATE artifacts SET status = ?, valid_to = coalesce(?, valid_to), closed_at = ? WHERE space = ? AND id = ?;
+
+-- name: artifact_by_id
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ? AND artifacts.id = ?;
+
+-- What is known now or was at a time: one that was closed later counts as current then.
+-- name: artifacts_by_filter
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq
+WHERE artifacts.space = :space AND artifacts.number > :after
+  AND (:kind IS NULL OR kind = :kind) AND (:about IS NULL OR about = :about)
+  AND (:wing IS NULL OR events.wing = :wing) AND (:as_of IS NULL OR artifacts.recorded_at <= :as_of)
+  AND (:status IS NULL OR CASE WHEN :as_of < closed_at THEN 'current' ELSE status END = :status)
+  AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.tags') WHERE value = :tag))
+ORDER BY artifacts.number LIMIT :limit;
+
+-- name: artifacts_of_events
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.seq IN carray(?) AND +artifacts.space = ? ORDER BY artifacts.number;
+
+-- name: artifacts_standing
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ? AND about = ? AND status = ? ORDER BY artifacts.number DESC LIMIT ?;
+
+-- Back to the first version, then on from it: a version may have been followed by more than one.
+-- name: artifact_versions
+WITH RECURSIVE
+  back (id, replaces) AS (
+    SELECT id, replaces FROM artifacts WHERE space = ?1 AND id = ?2
+    UNION SELECT artifacts.id, artifacts.replaces FROM artifacts JOIN back ON artifacts.id = back.replaces
+    WHERE artifacts.space = ?1
+  ),
+  chain (id) AS (
+    SELECT id FROM back
+    UNION SELECT artifacts.id FROM artifacts JOIN chain ON artifacts.replaces = chain.id WHERE artifacts.space = ?1
+  )
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq JOIN chain ON chain.id = artifacts.id WHERE artifacts.space = ?1 ORDER BY artifacts.number;
+
+-- Events that state something about some, or changed what is stated about them.
+-- name: seqs_stating
+SELECT seq FROM artifacts WHERE space = ?1 AND about IN carray(?2)
+UNION SELECT journal.seq FROM journal JOIN artifacts ON artifacts.space = ?1 AND artifacts.id = journal.target
+WHERE journal.space = ?1 AND artifacts.about IN carray(?2) ORDER BY 1;
+
+-- Whom or what some events speak about.
+-- name: abouts_touched
+SELECT about FROM artifacts WHERE space = ?1 AND seq IN carray(?2)
+UNION SELECT artifacts.about FROM journal JOIN artifacts ON artifacts.space = ?1 AND artifacts.id = journal.target
+WHERE journal.space = ?1 AND journal.seq IN carray(?2);
+
+-- name: drop_artifacts_about
+DELETE FROM artifacts WHERE space = ? AND about IN carray(?);
+
+-- name: drop_loose_edges
+DELETE FROM artifact_edges WHERE space = ?1 AND (
+  source NOT IN (SELECT id FROM artifacts WHERE space = ?1) OR target NOT IN (SELECT id FROM artifacts WHERE space = ?1)
+);
+
+-- name: drop_changes_about
+DELETE FROM journal WHERE space = ?1 AND (
+  artifact IN (SELECT id FROM artifacts WHERE space = ?1 AND about IN carray(?2))
+  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND about IN carray(?2))
+);
+
+-- name: drop_all_artifacts
+DELETE FROM artifacts WHERE space = ?;
+
+-- name: drop_all_changes
+DELETE FROM journal WHERE space = ?;
+
+-- name: drop_all_edges
+DELETE FROM artifact_edges WHERE space = ?;
+
+-- name: drop_all_tags
+DELETE FROM event_tags WHERE space = ?;
+
+-- name: delete_edges_of
+DELETE FROM artifact_edges WHERE space = ?1 AND (
+  source IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+);
+
+-- name: delete_changes_of
+DELETE FROM journal WHERE space = ?1 AND (
+  seq IN carray(?2)
+  OR artifact IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+);
+
+-- name: delete_artifacts_of
+DELETE FROM artifacts WHERE space = ? AND seq IN carray(?);
+
+-- name: delete_tags_of
+DELETE FROM event_tags WHERE space = ? AND seq IN carray(?);
+
+-- name: insert_change
+INSERT INTO journal (space, seq, at, action, artifact, target, reason) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: changes_of
+SELECT journal.at, action, reason, artifact, target, events.id FROM journal JOIN events ON events.seq = journal.seq
+WHERE journal.space = ?1 AND (artifact IN carray(?2) OR target IN carray(?2)) ORDER BY number;
+
+-- name: change_counts
+SELECT action, count(*) FROM journal WHERE space = ? GROUP BY action ORDER BY action;
+
+-- name: insert_edge
+INSERT OR IGNORE INTO artifact_edges (space, source, target, kind, weight, at, reason) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: edges_of
+SELECT source, target, kind, weight, at, reason FROM artifact_edges
+WHERE space = ?1 AND (source IN carray(?2) OR target IN carray(?2)) ORDER BY source, target, kind;
+
+-- name: insert_tag
+INSERT OR IGNORE INTO event_tags (space, tag, seq) VALUES (?, ?, ?);
+
+-- name: tag_counts
+SELECT tag, count(*) FROM event_tags WHERE space = ? GROUP BY tag ORDER BY count(*) DESC, tag;
+
+-- name: derived_upto
+SELECT upto FROM derivations WHERE space = ?;
+
+-- name: owe_derivation
+INSERT INTO derivations (space, upto) VALUES (?1, ?2) ON CONFLICT (space) DO UPDATE SET upto = ?2;
+
+-- name: derivation_done
+DELETE FROM derivations WHERE space = ?;
+
+-- name: artifact_counts
+SELECT kind, count(*) FROM artifacts WHERE space = ? AND status = 'current' GROUP BY kind ORDER BY count(*) DESC, kind;
+
+-- For verify, from here to loose_tags: what points to something that is not there.
+-- name: count_artifacts
+SELECT count(*) FROM artifacts WHERE space = ?;
+
+-- name: lost_artifacts
+SELECT count(*) FROM artifacts WHERE space = ?1 AND seq NOT IN (SELECT seq FROM events WHERE space = ?1);
+
+-- name: loose_versions
+SELECT count(*) FROM artifacts WHERE space = ?1 AND replaces IS NOT NULL
+  AND replaces NOT IN (SELECT id FROM artifacts WHERE space = ?1);
+
+-- name: count_edges
+SELECT count(*) FROM artifact_edges WHERE space = ?;
+
+-- name: loose_edges
+SELECT count(*) FROM artifact_edges WHERE space = ?1 AND (
+  source NOT IN (SELECT id FROM artifacts WHERE space = ?1) OR target NOT IN (SELECT id FROM artifacts WHERE space = ?1)
+);
+
+-- name: count_changes
+SELECT count(*) FROM journal WHERE space = ?;
+
+-- name: loose_changes
+SELECT count(*) FROM journal WHERE space = ?1 AND (
+  seq NOT IN (SELECT seq FROM events WHERE space = ?1)
+  OR (artifact IS NOT NULL AND artifact NOT IN (SELECT id FROM artifacts WHERE space = ?1))
+  OR (target IS NOT NULL AND target NOT IN (SELECT id FROM artifacts WHERE space = ?1))
+);
+
+-- name: count_tags
+SELECT count(*) FROM event_tags WHERE space = ?;
+
+-- name: loose_tags
+SELECT count(*) FROM event_tags WHERE space = ?1 AND seq NOT IN (SELECT seq FROM events WHERE space = ?1);
+
+-- Only what had arrived before: deriving anew must find what was found the first time.
+-- name: said_earlier
+SELECT earlier.seq FROM events AS here JOIN events AS earlier
+  ON earlier.space = here.space AND earlier.session = here.session
+  AND (earlier.at, earlier.seq) < (here.at, here.seq) AND earlier.seq < here.seq
+WHERE here.space = ? AND here.seq = ? ORDER BY earlier.at DESC, earlier.seq DESC LIMIT ?;
+
+-- Readings: what an LLM found in events, the work that is owed for them, and links that follow.
+-- name: put_reading
+INSERT INTO readings (space, seq, extractor, body) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (space, seq) DO UPDATE SET extractor = ?3, body = ?4;
+
+-- name: insert_reading_source
+INSERT OR IGNORE INTO reading_sources (space, source, seq) VALUES (?, ?, ?);
+
+-- name: readings_of_events
+SELECT seq, body FROM readings WHERE space = ? AND seq IN carray(?);
+
+-- name: seqs_resting_on
+SELECT DISTINCT seq FROM reading_sources WHERE space = ? AND source IN carray(?) ORDER BY seq;
+
+-- name: delete_readings_of
+DELETE FROM readings WHERE space = ? AND seq IN carray(?);
+
+-- name: delete_sources_of
+DELETE FROM reading_sources WHERE space = ? AND seq IN carray(?);
+
+-- A lease: until it ends no other process takes the same work; one that dies leaves it to be taken again.
+-- name: take_jobs
+UPDATE jobs SET due_at = ?1
+WHERE id IN (SELECT id FROM jobs WHERE kind = ?2 AND due_at <= ?3 ORDER BY id LIMIT ?4)
+RETURNING id, (SELECT name FROM spaces WHERE spaces.id = jobs.space), kind, seq, attempts, error;
+
+-- name: finish_jobs
+DELETE FROM jobs WHERE id IN carray(?) RETURNING id;
+
+-- Whom and what a memory speaks about, as it is written, the most spoken of first; with an event that does.
+-- name: names_known
+SELECT json_extract(body, '$.about'), min(seq) FROM artifacts WHERE space = ? AND about != ''
+GROUP BY about ORDER BY count(*) DESC, about LIMIT ?;
+
+-- The other side of said_earlier: events that have one of these among the turns before them, and state something.
+-- name: said_later
+SELECT DISTINCT later.seq FROM events AS here JOIN events AS later
+  ON later.space = here.space AND later.session = here.session
+  AND (later.at, later.seq) > (here.at, here.seq) AND later.seq > here.seq
+WHERE here.space = ?1 AND here.seq IN carray(?2)
+  AND EXISTS (SELECT 1 FROM artifacts WHERE artifacts.space = ?1 AND artifacts.seq = later.seq)
+  AND (
+    SELECT count(*) FROM (
+      SELECT 1 FROM events AS amid
+      WHERE amid.space = here.space AND amid.session = here.session AND (amid.at, amid.seq) > (here.at, here.seq)
+        AND (amid.at, amid.seq) < (later.at, later.seq) AND amid.seq < later.seq LIMIT ?3
+    )
+  ) < ?3
+ORDER BY later.seq;
+
+-- An edge belongs to the later of its two: a reference starts there, any other ends there.
+-- name: delete_edges_of_later
+DELETE FROM artifact_edges WHERE space = ?1 AND (
+  (kind = 'reference' AND source IN carray(?2)) OR (kind != 'reference' AND target IN carray(?2))
+);
+
+-- What was refused touches no artifact.
+-- name: delete_refusals_of
+DELETE FROM journal WHERE space = ? AND seq IN carray(?) AND artifact IS NULL AND target IS NULL;
+
 -- The file
 
 -- name: insert_receipt
@@ -309,6 +551,9 @@ AND at < :until;
 
 -- name: where_as_of
 AND recorded_at <= :as_of;
+
+-- name: where_tag
+AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
 
 -- name: where_meta
 AND meta -> :path_{n} = :value_{n};

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping, Sequence
 
 import apsw
 import numpy as np
@@ -16,54 +15,23 @@ from recollect.core.values import Event, Filter, Receipt, Session, Span
 from recollect.store.postings import Bm25, Ranking, Seqs, unpack
 from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
+from recollect.store.sqlite.artifacts import ArtifactRows
 from recollect.store.sqlite.caches import Caches
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.rows import Row, conditions, event_of
+from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seq_of, unit_bounds, unit_of, unit_range
 
 _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class Space(NamedTuple):
-    """A space's row: its number and counters."""
-
-    id: int
-    name: str
-    events: int
-    words: int
-    generation: int
-    words_upto: int
-    word_tail: int
-    epoch: int
-
-
-class SqliteReader:
+class SqliteReader(ArtifactRows):
     """Reads within one transaction of one connection."""
 
     def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._caches = caches
-
-    def rows(self, name: str, values: Sequence[Any] | Mapping[str, Any] = (), where: str = "") -> list[Row]:
-        """Run a named query and read all its rows."""
-        sql = query(name)
-        if "{where}" in sql:
-            sql = sql.replace("{where}", where)
-        return cast("list[Row]", self._connection.execute(sql, values).fetchall())
-
-    def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
-        """Run a named query and read its rows one by one."""
-        return iter(self._connection.execute(query(name), values))
-
-    def one(self, name: str, values: Sequence[Any] = ()) -> Any:
-        """Run a named query for one value."""
-        return self._connection.execute(query(name), values).get
-
-    def space(self, name: str) -> Space | None:
-        """Read a space's row."""
-        rows = self.rows("space_by_name", (name,))
-        return Space(*rows[0]) if rows else None
 
     def pages_problems(self, *, deep: bool) -> list[str]:
         """Let SQLite check its own pages."""
@@ -260,13 +228,7 @@ class SqliteReader:
         return self.one("get_fact", (name,))
 
 
-_NO_ROW = (-1,)  # an empty table can't be bound; no row has this number
 _NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
-
-
-def array(numbers: Sequence[int] | NDArray[np.int64]) -> Any:
-    """Bind numbers as a table of their own: `IN carray(?)`."""
-    return apsw.carray(np.ascontiguousarray(numbers if len(numbers) else _NO_ROW, dtype=np.int64))
 
 
 def model_of(row: Row) -> Model:

@@ -70,7 +70,7 @@ def conditions(which: Filter) -> tuple[str, dict[str, Any]]:
     """Write a filter as SQL conditions and their values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
-    for name in ("wing", "session", "speaker"):
+    for name in ("wing", "session", "speaker", "tag"):
         if (value := getattr(which, name)) is not None:
             parts.append(query(f"where_{name}"))
             values[name] = value

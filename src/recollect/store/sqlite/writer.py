@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +14,48 @@ from recollect.core.words import searchable_terms
 from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
-from recollect.store.sqlite.queries import query
-from recollect.store.sqlite.reader import Space, SqliteReader, array, model_of
+from recollect.store.sqlite.artifacts import ArtifactChanges
+from recollect.store.sqlite.reader import SqliteReader, model_of
 from recollect.store.sqlite.rows import event_values
+from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
 
 
-class SqliteWriter(SqliteReader):
+class SqliteWriter(SqliteReader, ArtifactChanges):
     """Writes within one transaction of the writing connection."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
-        into = self._space_to_write(space)
+        into = self.space_to_write(space)
         # Time as the memory learns it never runs backwards, also when the machine's clock does.
         now = max(now, self.one("last_recorded", (into.id,)) or now)
         first: int = (self.one("last_seq") or 0) + 1
         learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
         numbered = list(enumerate(drafts, first))
-        self._run_many(
+        self.run_many(
             "insert_event",
             ((seq, *event_values(into.id, draft, at)) for (seq, draft), at in zip(numbered, learned, strict=True)),
         )
-        self._run_many(
+        self.run_many(
             "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in numbered)
         )
         words = sum(draft.terms.length for draft in drafts)
-        self._run("count_space", (len(drafts), words, len(drafts), into.id))
+        self.run("count_space", (len(drafts), words, len(drafts), into.id))
         if into.word_tail + len(drafts) >= SEAL_AT:
             self._seal_words(into)
         vectors = {seq: draft.vectors for seq, draft in numbered if model is not None and draft.vectors is not None}
         if model is not None:
             self._insert_vectors(into, model, vectors)
         if queue:
-            self._run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in numbered if seq not in vectors))
+            self.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in numbered if seq not in vectors))
         return [_stored(draft, space, at) for draft, at in zip(drafts, learned, strict=True)]
 
     def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
-        into = self._space_to_write(space)
+        into = self.space_to_write(space)
         there = {int(seq) for seq in self.fetch(space, list(vectors))}
         done = {int(seq) for seq in self._with_vectors(model, list(vectors))}
         self._insert_vectors(into, model, {seq: units for seq, units in vectors.items() if seq in there - done})
         if model.state == "active":
-            self._run("settle_jobs", (EMBED, array(sorted(there))))
+            self.run("settle_jobs", (EMBED, array(sorted(there))))
 
     def remove(self, space: str, seqs: Seqs) -> dict[str, int]:
         found = self.space(space)
@@ -64,15 +65,19 @@ class SqliteWriter(SqliteReader):
         gone = np.array(sorted(events), dtype=np.int64)
         removed = self._remove_words(found, events)
         removed["windows"] = self._remove_vectors(found, gone)
-        self._run("delete_jobs_of", (array(gone),))
-        self._run("delete_events", (array(gone), found.id))
-        self._run("next_epoch", (found.id,))
+        for name in ("delete_edges_of", "delete_changes_of", "delete_artifacts_of", "delete_tags_of"):
+            self.run(name, (found.id, array(gone)))
+            if name == "delete_artifacts_of":
+                removed["artifacts"] = self._connection.changes()
+        self.run("delete_jobs_of", (array(gone),))
+        self.run("delete_events", (array(gone), found.id))
+        self.run("next_epoch", (found.id,))
         return {"events": len(gone), **removed}
 
     def put_receipt(self, receipt: Receipt) -> None:
-        into = self._space_to_write(receipt.space)
+        into = self.space_to_write(receipt.space)
         upto = self.one("last_seq") or 0
-        self._run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt)))
+        self.run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt)))
 
     # Models
 
@@ -80,31 +85,31 @@ class SqliteWriter(SqliteReader):
         self, *, name: str, version: str, dims: int, token_dims: int, state: Literal["active", "building"]
     ) -> Model:
         if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
-            self._run("retire_building", ())
+            self.run("retire_building", ())
         return model_of(self.rows("add_model", (name, version, dims, token_dims, state))[0])
 
     def activate(self, model: Model) -> None:
-        self._run("retire_active", (model.id,))
-        self._run("activate_model", (model.id,))
-        self._run("queue_events_without_vectors", (EMBED, unit_of(model.id, 0, 0)))
+        self.run("retire_active", (model.id,))
+        self.run("activate_model", (model.id,))
+        self.run("queue_events_without_vectors", (EMBED, unit_of(model.id, 0, 0)))
 
     def drop_vectors(self, model: Model, *, limit: int) -> int:
-        self._run("delete_model_tail", (model.id,))
-        self._run("delete_model_blocks", (model.id,))
-        self._run("delete_some_vectors", (*unit_bounds(model.id), limit))
+        self.run("delete_model_tail", (model.id,))
+        self.run("delete_model_blocks", (model.id,))
+        self.run("delete_some_vectors", (*unit_bounds(model.id), limit))
         dropped = self._connection.changes()
         if dropped == 0:
-            self._run("delete_model", (model.id,))
+            self.run("delete_model", (model.id,))
         return dropped
 
     # Rebuilding the words beside those in use
 
     def restart_words(self, space: str) -> Rebuild:
-        into = self._space_to_write(space)
+        into = self.space_to_write(space)
         return Rebuild(self.one("take_generation", (into.id,)), into.epoch)
 
     def index_words(self, space: str, rebuild: Rebuild, rows: Sequence[tuple[int, Terms]]) -> None:
-        into = self._space_to_write(space)
+        into = self.space_to_write(space)
         self._insert_chunks(
             into, rebuild.generation, flatten([(seq, terms.length, terms.packed) for seq, terms in rows])
         )
@@ -112,50 +117,41 @@ class SqliteWriter(SqliteReader):
     def adopt_words(
         self, space: str, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int
     ) -> bool:
-        into = self._space_to_write(space)
+        into = self.space_to_write(space)
         if into.epoch != rebuild.epoch:
             return False
-        self._run("clear_word_tail", (into.id,))
+        self.run("clear_word_tail", (into.id,))
         for seq, terms in tail:
-            self._run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
-        self._run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
-        self._run("next_epoch", (into.id,))
+            self.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
+        self.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
+        self.run("next_epoch", (into.id,))
         return True
 
     def drop_postings(self, space: str, *, limit: int) -> int:
-        self._run("drop_older_generations", (self._space_to_write(space).id, limit))
+        self.run("drop_older_generations", (self.space_to_write(space).id, limit))
         return self._connection.changes()
 
     # Jobs and facts of the file
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
-        self._run("fail_job", (error, due_at, job.id))
+        self.run("fail_job", (error, due_at, job.id))
 
     def drop_job(self, job: Job) -> None:
-        self._run("delete_job", (job.id,))
+        self.run("delete_job", (job.id,))
 
     def set_fact(self, name: str, value: str) -> None:
-        self._run("set_fact", (name, value))
+        self.run("set_fact", (name, value))
 
     # Inside
-
-    def _run(self, name: str, values: Sequence[Any]) -> None:
-        self._connection.execute(query(name), values)
-
-    def _run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
-        self._connection.executemany(query(name), values)
-
-    def _space_to_write(self, name: str) -> Space:
-        return self.space(name) or Space(*self.rows("add_space", (name,))[0])
 
     def _seal_words(self, space: Space) -> None:
         rows = [(seq, length, terms) for seq, length, terms in self.rows("word_tail_after", (space.id, 0))]
         self._insert_chunks(space, space.generation, flatten(rows))
-        self._run("clear_word_tail", (space.id,))
-        self._run("set_words_upto", (rows[-1][0], 0, space.id))
+        self.run("clear_word_tail", (space.id,))
+        self.run("set_words_upto", (rows[-1][0], 0, space.id))
 
     def _insert_chunks(self, space: Space, generation: int, tail: Tail) -> None:
-        self._run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
+        self.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
 
     def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         if not vectors:
@@ -166,10 +162,10 @@ class SqliteWriter(SqliteReader):
             for seq, units in vectors.items()
             for window, vector in enumerate(units)
         ]
-        self._run_many(
+        self.run_many(
             "insert_vector", ((unit, space.id, *vector.span, count, vector.tokens) for unit, count, vector in rows)
         )
-        self._run_many(
+        self.run_many(
             "insert_pooled",
             (
                 (space.id, model.id, position, unit, vector.pooled.tobytes())
@@ -185,8 +181,8 @@ class SqliteWriter(SqliteReader):
         units = np.array([row[1] for row in rows], np.int64)
         pooled = b"".join(row[2] for row in rows)
         last = int(positions[-1])
-        self._run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
-        self._run("clear_pooled_tail", (space.id, model.id, last))
+        self.run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
+        self.run("clear_pooled_tail", (space.id, model.id, last))
 
     def _with_vectors(self, model: Model, seqs: Sequence[int]) -> NDArray[np.int64]:
         firsts = array([unit_of(model.id, seq, 0) for seq in seqs])
@@ -201,9 +197,9 @@ class SqliteWriter(SqliteReader):
             for term in counts:
                 by_term.setdefault(term, []).append(seq)
         gone = array(list(events))
-        self._run("delete_word_tail", (space.id, gone))
+        self.run("delete_word_tail", (space.id, gone))
         in_tail = self._connection.changes()
-        self._run("count_space", (-len(events), -words, -in_tail, space.id))
+        self.run("count_space", (-len(events), -words, -in_tail, space.id))
         lowest, highest = self.rows("generations", (space.id,))[0]
         if lowest is not None:
             for generation in range(lowest, highest + 1):
@@ -217,29 +213,29 @@ class SqliteWriter(SqliteReader):
                 kept = without(first, chunk, gone)
                 if kept == (first, chunk):
                     continue
-                self._run("delete_chunk", (space.id, generation, term, first))
+                self.run("delete_chunk", (space.id, generation, term, first))
                 if kept is not None:
-                    self._run("insert_postings", (space.id, generation, term, *kept))
+                    self.run("insert_postings", (space.id, generation, term, *kept))
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         windows = 0
         for model in self.models():
             for seq in gone.tolist():
-                self._run("delete_vectors_between", unit_range(model.id, seq, seq))
+                self.run("delete_vectors_between", unit_range(model.id, seq, seq))
                 windows += self._connection.changes()
         tail = np.array([row[0] for row in self.rows("pooled_tail_units", (space.id,))], np.int64)
-        self._run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
+        self.run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
         for block, _, positions, units, pooled in self.rows("blocks_of_space", (space.id,)):
             held = np.frombuffer(units, np.int64)
             keep = ~np.isin(seqs_of(held), gone)
             if keep.all():
                 continue
             if not keep.any():
-                self._run("delete_block", (block,))
+                self.run("delete_block", (block,))
                 continue
             rows = np.frombuffer(pooled, np.int8).reshape(len(held), -1)[keep]
             at = np.frombuffer(positions, np.int64)[keep]
-            self._run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block))
+            self.run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block))
         return windows
 
 

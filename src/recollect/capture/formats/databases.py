@@ -1,0 +1,78 @@
+"""Other systems' SQLite files, read with the standard library and never written to."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from recollect.core.errors import InvalidInput
+
+MAGIC = b"SQLite format 3\x00"
+_NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@contextmanager
+def reading(path: Path) -> Generator[sqlite3.Connection]:
+    """Open a file for reading alone; its own program may be writing to it meanwhile."""
+    try:
+        with closing(_connected(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise InvalidInput(f"{path.name} can't be read as a database ({error}).") from error
+
+
+def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator[dict[str, Any]]:
+    """Run a query of `queries.sql`; give its rows one at a time, by column."""
+    cursor = connection.execute(_queries()[name], values)
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        yield dict(zip(names, row, strict=True))
+
+
+def tables(path: Path) -> dict[str, set[str]]:
+    """Name a file's tables and their columns; none where it is no database."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return {}
+        found: dict[str, set[str]] = {}
+        with reading(path) as connection:
+            for row in rows(connection, "tables"):
+                found.setdefault(row["name"], set()).add(row["column"])
+        return found
+    except (OSError, InvalidInput):
+        return {}
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    address = path.resolve().as_uri()
+    for how in ("mode=ro", "immutable=1"):  # the second where the folder can't be written: a log left beside is ignored
+        connection = sqlite3.connect(f"{address}?{how}", uri=True, check_same_thread=False)
+        connection.text_factory = _decoded
+        try:
+            connection.execute(_queries()["probe"]).fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            continue
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+    raise sqlite3.OperationalError("it can't be opened")
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
+
+
+@cache
+def _queries() -> dict[str, str]:
+    text = files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
+    pieces = _NAMED.split(text)
+    return {name: body.strip().removesuffix(";") for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}

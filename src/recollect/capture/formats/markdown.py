@@ -1,0 +1,130 @@
+"""Markdown notes, such as an Obsidian vault: an event a section, word for word, links and all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from recollect.capture.formats.items import Item, Position, as_moment, digest, item, skipped
+from recollect.capture.formats.sources import Source
+from recollect.capture.formats.streaming import MOST_RECORD_BYTES
+from recollect.core.clock import as_datetime
+
+NAME = "markdown"
+GROWS = False
+
+_SUFFIXES = (".md", ".markdown")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S[^\n]*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_MEMBER = re.compile(r"([\w -]{1,40}):[ \t]*(.*)")
+_DATED = ("date", "created", "date created", "created_at", "creation date", "day")
+_DAY_IN_NAME = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
+
+
+def recognise(source: Source) -> float:
+    """Tell how surely these are notes."""
+    notes = parts(source)
+    if not notes:
+        return 0.0
+    if source.kind == "file":
+        return 0.6
+    if source.kind == "folder" and (source.path / ".obsidian").is_dir():
+        return 0.9
+    return 0.8 * len(notes) / len(source.names)
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """List the notes."""
+    return source.ending(*_SUFFIXES)
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read a note section by section."""
+    with source.open(part) as file:
+        content = file.read(MOST_RECORD_BYTES + 1)
+    if len(content) > MOST_RECORD_BYTES:
+        yield skipped("a note of more than 64 MiB", part)
+        return
+    text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    front, body, first_line = _front_matter(text)
+    note = PurePosixPath(part).with_suffix("").as_posix()
+    done = int((after or {}).get("section", 0))
+    seen: dict[str, int] = {}
+    day = _day(front, note)
+    modified = source.modified(part)
+    for number, (path, line, section) in enumerate(_sections(body, first_line), 1):
+        name = digest("/".join(path), section)
+        seen[name] = seen.get(name, 0) + 1
+        if number <= done:
+            continue
+        where = f"{part}, line {line}"
+        heading = path[-1] if path else ""
+        if not section.strip() or (heading and "\n" not in section.strip()):
+            one: Item = skipped("a heading without text", where, section, expected=True)
+        else:
+            one = item(
+                section,
+                key=f"{NAME}:{note}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
+                where=where,
+                source={"format": NAME, "note": note, "line": line},
+                at=day,
+                otherwise_at=modified,
+                session=note,
+                role="note",
+                wing=source.title if source.kind == "folder" else None,
+                meta={"title": front.get("title"), "headings": list(path), "tags": front.get("tags")},
+            )
+        yield replace(one, position={"section": number})
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str, int]:
+    """Split off the block between `---` lines; plain members of it are read, anything nested is left."""
+    if not text.startswith("---\n"):
+        return {}, text, 1
+    end = text.find("\n---", 3)
+    after = text.find("\n", end + 1)
+    if end < 0 or text[end + 4 : after if after >= 0 else None].strip():
+        return {}, text, 1
+    members: dict[str, str] = {}
+    for row in text[4:end].split("\n"):
+        member = _MEMBER.fullmatch(row)
+        if member and member[2].strip():
+            members[member[1].strip().lower()] = member[2].strip().strip("\"'")
+    body = text[after + 1 :] if after >= 0 else ""
+    return members, body, text[: len(text) - len(body)].count("\n") + 1
+
+
+def _day(front: dict[str, str], note: str) -> str | None:
+    """Find when a note is of: what it says itself, else a day in its name."""
+    for name in _DATED:
+        value = front.get(name, "")
+        moment = as_moment(value.replace("/", "-")) or as_moment(value[:10].replace("/", "-"))
+        if moment:
+            return moment
+    named = _DAY_IN_NAME.search(PurePosixPath(note).name)
+    moment = as_moment("-".join(named.groups())) if named else None
+    return as_datetime(moment).date().isoformat() if moment else None
+
+
+def _sections(body: str, first_line: int) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    """Cut at headings, but not in code; each section has the headings above it and starts with its own."""
+    path: list[tuple[int, str]] = []
+    start, fence, at, line = 0, "", 0, first_line
+    start_line = first_line
+    for row in body.splitlines(keepends=True):
+        fenced = _FENCE.match(row)
+        if fenced and (not fence or (fenced[1][0] == fence[0] and len(fenced[1]) >= len(fence))):
+            fence = "" if fence else fenced[1]
+        heading = None if fence else _HEADING.match(row)
+        if heading:
+            if body[start:at].strip():
+                yield tuple(name for _, name in path), start_line, body[start:at].strip("\n")
+            path = [(depth, name) for depth, name in path if depth < len(heading[1])]
+            path.append((len(heading[1]), heading[2].strip().rstrip("#").strip()))
+            start, start_line = at, line
+        at += len(row)
+        line += 1
+    if body[start:].strip():
+        yield tuple(name for _, name in path), start_line, body[start:].strip("\n")

@@ -1,0 +1,174 @@
+"""Mail in mbox files, as Thunderbird, Apple Mail and Google Takeout write them; a message at a time."""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from email.errors import MessageError
+from email.header import decode_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from html.parser import HTMLParser
+
+from recollect.capture.formats.items import Item, Position, digest, item, skipped
+from recollect.capture.formats.sources import Source
+from recollect.capture.formats.streaming import MOST_RECORD_BYTES, lines
+
+NAME = "mbox"
+GROWS = True
+
+_FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
+_MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
+_INVISIBLE = {"script", "style", "head", "title"}
+_BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
+
+
+def recognise(source: Source) -> float:
+    """Tell how surely this is a mailbox."""
+    names = parts(source)
+    heads = [source.head(name)[:4096] for name in names[:5]]
+    seen = sum(_FROM.match(head) is not None and b"\nFrom:" in head.replace(b"\r", b"") for head in heads)
+    return min(0.95, 0.5 + source.share(names)) * seen / len(heads) if seen else 0.0
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """List the mailboxes."""
+    if source.kind == "file":
+        return source.names
+    return tuple(name for name in source.names if name.lower().endswith((".mbox", "/mbox", ".mbx")) or name == "mbox")
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read mail by mail: its subject and its words, replies with what they quote."""
+    with source.open(part) as file:
+        content: list[bytes] = []
+        size, first, blank = 0, 0, True
+        end: Position = {}
+        for line in lines(file, after):
+            if blank and _FROM.match(line.content):
+                if content:
+                    yield replace(_mail(content, size, f"{part}, line {first}"), position=line.before)
+                content, size, first = [], 0, line.number
+            elif first == 0 and line.content.strip():
+                first = line.number
+            size += len(line.content)
+            if size <= MOST_RECORD_BYTES:
+                content.append(line.content)
+            blank = not line.content.strip()
+            end = line.position
+        if content:
+            yield replace(_mail(content, size, f"{part}, line {first}"), position=end)
+
+
+def _mail(content: list[bytes], size: int, where: str) -> Item:
+    if size > MOST_RECORD_BYTES:
+        return skipped("a mail of more than 64 MiB", where)
+    if not _FROM.match(content[0]):
+        return skipped("before the first mail", where, content[0][:400])
+    try:
+        mail = email.message_from_bytes(b"".join(content[1:]))
+        return _item(mail, where)
+    except (MessageError, LookupError, ValueError, TypeError, RecursionError, AssertionError) as error:
+        return skipped(f"a mail that can't be read ({error})", where, b"".join(content[1:])[:400])
+
+
+def _item(mail: Message, where: str) -> Item:
+    subject, sender = _header(mail, "Subject"), _header(mail, "From")
+    body = _body(mail)
+    own = _MESSAGE_IDS.search(_header(mail, "Message-ID"))
+    earlier = _MESSAGE_IDS.findall(_header(mail, "References") or _header(mail, "In-Reply-To"))
+    message_id = own[1] if own else digest(sender, _header(mail, "Date"), subject, body)
+    people = getaddresses([sender])
+    name, address = people[0] if people else ("", "")
+    return item(
+        "\n\n".join(piece for piece in (f"Subject: {subject}" if subject and body.strip() else "", body) if piece),
+        key=f"{NAME}:{message_id}",
+        where=where,
+        source={"format": NAME, "message": message_id},
+        at=_moment(_header(mail, "Date")),
+        session=f"mail/{earlier[0] if earlier else message_id}",
+        speaker=name or address or None,
+        role="user",
+        meta={
+            "subject": subject,
+            "from": address,
+            "to": [found for _, found in getaddresses([_header(mail, "To"), _header(mail, "Cc")]) if found][:50],
+        },
+    )
+
+
+def _header(mail: Message, name: str) -> str:
+    """Decode a header, whatever was done to it."""
+    raw = str(mail.get(name, ""))
+    try:
+        pieces = decode_header(raw)
+    except (MessageError, ValueError, LookupError):
+        return raw
+    text = "".join(piece if isinstance(piece, str) else _decoded(piece, charset) for piece, charset in pieces)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _decoded(content: bytes, charset: str | None) -> str:
+    """Decode by what is said, else as UTF-8, else as what old mail mostly was."""
+    for name in (charset or "utf-8", "utf-8"):
+        try:
+            return content.decode(name)
+        except (LookupError, ValueError):
+            continue
+    return content.decode("cp1252", "replace")
+
+
+def _body(mail: Message) -> str:
+    plain: list[str] = []
+    marked_up: list[str] = []
+    for part in mail.walk():
+        if part.is_multipart() or part.get_content_disposition() == "attachment":
+            continue
+        kind = part.get_content_type()
+        content = part.get_payload(decode=True)
+        if kind in ("text/plain", "text/html") and isinstance(content, bytes):
+            text = _decoded(content, part.get_content_charset())
+            (plain if kind == "text/plain" else marked_up).append(text)
+    return "\n".join(plain).strip() or "\n".join(map(_without_tags, marked_up)).strip()
+
+
+class _Words(HTMLParser):
+    """The words of a page, its blocks on lines of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note where invisible parts start, and where lines break."""
+        self._hidden += tag in _INVISIBLE
+        if tag in _BREAKS:
+            self.words.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note where invisible parts end."""
+        if tag in _INVISIBLE and self._hidden:
+            self._hidden -= 1
+
+    def handle_data(self, data: str) -> None:
+        """Keep what can be seen."""
+        if not self._hidden:
+            self.words.append(re.sub(r"\s+", " ", data))
+
+
+def _without_tags(page: str) -> str:
+    parser = _Words()
+    parser.feed(page)
+    parser.close()
+    rows = (row.strip() for row in "".join(parser.words).split("\n"))
+    return "\n".join(row for row in rows if row)
+
+
+def _moment(date: str) -> str | None:
+    try:
+        return parsedate_to_datetime(date).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,73 @@
+"""Our own JSONL, as `export` writes it; also anyone's, a line an event with a `text`."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+
+from recollect.capture.formats.items import Item, Position, Read, as_dict, skipped
+from recollect.capture.formats.sources import Source
+from recollect.capture.formats.streaming import Line, each_json_line
+from recollect.core.values import Json
+
+NAME = "recollect"
+GROWS = True
+
+_FIELDS = {
+    "text",
+    "text_bytes",
+    "id",
+    "key",
+    "space",
+    "wing",
+    "session",
+    "speaker",
+    "role",
+    "at",
+    "recorded_at",
+    "meta",
+}
+
+
+def recognise(source: Source) -> float:
+    """Tell how surely these are events of ours."""
+    for name in parts(source)[:3]:
+        first = source.head(name).removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+        try:
+            event = as_dict(json.loads(first))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event.get("text"), str) and not set(event) - _FIELDS:
+            return (0.95 if "recorded_at" in event else 0.8) * source.share(parts(source))
+    return 0.0
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """List the files of events."""
+    return source.ending(".jsonl", ".ndjson") or (source.names if source.kind == "file" else ())
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read event by event, unchanged."""
+
+    def items_of(event: dict[str, Json], line: Line) -> Iterator[Item]:
+        yield _item(event, f"{part}, line {line.number}")
+
+    return each_json_line(source, part, after, items_of)
+
+
+def _item(event: dict[str, Json], where: str) -> Item:
+    unknown = sorted(set(event) - _FIELDS)
+    if unknown:
+        return skipped(f"unknown field {', '.join(unknown[:5])}", where, json.dumps(event)[:2000])
+    exact = event.pop("text_bytes", None)
+    try:
+        if exact is not None:
+            event["text"] = b64decode(exact, validate=True).decode("utf-8", "surrogatepass")
+    except (ValueError, TypeError):
+        return skipped("text_bytes is not what an export writes", where, str(exact))
+    text = event.get("text")
+    if not isinstance(text, str) or not text or text.isspace():
+        return skipped("no text", where, json.dumps(event)[:2000])
+    return Read(event=event)

@@ -1,0 +1,146 @@
+"""Where an import comes from: a file, a folder or a zip, seen alike as named files. Nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from recollect.capture.formats.items import from_epoch
+from recollect.core.errors import BadLocation, InvalidInput
+
+HEAD_BYTES = 64 * 1024  # what a format is recognised by: several messages of any format, read in a millisecond
+_MOST_FILES = 1_000_000  # names of a folder or zip; more is a disk, not an export
+# Unpacked bytes for each byte of the zip. Chats shrink to a tenth; a bomb is a thousandth.
+_MOST_RATIO = 200
+_ALWAYS_FINE_BYTES = 64 * 1024 * 1024  # what a zip may hold, however small it is
+_ZIP_MAGIC = b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What the user named: its kind, and the names of the files in it, in order."""
+
+    path: Path
+    kind: Literal["file", "folder", "zip"]
+    names: tuple[str, ...]
+    # What was read once and serves all parts: a zip's directory, the names of people.
+    notes: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """Name the whole: the file or folder, without its suffix."""
+        return self.path.resolve().stem if self.kind != "folder" else self.path.resolve().name
+
+    @contextmanager
+    def open(self, name: str) -> Generator[IO[bytes]]:
+        """Open one of the files for reading; whatever goes wrong in it is an error of ours."""
+        try:
+            if self.kind == "zip":
+                with self._archive().open(name) as file:
+                    yield file
+            else:
+                with self.local(name).open("rb") as file:
+                    yield file
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            if isinstance(error, RecursionError):
+                raise
+            raise InvalidInput(f"{name} can't be read ({error}).", fix="Check the file, then run it again.") from error
+
+    def head(self, name: str) -> bytes:
+        """Read how a file begins; empty where it can't be read."""
+        try:
+            with self.open(name) as file:
+                return file.read(HEAD_BYTES)
+        except InvalidInput:
+            return b""
+
+    def local(self, name: str) -> Path:
+        """Find a file on this disk; only for what is not in a zip."""
+        return self.path if self.kind == "file" else self.path / name
+
+    def modified(self, name: str) -> datetime | None:
+        """Tell when a file was last written, as far as that is known."""
+        try:
+            if self.kind != "zip":
+                return from_epoch(self.local(name).stat().st_mtime)
+            return datetime(*self._archive().getinfo(name).date_time, tzinfo=UTC)
+        except (OSError, ValueError, OverflowError, zipfile.BadZipFile, KeyError):
+            return None
+
+    def share(self, names: tuple[str, ...]) -> float:
+        """Tell how much of all that is here these files are: one chat in a folder of code does not make it chats."""
+        return len(names) / len(self.names) if self.names else 0.0
+
+    def close(self) -> None:
+        """Let go of a zip; one that is never closed is let go when nobody holds it."""
+        archive = self.notes.pop("archive", None)
+        if archive is not None:
+            archive.close()
+
+    def _archive(self) -> zipfile.ZipFile:
+        if "archive" not in self.notes:
+            self.notes["archive"] = zipfile.ZipFile(self.path)
+        return self.notes["archive"]
+
+    def ending(self, *suffixes: str) -> tuple[str, ...]:
+        """List the files with one of these suffixes."""
+        return tuple(name for name in self.names if name.lower().endswith(suffixes))
+
+
+def open_source(path: Path) -> Source:
+    """Look at what is there; a zip that would unpack to far more than it weighs is refused."""
+    try:
+        if path.is_dir():
+            return Source(path=path, kind="folder", names=_files_under(path))
+        with path.open("rb") as file:
+            is_zip = file.read(4) == _ZIP_MAGIC
+    except (OSError, ValueError) as error:
+        raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
+    if is_zip:
+        return Source(path=path, kind="zip", names=_files_in_zip(path))
+    return Source(path=path, kind="file", names=(path.name,))
+
+
+def _files_under(root: Path) -> tuple[str, ...]:
+    """List files, without what is hidden and without links that lead out of the folder."""
+    resolved = root.resolve()
+    found: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in files:
+            path = Path(folder, name)
+            if name.startswith(".") or (path.is_symlink() and not path.resolve().is_relative_to(resolved)):
+                continue
+            found.append(path.relative_to(root).as_posix())
+        if len(found) > _MOST_FILES:
+            raise InvalidInput(f"{root} holds more than {_MOST_FILES:,} files; name the folder of the export itself.")
+    return tuple(sorted(name for name in found if name.isprintable()))
+
+
+def _files_in_zip(path: Path) -> tuple[str, ...]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        weight = path.stat().st_size
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise InvalidInput(f"{path} is not a whole zip ({error}); download it again.") from error
+    # Reading stops at the size that an entry declares, so that the sum of those is all that could ever come out.
+    unpacked = sum(entry.file_size for entry in entries)
+    if len(entries) > _MOST_FILES or unpacked > max(_ALWAYS_FINE_BYTES, _MOST_RATIO * weight):
+        raise InvalidInput(f"{path} would unpack to {unpacked:,} bytes in {len(entries):,} files; this is no export.")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise InvalidInput(f"{path} is locked with a password; unpack it first.")
+    return tuple(sorted({entry.filename for entry in entries if not _is_hidden(entry.filename)}))
+
+
+def _is_hidden(name: str) -> bool:
+    """Tell what no export shows: system folders, and names that would lead out of the zip."""
+    folders = name.split("/")
+    return folders[0] in ("", "__MACOSX") or any(folder.startswith(".") for folder in folders) or not name.isprintable()

@@ -1,0 +1,186 @@
+"""Large files piece by piece: lines with their places, and JSON that is never in memory as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import IO, cast
+
+from recollect.capture.formats.items import Item, Position, Skipped, placed, skipped
+from recollect.capture.formats.sources import Source
+from recollect.core.values import Json
+
+MOST_RECORD_BYTES = 64 * 1024 * 1024  # of one line, message or conversation in a file: what is longer is not read
+_CHUNK_BYTES = 256 * 1024
+_NEAR_END = 16  # characters: a word, number or escape that is cut by the end of what was read is no longer than this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line, its number from 1, and the place after it."""
+
+    number: int
+    start: int
+    end: int
+    content: bytes
+    finished: bool  # a file that is still written may end in half a line
+    too_long: bool = False
+
+    @property
+    def text(self) -> str:
+        """Decode the line, without its end; what is not UTF-8 is marked, not lost with the rest."""
+        return self.content.decode("utf-8", "replace").rstrip("\r\n").removeprefix("\ufeff")
+
+    @property
+    def position(self) -> Position:
+        """Name the place after this line."""
+        return {"byte": self.end, "line": self.number}
+
+    @property
+    def before(self) -> Position:
+        """Name the place before this line."""
+        return {"byte": self.start, "line": self.number - 1}
+
+
+def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:
+    """Read line by line, from a position on."""
+    end, number = _number(after, "byte"), _number(after, "line")
+    file.seek(end)
+    while content := file.readline(MOST_RECORD_BYTES):
+        start, number, finished = end, number + 1, content.endswith(b"\n")
+        too_long = len(content) == MOST_RECORD_BYTES and not finished
+        end += len(content)
+        while too_long and not finished and (more := file.readline(_CHUNK_BYTES)):
+            end, finished = end + len(more), more.endswith(b"\n")
+        yield Line(number=number, start=start, end=end, content=content, finished=finished, too_long=too_long)
+
+
+def each_json_line(
+    source: Source, part: str, after: Position | None, items_of: Callable[[dict[str, Json], Line], Iterable[Item]]
+) -> Iterator[Item]:
+    """Read JSON objects, a line each; a line that is none is reported, half a line is left for the next time."""
+    with source.open(part) as file:
+        for line in lines(file, after):
+            where = f"{part}, line {line.number}"
+            if not line.content.strip():
+                continue
+            if line.too_long:
+                yield replace(skipped("a line of more than 64 MiB", where, line.text[:400]), position=line.position)
+                continue
+            try:
+                record = json.loads(line.text)
+            except (ValueError, RecursionError):
+                if not line.finished:
+                    half = skipped("the last line is not whole yet", where, line.text, expected=True)
+                    yield replace(half, position=line.before)
+                    return
+                yield replace(skipped("not JSON", where, line.text), position=line.position)
+                continue
+            if not isinstance(record, dict):
+                yield replace(skipped("not a JSON object", where, line.text), position=line.position)
+                continue
+            items = items_of(cast("dict[str, Json]", record), line)
+            yield from placed(items, before=line.before, after=line.position)
+
+
+def each_of(
+    values: Iterable[Json], items_of: Callable[[Json, int], Iterable[Item]], after: Position | None
+) -> Iterator[Item]:
+    """Read what each of many values gives, in order; a position counts the values and the items of the last."""
+    first, done = _number(after, "value"), _number(after, "item")
+    for number, value in enumerate(values):
+        if number < first:
+            continue
+        for count, one in enumerate(items_of(value, number), 1):
+            if number > first or count > done:
+                yield replace(one, position={"value": number, "item": count})
+
+
+class JsonStream:
+    """A reader that is pulled: enter an object or a list, take a value whole, and never hold more than one."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._decoder = json.JSONDecoder(strict=False)
+        self._text = ""
+        self._at = 0
+        self._ended = False
+
+    def kind(self) -> str:
+        """Tell what comes next by its first character; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if not self._text[self._at].isspace():
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more(_CHUNK_BYTES):
+                return ""
+
+    def members(self) -> Iterator[str]:
+        """Enter an object: name each member; its value must be taken or entered before the next."""
+        self._expect("{")
+        while self.kind() != "}":
+            name = self.value()
+            self._expect(":")
+            yield str(name)
+            if self.kind() == ",":
+                self._at += 1
+        self._expect("}")
+
+    def elements(self) -> Iterator[None]:
+        """Enter a list: stop before each element; it must be taken or entered before the next."""
+        self._expect("[")
+        while self.kind() != "]":
+            yield
+            if self.kind() == ",":
+                self._at += 1
+        self._expect("]")
+
+    def value(self) -> Json:
+        """Take the next value whole."""
+        self.kind()
+        step = _CHUNK_BYTES
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR_END
+                if not cut or self._ended or len(self._text) - self._at > MOST_RECORD_BYTES:
+                    raise
+                self._more(step)
+                step *= 2
+                continue
+            if end < len(self._text) or self._ended:  # a number at the very end may go on
+                self._at = end
+                return value
+            self._more(_CHUNK_BYTES)
+
+    def _expect(self, char: str) -> None:
+        if self.kind() != char:
+            raise json.JSONDecodeError(f"Expecting {char!r}", self._text[self._at : self._at + 40], 0)
+        self._at += 1
+
+    def _more(self, size: int) -> bool:
+        if self._ended:
+            return False
+        chunk = self._file.read(size)
+        self._ended = not chunk
+        self._text = self._text[self._at :] + self._decode(chunk, final=not chunk)
+        self._at = 0
+        return not self._ended
+
+
+def until_broken(items: Iterator[Item], part: str) -> Iterator[Item]:
+    """Give what was read of a JSON file; where it breaks off, say so instead of losing the rest in silence."""
+    try:
+        yield from items
+    except (ValueError, RecursionError) as error:  # json refuses some numbers with a plain ValueError
+        yield Skipped(reason=f"the JSON breaks off here, and nothing after it was read ({error})", where=part)
+
+
+def _number(after: Position | None, name: str) -> int:
+    value = (after or {}).get(name, 0)
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,269 @@
+"""What events state: artifacts, their tags and links, derived in the transaction that stores the events.
+
+Reading an event is pure and happens before the transaction; comparing with what is known needs the turn to write. Each
+event is compared only with what had arrived before it and is about the same person or thing, so that deriving anew, for
+all or for some of them, comes to the same result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
+from recollect.core.clock import to_micros
+from recollect.core.values import Change, Edge, Event
+from recollect.core.words import question_terms
+from recollect.extract.compare import Action, Outcome, decide
+from recollect.extract.corrections import Correction, corrected, correction_of
+from recollect.extract.links import Link, Placed, link
+from recollect.extract.llm.stored import LLMReading, beside, from_body
+from recollect.extract.quotes import Checked, check_all
+from recollect.extract.rules import extract
+from recollect.extract.tags import tags_of_event
+from recollect.store.protocol import Writer
+
+# What is current about one person or thing, the newest: what a new statement is compared with.
+_COMPARED = 500
+_LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
+REJECT = "reject"
+
+
+class Reading(NamedTuple):
+    """What an event states by itself, before it is compared with anything."""
+
+    event: Event
+    checked: Checked
+    tags: tuple[str, ...]
+    correction: Correction | None  # what the event does to an artifact, where a person wrote it to do so
+    refused: tuple[str, ...] = ()  # of what an LLM found, and why
+    follows: Mapping[str, str] = MappingProxyType({})  # by an LLM's word: artifact -> the one that it ends or replaces
+
+
+def read(event: Event, stored: str | None = None) -> Reading:
+    """Read an event by rules, and add what an LLM had found in it. Pure."""
+    correction = correction_of(event)
+    checked = check_all(event, () if correction else extract(event).artifacts)
+    found = LLMReading() if correction else from_body(event, stored)
+    noted = beside(checked.accepted, found.noted)
+    return Reading(
+        event,
+        replace(checked, accepted=(*checked.accepted, *(draft for draft, _ in noted))),
+        tags_of_event(event),
+        correction,
+        found.refused,
+        {artifact_id(draft): follows for draft, follows in noted if follows},
+    )
+
+
+def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], abouts: set[str] | None = None) -> None:
+    """Compare what events state with what is known, in the order of arrival; `abouts` limits it to some."""
+    state = _Known(writer, space)
+    if abouts is None:
+        writer.put_tags(space, {seq: reading.tags for seq, reading in readings if reading.tags})
+    for seq, reading in readings:
+        if reading.correction is not None:
+            _correct(state, seq, reading, abouts)
+            continue
+        new = [
+            artifact
+            for draft in reading.checked.accepted
+            if abouts is None or _about(draft) in abouts
+            for artifact in _settle(state, seq, reading, draft)
+        ]
+        # Deriving some anew leaves what was refused in the journal: it is about nobody.
+        for refusal in reading.checked.rejected if abouts is None else ():
+            state.note(seq, reading.event, REJECT, reason=f"{refusal.fault.value}: {refusal.detail}")
+        for reason in reading.refused if abouts is None else ():
+            state.note(seq, reading.event, REJECT, reason=reason)
+        # Of some, derive_anew() links: what else the event states belongs to it.
+        if new and abouts is None:
+            writer.put_edges(space, _edges(writer, space, seq, new))
+    writer.put_changes(space, state.changes)
+
+
+def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int]) -> None:
+    """Derive what is about some persons or things again, from the events that state it and are still there."""
+    before = _ids_of(writer, space, seqs)
+    writer.drop_artifacts(space, sorted(abouts))
+    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    derive(writer, space, [(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)], abouts)
+    after = _ids_of(writer, space, seqs)
+    relink(writer, space, [seq for seq in events if before.get(seq) != after.get(seq)])
+    writer.drop_loose_edges(space)
+
+
+def relink(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+    """Link anew what changed in what events state; the turns after them may have been linked to it."""
+    for seq in sorted({*seqs, *writer.said_later(space, seqs, limit=_LINKED_TURNS)}):
+        stated = writer.artifacts_of(space, [seq]).get(seq, [])
+        writer.drop_links(space, [one.id for one in stated])
+        writer.put_edges(space, _edges(writer, space, seq, stated) if stated else ())
+
+
+def catch_up(writer: Writer, space: str, *, limit: int) -> int:
+    """Derive some of the events that are behind, in their order; tell how many there were."""
+    upto = writer.derived_upto(space)
+    if upto is None:
+        return 0
+    rows = writer.log(space, after=upto, limit=limit)
+    stored = writer.readings(space, [seq for seq, _ in rows])
+    derive(writer, space, [(seq, read(event, stored.get(seq))) for seq, event in rows])
+    # Under the turn to write nobody can add more: a short page is the last one.
+    writer.owe_derivation(space, rows[-1][0] if len(rows) == limit else None)
+    return len(rows)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is current about each one, as this transaction sees it, and the journal of what it did."""
+
+    writer: Writer
+    space: str
+    by_about: dict[str, list[Artifact]] = field(default_factory=dict[str, list[Artifact]])
+    changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
+
+    def about(self, key: str) -> list[Artifact]:
+        if key not in self.by_about:
+            self.by_about[key] = self.writer.standing(self.space, key, limit=_COMPARED)
+        return self.by_about[key]
+
+    def add(self, seq: int, artifact: Artifact) -> None:
+        known = self.about(_about(artifact))  # before it is there itself
+        self.writer.put_artifact(self.space, seq, artifact)
+        if artifact.status is Status.CURRENT:
+            known.insert(0, artifact)
+            del known[_COMPARED:]  # a batch sees as much as one event after the other would
+
+    def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
+        status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
+        at = to_micros(event.recorded_at)[0]
+        ends = outcome.ends_at or event.at
+        self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
+        known = self.about(_about(artifact))
+        if len(known) == _COMPARED:
+            del self.by_about[_about(artifact)]  # there may be another to be read in its place
+        known[:] = [one for one in known if one.id != artifact.id]
+
+    def note(
+        self,
+        seq: int,
+        event: Event,
+        action: str,
+        *,
+        reason: str,
+        artifact: str | None = None,
+        target: str | None = None,
+    ) -> None:
+        change = Change(
+            at=event.recorded_at,
+            action=action,
+            reason=reason,
+            artifact_id=artifact,
+            target_id=target,
+            event_id=event.id,
+        )
+        self.changes.append((seq, change))
+
+
+def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> Iterable[Artifact]:
+    """Do what comparing says; give the artifact that was added, if one was."""
+    event, id = reading.event, artifact_id(draft)
+    if state.writer.artifact(state.space, id) is not None:
+        return ()  # the same words were read twice
+    known = state.about(_about(draft))
+    outcome = decide(draft, known)
+    if outcome.action is Action.ADD and id in reading.follows:
+        outcome = _as_told(draft, known, reading.follows[id]) or outcome
+    target = outcome.target.id if outcome.target else None
+    if outcome.action is Action.NONE:
+        state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
+        return ()
+    late = outcome.ends_at if outcome.action is Action.ADD else None
+    follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
+    artifact = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
+    if outcome.target is not None and follows is not None:
+        state.close(outcome.target, outcome, event)
+    state.add(seq, artifact)
+    state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
+    return (artifact,)
+
+
+def _as_told(draft: ArtifactDraft, known: Sequence[Artifact], id: str) -> Outcome | None:
+    """Believe an LLM that a statement ends or replaces a known one, unless it speaks of an earlier time."""
+    target = next((one for one in known if one.id == id), None)
+    ends = draft.valid_to or draft.valid_from
+    if target is None or ends is None or draft.stance is Stance.MAYBE:
+        return None
+    if target.valid_from is not None and ends < target.valid_from:
+        return None
+    reason = "as an LLM reads it"
+    if draft.stance is Stance.STILL:
+        return Outcome(action=Action.NONE, target=target, reinforces=True, reason=f"still so, {reason}")
+    if draft.stance in (Stance.ENDED, Stance.DONE) or draft.negated != target.negated:
+        return Outcome(action=Action.RETRACT, target=target, ends_at=ends, reason=f"over, {reason}")
+    if draft.kind is not target.kind:
+        return None
+    return Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason=f"takes its place, {reason}")
+
+
+def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None) -> None:
+    """Follow a person's own correction: it goes before whatever rules would say."""
+    if reading.correction is None:
+        return
+    action, id = reading.correction
+    target = state.writer.artifact(state.space, id)
+    if target is None or (abouts is not None and _about(target) not in abouts):
+        return
+    event = reading.event
+    if target.status is not Status.CURRENT:
+        # Noted all the same: should the target hold again some day, this event must be found to be derived with it.
+        state.note(seq, event, Action.NONE, reason="by hand, when it held no more", target=target.id)
+        return
+    outcome = Outcome(action=action, target=target, ends_at=event.at, reason="by hand")
+    state.close(target, outcome, event)
+    added = None
+    if action is Action.UPDATE:
+        added = adopt(corrected(event, target), recorded_at=event.recorded_at, replaces=target.id)
+        state.add(seq, added)
+    state.note(seq, event, action, reason=outcome.reason, artifact=added.id if added else None, target=target.id)
+
+
+def _about(draft: ArtifactDraft) -> str:
+    return (draft.about or "").casefold()
+
+
+# Links
+
+
+def _ids_of(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, set[str]]:
+    return {seq: {one.id for one in several} for seq, several in writer.artifacts_of(space, seqs).items()}
+
+
+def _edges(writer: Writer, space: str, seq: int, new: Sequence[Artifact]) -> list[Edge]:
+    before = writer.said_earlier(space, seq, limit=_LINKED_TURNS)
+    stated = writer.artifacts_of(space, before)
+    turn_of = {earlier: -distance for distance, earlier in enumerate(before, 1)}
+    earlier = [Placed(artifact=one, turn=turn_of[at]) for at, several in stated.items() for one in several]
+    found = link([Placed(artifact=one, turn=0) for one in new], earlier, _similarity)
+    return [_edge(one) for one in found]
+
+
+def _edge(found: Link) -> Edge:
+    return Edge(
+        source=found.source,
+        target=found.target,
+        kind=found.kind.value,
+        weight=found.weight,
+        at=found.at,
+        reason=found.reason,
+    )
+
+
+def _similarity(one: Artifact, other: Artifact) -> float:
+    """Compare by words: a cosine of vectors would make what is derived depend on which model happened to be there."""
+    mine, theirs = set(question_terms(one.content)), set(question_terms(other.content))
+    return len(mine & theirs) / math.sqrt(len(mine) * len(theirs)) if mine and theirs else 0.0

@@ -1,0 +1,244 @@
+"""Events that an LLM is to read: queued with the event, read by settle(), kept as readings, derived in the log's order.
+
+Rules have read each event at once; whatever goes wrong here, it stays searchable and its job waits. A job is finished
+only in the transaction that derives what its reading states, so that no answer is paid for twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from recollect.core.artifacts import Artifact
+from recollect.core.errors import LLMGarbage, ModelError, RecollectError, StoreError
+from recollect.core.ids import raw_event_id
+from recollect.core.values import Change, Event
+from recollect.core.words import question_terms
+from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink
+from recollect.engine.engine import Engine, Progress
+from recollect.extract.llm.budget import FileLedger, Metered
+from recollect.extract.llm.passes import read_event
+from recollect.extract.llm.scene import LONGEST_READ, Scene, speaker_of
+from recollect.extract.llm.stored import LLMReading, is_of_llm, to_body
+from recollect.extract.noise import worth_reading
+from recollect.extract.quotes import Checked
+from recollect.inference.llm.allowance import Allowance
+from recollect.store.artifacts import READ
+from recollect.store.protocol import Job, Reader, Writer
+
+_TURNS_BEFORE = 2  # shown with an event: whom a pronoun means was mostly said there
+_NAMES_SHOWN = 40  # whom and what the memory speaks about most
+_ABOUTS_SHOWN = 5  # the speaker, and those whom the event names, of whom something is known
+_COMPARED = 200  # statements about one, the newest, among which the similar ones are looked for
+_KNOWN_SHOWN = 20  # similar statements in a prompt: about 600 tokens
+_EVENTS_A_ROUND = 16  # readings derived in one transaction: deriving anew may take as long for one as for all
+# How long nobody else takes an event that is being read: longer than two passes with all their attempts mostly take.
+# Should it end before, the event is read twice and the second reading is thrown away.
+_LEASE_S = 900
+_RETRY_FIRST_S = 2  # after no answer; doubles up to a quarter of an hour
+_RETRY_MOST_S = 900
+_AGAIN_FIRST_S = 60  # after an answer that is of no use: asking again costs tokens; doubles up to a day
+_AGAIN_MOST_S = 86_400
+_MOST_USELESS = 3  # answers of no use in a row, after which others are not asked for: it is the model, not the event
+_SECOND = 1_000_000  # microseconds
+
+
+def settle_readings(engine: Engine, progress: Progress) -> int:
+    """Let the LLM read what waits for it; count what was read. Only the store's own errors leave this."""
+    total = 0
+    while True:
+        done = _read_round(engine)
+        total += len(done.jobs)
+        if done.jobs:
+            _take_in(engine, done.jobs)
+            progress("readings", total, total)
+        if done.last:
+            return total
+
+
+class _Round(NamedTuple):
+    jobs: list[Job]  # whose readings are kept and not derived yet
+    last: bool  # nothing is due any more, or nothing can be read now
+
+
+def _read_round(engine: Engine) -> _Round:
+    done: list[Job] = []
+    useless = 0
+    llm = _llm(engine)
+    while llm is not None and len(done) < _EVENTS_A_ROUND and useless < _MOST_USELESS:
+        job = _taken(engine)
+        if job is None:
+            return _Round(done, True)
+        try:
+            if _read(engine, llm, job):
+                done.append(job)
+            useless = 0
+        except StoreError:
+            raise
+        except RecollectError as error:
+            _postpone(engine, job, error)
+            if not _is_about_the_event(error):
+                return _Round(done, True)
+            useless += 1
+    return _Round(done, llm is None or useless >= _MOST_USELESS)
+
+
+def _llm(engine: Engine) -> Metered | None:
+    settings = engine.settings
+    if engine.llm is None or not settings.llm_extract or engine.store.read_only:
+        return None
+    limit = settings.llm_tokens_per_day
+    if limit is None:
+        return Metered(engine.llm, None)
+    ledger = FileLedger(engine.store)
+    return Metered(engine.llm, Allowance(tokens_per_day=limit, clock=engine.clock, ledger=ledger))
+
+
+def _taken(engine: Engine) -> Job | None:
+    now = engine.now()
+    with engine.store.reader() as reader:
+        if not reader.jobs(kind=READ, due_before=now, limit=1):
+            return None
+    with engine.store.writer() as writer:
+        return next(iter(writer.take_jobs(READ, now=now, until=now + _LEASE_S * _SECOND, limit=1)), None)
+
+
+def _is_about_the_event(error: RecollectError) -> bool:
+    """Tell whether another event may fare better: not where there is no answer at all."""
+    return isinstance(error, ModelError) and not getattr(error, "retryable", False)
+
+
+def _postpone(engine: Engine, job: Job, error: RecollectError) -> None:
+    first, most = (_AGAIN_FIRST_S, _AGAIN_MOST_S) if _is_about_the_event(error) else (_RETRY_FIRST_S, _RETRY_MOST_S)
+    wait_s = min(most, first * 2 ** min(job.attempts, 20))
+    # A useless answer may repeat what was said elsewhere, and would keep it here after it was forgotten.
+    words = str(error).partition(": ")[0] if isinstance(error, LLMGarbage) else str(error)
+    with engine.store.writer() as writer:
+        writer.fail_job(job, error=words, due_at=engine.now() + wait_s * _SECOND)
+    engine.models.say(f"What an LLM would find in events has to wait: {words}")
+
+
+# Reading one event
+
+
+class _Shown(NamedTuple):
+    """A scene, and the events whose words are in it."""
+
+    scene: Scene
+    texts: Mapping[int, str]  # of other events, by seq
+
+
+def _read(engine: Engine, llm: Metered, job: Job) -> bool:
+    """Read an event and keep the reading; False where there is nothing to keep."""
+    with engine.store.reader() as reader:
+        if reader.readings(job.space, [job.seq]):
+            return True  # read before, and not derived: the process had died in between
+        event = reader.fetch(job.space, [job.seq]).get(job.seq)
+        worth = event is not None and worth_reading(event.text[:LONGEST_READ])[0]
+        shown = _shown(reader, job, event) if event is not None and worth else None
+    if shown is None:
+        with engine.store.writer() as writer:
+            writer.finish_jobs([job])
+        return False
+    reading = read_event(llm, shown.scene)
+    with engine.store.writer() as writer:
+        if len(writer.outlines(job.space, [job.seq, *shown.texts])) <= len(shown.texts):
+            # It is read again without what was forgotten; where it was forgotten itself, its job is gone.
+            writer.fail_job(job, error="What was shown with it was forgotten meanwhile.", due_at=engine.now())
+            return False
+        writer.put_reading(
+            job.space, job.seq, extractor=reading.extractor, body=to_body(reading), sources=_sources(shown, reading)
+        )
+    return True
+
+
+def _shown(reader: Reader, job: Job, event: Event) -> _Shown:
+    space, seq = job.space, job.seq
+    before = sorted(reader.said_earlier(space, seq, limit=_TURNS_BEFORE))
+    turns = reader.fetch(space, before)
+    names = reader.names_known(space, limit=_NAMES_SHOWN)
+    known, stated = _similar(reader, space, seq, event, [name for name, _ in names])
+    said = {at: turn.text for at, turn in (*turns.items(), *stated.items())}
+    # A name is known from somewhere: the event that has it is where it comes from.
+    said |= {at: f"{said.get(at, '')} {name}" for name, at in names if at != seq}
+    scene = Scene(
+        event=event,
+        before=tuple(turns[at] for at in before),
+        known=tuple(known),
+        noted=tuple(reader.artifacts_of(space, [seq]).get(seq, ())),
+        names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
+    )
+    return _Shown(scene, said)
+
+
+def _similar(
+    reader: Reader, space: str, seq: int, event: Event, names: Sequence[str]
+) -> tuple[list[Artifact], dict[int, Event]]:
+    """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
+    text = event.text[:LONGEST_READ].casefold()
+    named = (name for name in names if name.casefold() in text)
+    abouts = list(dict.fromkeys((speaker_of(event), *named)))[:_ABOUTS_SHOWN]
+    words = set(question_terms(event.text[:LONGEST_READ]))
+    standing = [one for about in abouts for one in reader.standing(space, about, limit=_COMPARED)]
+    raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
+    found = reader.find(space, list(raw.values()))
+    seqs = {id: found[raw_id].seq for id, raw_id in raw.items() if raw_id in found}
+    earlier = [one for one in standing if seqs.get(one.event_id, seq) < seq]
+    earlier.sort(key=lambda one: -len(words & set(question_terms(one.content))))
+    chosen = earlier[:_KNOWN_SHOWN]
+    ids = {one.event_id for one in chosen}
+    return chosen, {known.seq: known.event for known in found.values() if known.event.id in ids}
+
+
+def _sources(shown: _Shown, reading: LLMReading) -> list[int]:
+    """List the other events whose words a reading uses: it goes when one of them is forgotten."""
+    event = shown.scene.event
+    own = set(question_terms(f"{event.text} {speaker_of(event)}"))
+    borrowed = {term for words in reading.words for term in question_terms(words)} - own
+    return [seq for seq, text in shown.texts.items() if borrowed & set(question_terms(text))]
+
+
+# Deriving what was read
+
+
+def _take_in(engine: Engine, jobs: Sequence[Job]) -> None:
+    """Derive what readings state, in the order of the log, and finish their jobs."""
+    with engine.store.writer() as writer:
+        by_space: dict[str, list[int]] = {}
+        for job in writer.finish_jobs(jobs):
+            by_space.setdefault(job.space, []).append(job.seq)
+        for space, seqs in by_space.items():
+            upto = writer.derived_upto(space)
+            # What is not derived yet will be with its readings.
+            derive_readings(writer, space, [seq for seq in sorted(seqs) if upto is None or seq <= upto])
+
+
+def derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+    """Derive what new readings of events state, as if they had been there when the events came."""
+    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    found = {seq: _only_of_llm(read(event, stored.get(seq))) for seq, event in sorted(events.items())}
+    stating: dict[str, list[int]] = {}
+    for seq, reading in found.items():
+        for draft in reading.checked.accepted:
+            stating.setdefault((draft.about or "").casefold(), []).append(seq)
+    # About whom nothing was stated since, nothing has to be derived anew: the common case, and the cheap one.
+    last = {about: max(writer.stating(space, [about]), default=0) for about in stating}
+    newest = {about for about, its_seqs in stating.items() if last[about] <= min(its_seqs)}
+    derive(writer, space, list(found.items()), newest)
+    anew = stating.keys() - newest
+    if anew:
+        derive_anew(writer, space, set(anew), sorted({*writer.stating(space, sorted(anew)), *found}))
+    writer.put_changes(space, _refusals(found))
+    relink(writer, space, list(found))
+
+
+def _only_of_llm(reading: Reading) -> Reading:
+    return reading._replace(
+        checked=Checked(accepted=tuple(draft for draft in reading.checked.accepted if is_of_llm(draft)))
+    )
+
+
+def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:
+    for seq, (event, _, _, _, refused, _) in found.items():
+        for reason in refused:
+            yield seq, Change(at=event.recorded_at, action=REJECT, reason=reason, event_id=event.id)

@@ -1,0 +1,289 @@
+"""What a new statement does to what is known: add, update, retract, or nothing. Pure; the caller finds the similar
+ones.
+
+ADD stores the draft. UPDATE stores it as the next version of the target, which ends where the draft begins. RETRACT
+closes the target and stores the draft as the words that closed it. NONE stores nothing; `reinforces` says that the
+target was confirmed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Stance, Status
+from recollect.core.words import STOPWORDS
+from recollect.extract.rules.tools import TOPICS
+from recollect.extract.rules.verbs import FORMS
+
+SAME_WORDS = 0.8  # share of words in common (of all words of both) from which two statements are one
+LIGHT_VERB_WORDS = 2  # words that must come back where the verb says little: one can get, take and make anything
+DONE_WORDS = 0.5  # share of the words of a thing to do that must come back in what is said to be done
+
+
+class Action(StrEnum):
+    """What becomes of a draft."""
+
+    ADD = "add"
+    UPDATE = "update"
+    RETRACT = "retract"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a draft does, to which artifact, and why."""
+
+    action: Action
+    reason: str
+    target: Artifact | None = None
+    reinforces: bool = False
+    ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
+
+
+def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
+    """Compare a draft with similar artifacts and say what it does."""
+    if draft.stance is Stance.MAYBE:
+        return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="considered, nothing changes yet")
+    for rule in (_said_already, _by_slot, _by_replacement, _against, _settled):
+        outcome = rule(draft, similar)
+        if outcome is not None:
+            return outcome
+    return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="nothing like it is known")
+
+
+def is_single_valued(attribute: str) -> bool:
+    """Tell whether a slot holds one value at a time. "likes:jazz" has its value in its name and holds yes or no."""
+    prefix, _, value = attribute.partition(":")
+    return not value or prefix in _SINGLE_WITH_NAME
+
+
+_SINGLE_WITH_NAME = frozenset(("favourite", *TOPICS))
+_WORD = re.compile(r"[\w+#]+(?:'\w+)?")
+_NO_MATTER = STOPWORDS | frozenset("really very much lately still now today currently also".split())
+_REPLACED = re.compile(
+    r"\b(?:instead of|rather than|in place of|no longer|over|from|replac(?:e|es|ed|ing)|drop(?:s|ped|ping)?) (?:the "
+    r"|using |our )?(?P<old>[\w+#.-]+(?: [\w+#.-]+){0,2})",
+    re.IGNORECASE,
+)
+_ACTIONS = frozenset((ArtifactKind.TODO, ArtifactKind.REMINDER))
+_CHOICES = frozenset((ArtifactKind.DECISION, ArtifactKind.KEY_FACT))
+
+
+def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """The same words of the same event were read before."""
+    for known in similar:
+        if (known.event_id, known.span, known.kind, known.about, known.slot) == (
+            draft.event_id,
+            draft.span,
+            draft.kind,
+            draft.about,
+            draft.slot,
+        ):
+            return Outcome(action=Action.NONE, target=known, reason="read before")
+    return None
+
+
+def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """The same slot: it agrees, contradicts, ends, or comes late."""
+    if draft.slot is None:
+        return None
+    outcomes = (_in_slot(draft, known) for known in similar if _is_open(known) and _same_slot(draft, known))
+    return next((outcome for outcome in outcomes if outcome is not None), None)
+
+
+def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
+    agrees = _same_value(draft, known)
+    if draft.stance is Stance.ENDED:
+        closes = (agrees or not _words(draft.value)) and not _is_late(draft, known)
+        return _over(draft, known) if closes else None
+    if agrees and draft.negated == known.negated and _numbers(draft) != _numbers(known) and not _is_late(draft, known):
+        return _followed(draft, known, f"the number changed: {known.value!r} became {draft.value!r}")
+    if agrees and draft.negated == known.negated:
+        return Outcome(action=Action.NONE, target=known, reinforces=True, reason=_confirms(draft))
+    if _is_late(draft, known):
+        late = "older than what is known; it keeps its place in the past"
+        return Outcome(action=Action.ADD, ends_at=known.valid_from, reason=late)
+    if agrees:
+        return (
+            _over(draft, known, "denied") if draft.negated else _followed(draft, known, "the opposite was said before")
+        )
+    if draft.negated or known.negated or draft.slot is None or not is_single_valued(draft.slot.attribute):
+        return None
+    attribute = draft.slot.attribute
+    return _followed(draft, known, f"{attribute} holds one value: {known.value!r} became {draft.value!r}")
+
+
+def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """A choice that names what it replaces: "let's use MySQL instead of PostgreSQL"."""
+    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    if match is None:
+        return None
+    old = _words(match["old"])
+    for known in similar:
+        kept = _words(known.value)
+        if _is_standing_choice(known, draft) and old & kept and not kept <= _words(draft.value) - old:
+            return _followed(draft, known, f"replaces {match['old'].rstrip('.')!r}")
+    return None
+
+
+def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """A choice that was taken back: "we decided against MySQL"."""
+    refused = _words(draft.value)
+    if draft.kind is not ArtifactKind.DECISION or not draft.negated or not refused:
+        return None
+    for known in similar:
+        if _is_standing_choice(known, draft) and refused <= _words(known.value):
+            return _over(draft, known, "decided against")
+    return None
+
+
+def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """A thing to do that was done, or that is to be done no more."""
+    dropped = draft.kind in _ACTIONS and (draft.negated or draft.stance is Stance.ENDED)
+    if not dropped and draft.stance is not Stance.DONE:
+        return None
+    for known in similar:
+        open_task = known.kind in _ACTIONS and _is_open(known) and not known.negated and _same_person(draft, known)
+        if open_task and not _is_late(draft, known) and _does(draft.value, known.value):
+            return _over(draft, known, "called off" if dropped else "done")
+    return None
+
+
+def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """The same statement in other or the same words."""
+    mine = _words(draft.value or draft.content)
+    for known in similar:
+        if known.kind is not draft.kind or not _is_open(known) or not _same_person(draft, known):
+            continue
+        if draft.slot and known.slot and not _same_slot(draft, known):
+            continue
+        if (known.negated, known.stance) != (draft.negated, draft.stance) or not _same_day(draft, known):
+            continue
+        theirs = _words(known.value or known.content)
+        if mine and len(mine & theirs) >= SAME_WORDS * len(mine | theirs):
+            return Outcome(action=Action.NONE, target=known, reinforces=True, reason="said before")
+    return None
+
+
+def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
+    return Outcome(action=Action.UPDATE, target=known, ends_at=_not_before(draft.valid_from, known), reason=why)
+
+
+def _over(draft: ArtifactDraft, known: Artifact, why: str = "no longer so") -> Outcome:
+    ends = _not_before(draft.valid_to or draft.valid_from, known)
+    return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=why)
+
+
+def _not_before(moment: datetime | None, known: Artifact) -> datetime | None:
+    """Nothing ends before it began, however early the day that was said begins."""
+    if moment is None or known.valid_from is None:
+        return moment
+    return max(moment, known.valid_from)
+
+
+def _confirms(draft: ArtifactDraft) -> str:
+    return "still so" if draft.stance is Stance.STILL else "said before"
+
+
+def _is_open(known: Artifact) -> bool:
+    return known.status is Status.CURRENT and known.valid_to is None
+
+
+def _is_standing_choice(known: Artifact, draft: ArtifactDraft) -> bool:
+    return known.kind in _CHOICES and _is_open(known) and not known.negated and not _is_late(draft, known)
+
+
+def _same_person(draft: ArtifactDraft, known: Artifact) -> bool:
+    return (draft.about or "").casefold() == (known.about or "").casefold()
+
+
+def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
+    if draft.slot is None or known.slot is None or draft.slot.about.casefold() != known.slot.about.casefold():
+        return False
+    mine, theirs = draft.slot.attribute, known.slot.attribute
+    if mine == theirs:
+        return True
+    (prefix, _, named), (other, _, other_named) = mine.partition(":"), theirs.partition(":")
+    said, known_words = _words(named), _words(other_named)
+    if prefix != other or not said or not known_words:
+        return False
+    # A count may leave out of what: "30 squares" goes on from "20 squares of the blanket".
+    return said == known_words or (prefix == "count" and (said < known_words or known_words < said))
+
+
+def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
+    attribute = draft.slot.attribute if draft.slot else ""
+    if not is_single_valued(attribute):
+        return True  # the value is in the slot's name
+    mine, theirs = _words(draft.value), _words(known.value)
+    return bool(mine) and (mine <= theirs or theirs <= mine) and bool(theirs)
+
+
+def _numbers(statement: ArtifactDraft) -> frozenset[str]:
+    """List the numbers in what a counting slot holds."""
+    if statement.slot is None or not statement.slot.attribute.startswith(_COUNTING_SLOTS):
+        return frozenset()
+    return frozenset(
+        word for word in _WORD.findall((statement.value or "").lower()) if word.isdigit() or word in _COUNTS
+    )
+
+
+def _same_day(draft: ArtifactDraft, known: Artifact) -> bool:
+    if draft.kind is not ArtifactKind.EVENT:
+        return True
+    mine = draft.date.start if draft.date else draft.valid_from
+    theirs = known.date.start if known.date else known.valid_from
+    return mine is None or theirs is None or mine.date() == theirs.date()
+
+
+def _is_late(draft: ArtifactDraft, known: Artifact) -> bool:
+    """Tell whether a draft speaks of a time that was over when the known one began: then it can't overrule it."""
+    if known.valid_from is None:
+        return False
+    if draft.date is not None and draft.valid_from == draft.date.start:
+        return draft.date.end <= known.valid_from  # "in March" reaches to its last day
+    moment = draft.valid_from or draft.valid_to
+    return moment is not None and moment < known.valid_from
+
+
+def _does(done: str | None, wanted: str | None) -> bool:
+    """Tell whether a deed is the one that was to be done: the same verb, and enough of the same words after it."""
+    mine, theirs = _action(done), _action(wanted)
+    if mine is None or theirs is None or mine[0] != theirs[0] or not theirs[1]:
+        return False
+    shared = mine[1] & theirs[1]
+    least = LIGHT_VERB_WORDS if theirs[0] in _LIGHT_VERBS and len(theirs[1]) > 1 else 1
+    return len(shared) >= max(least, DONE_WORDS * len(theirs[1]))
+
+
+def _action(value: str | None) -> tuple[str, frozenset[str]] | None:
+    found = _WORD.findall((value or "").lower())
+    if not found:
+        return None
+    form = FORMS.get(found[0])
+    return (form.lemma if form else found[0].removesuffix("ed")), _words(" ".join(found[1:])) - _WHEN
+
+
+_LIGHT_VERBS = frozenset("get take make have go do be put use".split())
+_COUNTING_SLOTS = ("count:", "doing:")
+_COUNTS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred once
+    twice""".split()
+)
+_WHEN = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday tomorrow morning afternoon evening tonight noon
+    week weekend month year
+    soon later end day new old back solo yesterday last next this ago""".split()
+)
+
+
+def _words(value: str | None) -> frozenset[str]:
+    return frozenset(_stem(word) for word in _WORD.findall((value or "").lower()) if word not in _NO_MATTER)
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,232 @@
+"""From what an LLM answered to drafts: names put as the memory has them, dates worked out here, every quote checked.
+
+Nothing that the LLM wrote is believed for being written. Its quote must stand in the event, its content must be made of
+words that were said, its dates are resolved from the words that it points at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
+from recollect.core.dates import DateMention, Granularity, find_dates
+from recollect.core.spans import sentences
+from recollect.core.values import Span
+from recollect.core.words import question_terms
+from recollect.extract.llm.scene import LONGEST_BEFORE, Scene
+from recollect.extract.quotes import Rejected, check
+from recollect.extract.rules.wording import LONGEST_CONTENT, names_in
+from recollect.extract.tags import tags_of
+from recollect.inference.protocol import Schema
+
+MOST_STATEMENTS = 20  # of one pass: a turn that states more is a document
+LONGEST_QUOTE = 600  # characters; a longer one points at nothing
+SHORTEST_QUOTE = 4  # characters; less ("I", "no") stands in any text and shows nothing
+# Share of a content's words that must have been said, here or in what was shown beside it. Not all: "I've been running"
+# becomes "Ana runs regularly"; but a sentence of which less than half was said was made up.
+SAID_WORDS = 0.5
+MOST_SURE = 0.8  # confidence: what rules find is sure to a share that was measured; what an LLM finds is not
+
+# What holds one value at a time, named as rules name it, so that one can replace what the other found.
+ATTRIBUTES = ("lives_in", "employer", "age", "name", "birthday", "marital_status", "weight", "budget", "deadline")
+OTHER = "other"
+_SELF = frozenset("i me my we us our speaker user self".split()) | {"the speaker", "the user"}
+# What lasts until it ends; what happened once does not end by being over.
+_STATES = frozenset((ArtifactKind.ATTRIBUTE, ArtifactKind.PREFERENCE, ArtifactKind.RELATIONSHIP, ArtifactKind.TODO))
+_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_MOST_NAMES = 200  # of the turns before; they are short
+
+_ITEM: dict[str, Schema] = {
+    "quote": {"type": "string"},
+    "content": {"type": "string"},
+    "kind": {"type": "string", "enum": [kind.value for kind in ArtifactKind]},
+    "category": {"type": "string", "enum": [category.value for category in Category]},
+    "about": {"type": ["string", "null"]},
+    "attribute": {"type": "string", "enum": [*ATTRIBUTES, OTHER]},
+    "value": {"type": ["string", "null"]},
+    "negated": {"type": "boolean"},
+    "stance": {"type": "string", "enum": [stance.value for stance in Stance]},
+    "when": {"type": ["string", "null"]},
+    "follows": {"type": ["integer", "null"]},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+SCHEMA: Schema = {
+    "type": "object",
+    "properties": {
+        "statements": {
+            "type": "array",
+            "maxItems": MOST_STATEMENTS,
+            "items": {
+                "type": "object",
+                "properties": _ITEM,
+                "required": list(_ITEM),
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["statements"],
+    "additionalProperties": False,
+}
+
+
+class Noted(NamedTuple):
+    """A draft that was let in, and the artifact that the LLM says it ends or takes the place of."""
+
+    draft: ArtifactDraft
+    follows: str | None
+
+
+class Drafted(NamedTuple):
+    """What came of an answer."""
+
+    noted: list[Noted]
+    refused: list[str]  # why, a line each
+
+
+def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: str) -> Drafted:
+    """Make drafts of statements that meet the schema; say of each that is not let in why."""
+    known_names = _names_shown(scene)
+    said = question_terms(" ".join((scene.text, *known_names, *(turn.text for turn in scene.before), scene.speaker)))
+    noted: list[Noted] = []
+    refused: list[str] = []
+    for statement in statements[:MOST_STATEMENTS]:
+        draft = _dated(scene, _draft(scene, statement, extractor), (statement["when"] or "").strip())
+        reason = _reason(draft, said)
+        checked = check(scene.event, draft, known=known_names) if reason is None else None
+        if isinstance(checked, Rejected):
+            reason = f"{checked.fault.value}: {checked.detail}"
+        if checked is None or isinstance(checked, Rejected):
+            refused.append(f"{extractor}: {reason}")
+            continue
+        follows = _followed(scene, statement)
+        noted.append(Noted(checked, follows.id if follows else None))
+    return Drafted(noted, refused)
+
+
+def _names_shown(scene: Scene) -> tuple[str, ...]:
+    """List the names that content may hold although the event does not: they were said just before, or are known."""
+    words = (word for turn in scene.before for word in _NAME.findall(turn.text[:LONGEST_BEFORE]))
+    before = [word for word in words if word[0].isupper()]
+    speakers = (turn.speaker for turn in scene.before if turn.speaker)
+    return (*scene.names, *dict.fromkeys((*speakers, *before[:_MOST_NAMES])))
+
+
+def _reason(draft: ArtifactDraft, said: Collection[int]) -> str | None:
+    """Say why a draft is refused before its quote is even looked for."""
+    if len(draft.quote) > LONGEST_QUOTE:
+        return "its quote is too long to point at anything"
+    if draft.quote and len(draft.quote) < SHORTEST_QUOTE:
+        return f"its quote is too short to show anything: {draft.quote}"
+    words = question_terms(draft.content)
+    if sum(word in said for word in words) < SAID_WORDS * len(words):
+        return f"its content goes beyond what was said: {draft.content[:80]}"
+    return None
+
+
+def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> ArtifactDraft:
+    event = scene.event
+    kind = ArtifactKind(statement["kind"])
+    stance = Stance(statement["stance"])
+    about = _about(scene, statement["about"])
+    quote = statement["quote"].strip()
+    value = _value(statement, quote)
+    ended = stance is Stance.ENDED and kind in _STATES
+    draft = ArtifactDraft(
+        kind=kind,
+        content=_short(statement["content"]),
+        category=Category(statement["category"]),
+        quote=quote,
+        event_id=event.id,
+        span=_place(event.text, quote),
+        speaker=event.speaker,
+        about=about,
+        confidence=min(MOST_SURE, float(statement["confidence"])),
+        valid_from=None if ended else event.at,
+        valid_to=event.at if ended else None,
+        entities=names_in(quote, about),
+        negated=statement["negated"],
+        slot=_slot(scene, statement, about, value),
+        value=value,
+        stance=stance,
+        extractor=extractor,
+    )
+    return replace(draft, tags=tags_of(draft))
+
+
+def _place(text: str, quote: str) -> Span:
+    """Find the one place of a quote; where there are more or none, check() refuses the empty span."""
+    start = text.find(quote)
+    once = bool(quote) and start >= 0 and text.find(quote, start + 1) < 0
+    return Span(start, start + len(quote)) if once else Span(0, 0)
+
+
+def _about(scene: Scene, said: str | None) -> str:
+    """Name whom a statement is about: the speaker where nobody is named, a known name as it is known."""
+    name = " ".join((said or "").split())
+    role = (scene.event.role or "").casefold()
+    if not name or name.casefold() in _SELF or name.casefold() in (role, scene.speaker.casefold()):
+        return scene.speaker
+    return next((known for known in scene.names if known.casefold() == name.casefold()), name)
+
+
+def _value(statement: Mapping[str, Any], quote: str) -> str | None:
+    value = (statement["value"] or "").strip()
+    return value if value and value.casefold() in quote.casefold() else None
+
+
+def _slot(scene: Scene, statement: Mapping[str, Any], about: str, value: str | None) -> Slot | None:
+    if value is None:
+        return None
+    follows = _followed(scene, statement)
+    if follows is not None and follows.slot is not None and (follows.about or "").casefold() == about.casefold():
+        return follows.slot  # the next value of the same
+    attribute = statement["attribute"]
+    return None if attribute == OTHER else Slot(about, attribute)
+
+
+def _followed(scene: Scene, statement: Mapping[str, Any]) -> Artifact | None:
+    number: int = statement["follows"] or 0
+    return scene.known[number - 1] if 0 < number <= len(scene.known) else None
+
+
+def _short(content: str) -> str:
+    plain = " ".join(content.split())
+    return plain if len(plain) <= LONGEST_CONTENT else plain[: LONGEST_CONTENT - 1].rstrip() + "…"
+
+
+# Dates
+
+
+def _dated(scene: Scene, draft: ArtifactDraft, when: str) -> ArtifactDraft:
+    """Resolve the time that the words say, against the event's own clock."""
+    said = _mention(scene, draft.span, when.casefold()) if draft.span.end else None
+    if said is None:
+        return draft
+    date = SaidDate(said.start, said.end, said.text, said.certain)
+    return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
+
+
+def _mention(scene: Scene, quote: Span, when: str) -> DateMention | None:
+    """Find the time in the sentences that the quote is of: the one that was pointed at, else the first of the quote."""
+    text = scene.event.text
+    touched = [one for one in sentences(scene.text) if one.start < quote.end and quote.start < one.end] or [quote]
+    around = Span(touched[0].start, max(touched[-1].end, quote.end))
+    mentions = [
+        mention
+        for mention in find_dates(text[around.start : around.end], scene.event.at)
+        if not mention.repeats and mention.granularity is not Granularity.LIFE
+    ]
+    named = [one for one in mentions if when and (one.text.casefold() in when or when in one.text.casefold())]
+    own = [one for one in mentions if quote.start <= around.start + one.span.start < quote.end]
+    return next(iter((*named, *own)), None)
+
+
+def _begins(draft: ArtifactDraft, date: SaidDate, at: datetime) -> datetime | None:
+    """Since the date that was said where that has passed, else since it was said."""
+    if draft.valid_from is None or draft.kind is ArtifactKind.TODO or date.start > at:
+        return draft.valid_from
+    return date.start

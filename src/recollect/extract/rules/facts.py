@@ -1,0 +1,209 @@
+"""Key facts about things and projects, and insights."""
+
+from __future__ import annotations
+
+import re
+
+from recollect.core.artifacts import ArtifactKind, Category
+from recollect.extract.rules.clauses import Clause, Who
+from recollect.extract.rules.found import (
+    CLEAR,
+    LIKELY,
+    OUTRIGHT,
+    TIME_HINT,
+    Found,
+    head,
+    key_of,
+    points_away,
+    stance_of,
+)
+from recollect.extract.rules.tools import topic_of
+
+# What makes a statement about a thing worth keeping: a number, a name, a date.
+_EXACT = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred"
+    r"|thousand|million)\b|(?:^|\s)[A-Z][\w.-]+|\b\w+[-_]\w*\d\w*\b"
+)
+_EMPTY_SUBJECT = re.compile(
+    r"(?:my|our|the|this|that) (?:\w+ )?(?:point|question|guess|thing|understanding|best|worst|hardest|trick|answer"
+    r"|idea|heart|bad|pleasure|mind|goal here|only|rest|other|same|one|weather|world|universe|kids|people|sun|sky|way"
+    r"|time|day|problem with|good news|bad news|key|funny|first|next|last|favou?rite)\b",
+    re.IGNORECASE,
+)
+_OF_A_PROJECT = re.compile(
+    r"\b(?:api|server|service|database|project|budget|deadline|contract|password|code|port|endpoint|limit|version"
+    r"|release|team|meeting|build|repo|repository|branch|token|key|url|domain|invoice|rent|salary|price|cost|fee|loan"
+    r"|mortgage|flight|train|hotel|address|phone|number|size|account|subscription|office|course|exam|grant|lease"
+    r"|insurance|appointment|interview|wedding|client|supplier|venue|ticket|order|recipe|app|website|company"
+    r"|start-?up|product|model|dataset|cluster|pipeline|job|queue|bus|backup|staging|production|cache|config|wifi"
+    r"|wi-fi|car|bike|laptop|painting|bill|tax|timeline|schedule|conference|workshop|launch|sprint|standup|retro"
+    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout)\b",
+    re.IGNORECASE,
+)
+_INSIGHT = re.compile(
+    r"(?:(?:it )?turns out(?: that)?|it turned out(?: that)?|lesson learned:?|(?:as )?it turns out,?|the (?:lesson"
+    r"|takeaway|upshot|moral) (?:is|was)) (?P<v>.+)",
+    re.IGNORECASE,
+)
+_CAUSE = re.compile(
+    r"(?:the (?:\w+ ){0,3}(?:reason|cause|culprit)\b.{0,80}\b(?:is|was|turned out to be) (?P<v>.+)|(?:the|our|this"
+    r"|that) .{2,60}\b(?:was|is|were|got) (?:being )?caused by (?P<w>.+)|the (?:root |real |actual |main )?(?:problem"
+    r"|issue|bug|leak|error|failure|fault) (?:was|is|came|turned out) (?P<x>(?:a|an|the|that|in|with|from|to be"
+    r"|because|due to)\b.+))",
+    re.IGNORECASE,
+)
+# What turned out must be said: "it turned out delicious" and "they live close by" lean on what came before.
+_UNSAID = re.compile(r"(?:to be|he|she|they|it|we all|\w+ly|so|really|\w+$|(?:\w+ ){1}\w+$)\b", re.IGNORECASE)
+_LEARNT = re.compile(r"(?:out )?(?:that|how|to|the hard way|it is|I|you|my|the|there)\b", re.IGNORECASE)
+_TOOK = re.compile(
+    r"It (?:took|cost|costs|takes) (?:me|us) (?:\w+ ){0,2}?(?P<v>.*(?:\d|hours?|days?|weeks?|months?|years?|minutes?"
+    r"|euros|dollars|pounds).*)",
+    re.IGNORECASE,
+)
+_OPINION = re.compile(
+    r"(?:in my (?:opinion|view|experience),?|I (?:firmly |strongly |truly )?believe that"
+    r"|I am convinced that) (?P<v>.+)",
+    re.IGNORECASE,
+)
+
+
+def things(clause: Clause) -> Found | None:
+    """Read "the API allows 500 requests a minute", "our budget is 12,000 euros", "the project is called Heron"."""
+    if clause.subject.who is not Who.THING or _EMPTY_SUBJECT.match(clause.plain) or not clause.rest:
+        return None
+    if not _OF_A_PROJECT.search(clause.subject.words) or (
+        clause.helpers & {"can", "will"} and not re.search(r"\d", clause.rest)
+    ):
+        return None
+    dated = clause.past and TIME_HINT.search(clause.rest)
+    if not dated and not _EXACT.search(clause.rest) and clause.verb not in ("call", "use"):
+        return None
+    if clause.past and clause.verb not in ("be", "cost", "go", "have"):
+        value = f"{clause.verb} {head(clause.rest)}"
+        about = "" if clause.subject.words.lower().startswith("my ") else "project"
+        return Found(
+            kind=ArtifactKind.EVENT, category=Category.EXPERIENCES, confidence=LIKELY, value=value, about=about
+        )
+    topic = topic_of(clause.plain, clause.rest)
+    words = clause.subject.words
+    slot = topic or key_of(words)
+    return Found(
+        kind=ArtifactKind.KEY_FACT,
+        category=Category.CONTEXT,
+        confidence=CLEAR,
+        attribute=slot
+        if clause.verb in ("be", "run", "use", "cost", "expire", "allow")
+        else f"{key_of(words)}:{clause.verb}",
+        value=head(clause.rest, 10),
+        stance=stance_of(clause),
+        about="project" if not words.lower().startswith("my ") else "",
+    )
+
+
+def uses(clause: Clause) -> Found | None:
+    """Read "we use Kafka for the event bus"."""
+    if (
+        clause.subject.who is not Who.US
+        or clause.tense != "base"
+        or clause.helpers - {"do", "no longer", "used to"}
+        or points_away(clause.rest)
+    ):
+        return None
+    value = head(clause.rest, 6)
+    topic = topic_of(clause.plain, value)
+    if topic is None and not re.search(r"\b(?:for|as|with|[A-Z]\w+)\b", clause.rest):
+        return None
+    return Found(
+        kind=ArtifactKind.KEY_FACT,
+        category=Category.CONTEXT,
+        confidence=CLEAR,
+        attribute=topic,
+        value=value,
+        stance=stance_of(clause),
+        about="project",
+    )
+
+
+def took(clause: Clause) -> Found | None:
+    """Read "it took us four hours", "it cost me 300 dollars"."""
+    match = _TOOK.match(clause.plain)
+    # What "it" was must be said: "four hours to fix the boiler", not "twelve dollars".
+    if not match or not re.search(r"\bto \w+ (?:the|my|our|a|an|[A-Z])", match["v"]):
+        return None
+    return Found(
+        kind=ArtifactKind.KEY_FACT,
+        category=Category.EXPERIENCES,
+        confidence=LIKELY,
+        value=head(match["v"], 10),
+        about="",
+    )
+
+
+def learnt(clause: Clause) -> Found | None:
+    """Read "realised that", "learned that", "found out that"."""
+    if (
+        clause.subject.who not in (Who.SELF, Who.US)
+        or clause.negated
+        or not clause.past
+        or not _LEARNT.match(clause.rest)
+    ):
+        return None
+    if clause.verb == "figure" and not clause.rest.startswith("out"):
+        return None
+    if clause.verb == "find" and not re.match(r"(?:out )?that\b", clause.rest):
+        return None
+    if (clause.verb == "notice" and re.search(r"\b(?:you|your)\b", clause.rest)) or re.match(
+        r"(?:it|that (?:you|it|the hard way)|how you|about)\b", clause.rest
+    ):
+        return None
+    return _insight(clause.rest, CLEAR)
+
+
+def found_cause(clause: Clause) -> Found | None:
+    """Read "turns out", "the bug was caused by", "the reason is"."""
+    plain = clause.plain.rstrip(" .!")
+    match = _INSIGHT.match(plain)
+    if match:
+        return None if _UNSAID.match(match["v"]) else _insight(match["v"], OUTRIGHT)
+    match = _CAUSE.match(plain)
+    return _insight(match["v"] or match["w"] or match["x"], CLEAR) if match else None
+
+
+def thinks(clause: Clause) -> Found | None:
+    """Read opinions that say that they are one."""
+    match = _OPINION.match(clause.plain)
+    if not match or re.match(r"(?:you|it|that|this)\b", match["v"]):
+        return None
+    return Found(kind=ArtifactKind.INSIGHT, category=Category.OPINIONS, confidence=LIKELY, value=head(match["v"], 12))
+
+
+def advised(clause: Clause) -> Found | None:
+    """Read what the speaker was told to do by somebody who should know: "my doctor told me to"."""
+    subject = clause.subject
+    if (
+        subject.who is not Who.PERSON
+        or subject.kin is None
+        or clause.verb not in ("tell", "advise", "ask", "recommend", "suggest", "want", "think")
+    ):
+        return None
+    match = re.match(r"(?:me|us) to (?P<v>.+)|(?:that )?I should (?P<w>.+)", clause.rest)
+    if not match:
+        return None
+    return Found(
+        kind=ArtifactKind.KEY_FACT,
+        category=Category.WELLNESS,
+        confidence=LIKELY,
+        value=head(match["v"] or match["w"]),
+        about="",
+    )
+
+
+def _insight(value: str, confidence: float) -> Found:
+    return Found(
+        kind=ArtifactKind.INSIGHT,
+        category=Category.OPINIONS,
+        confidence=confidence,
+        value=head(value, 12),
+        negated=False,
+        about="",
+    )

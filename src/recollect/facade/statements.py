@@ -1,0 +1,141 @@
+"""Artifacts, as users ask for them: what was decided, promised, liked; how it changed, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
+from recollect.core.clock import as_datetime
+from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.values import Change, Event
+from recollect.engine.arguments import Time, checked_count, checked_id, checked_question
+from recollect.engine.derive import catch_up
+from recollect.engine.write import write
+from recollect.extract.corrections import correcting
+from recollect.facade.handle import Handle
+from recollect.store.artifacts import ArtifactFilter
+from recollect.store.protocol import Reader
+
+_PAGE = 500  # artifacts read at a time
+_ANY = "any"
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Statements(Handle):
+    """What a memory knows, statement by statement."""
+
+    def artifacts(
+        self,
+        *,
+        kind: str | None = None,
+        about: str | None = None,
+        status: str = Status.CURRENT,
+        tag: str | None = None,
+        as_of: Time | None = None,
+        limit: int | None = None,
+    ) -> list[Artifact]:
+        """List typed statements, each with the words that it rests on, in the order in which they were learned.
+
+        status: "current", "superseded", "retracted" or "any". as_of: what was known then, as it was known then.
+        """
+        which = ArtifactFilter(
+            kind=_chosen(ArtifactKind, "kind", kind),
+            about=about,
+            status=None if status == _ANY else _chosen(Status, "status", status),
+            tag=tag,
+            wing=self._wing,
+            as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+        )
+        most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
+        return list(self._artifact_pages(which, most))
+
+    def artifact(self, id: str) -> Artifact:
+        """Read one artifact by its id."""
+        with self._engine.store.reader() as reader:
+            found = reader.artifact(self._space, id) if isinstance(id, str) else None
+        if found is None or (self._wing is not None and self._source(found).wing != self._wing):
+            raise NotFound(f"There is no artifact with id {id!r} here.")
+        return found
+
+    def history(self, id: str) -> History:
+        """Tell the story of an artifact: every version, with its quote, and why each followed the one before."""
+        known = self.artifact(id)
+        with self._engine.store.reader() as reader:
+            chain = reader.versions(self._space, known.id)
+            changes = reader.changes(self._space, [one.id for one in chain])
+            if self._wing is not None:
+                chain, changes = self._within_wing(reader, chain, changes)
+        return History(versions=tuple(Version(artifact=one, changes=_changes_of(one, changes)) for one in chain))
+
+    def correct(self, id: str, text: str) -> Artifact:
+        """Put a statement right in your own words; the old version stays in the history."""
+        return self._follow(self._current(id), checked_question(text))
+
+    def retract(self, id: str) -> Artifact:
+        """Take a statement back; it stays in the history."""
+        return self._follow(self._current(id), None)
+
+    def _within_wing(
+        self, reader: Reader, chain: Sequence[Artifact], changes: Sequence[Change]
+    ) -> tuple[list[Artifact], list[Change]]:
+        """Leave out what other wings said; a reason quotes both sides, so both must be of this wing."""
+        said = {*(one.event_id for one in chain), *(change.event_id for change in changes if change.event_id)}
+        found = reader.find(self._space, [checked_id(id) for id in said]).values()
+        here = {known.event.id for known in found if known.event.wing == self._wing}
+        kept = [one for one in chain if one.event_id in here]
+        ids = {None, *(one.id for one in kept)}
+        told = [one for one in changes if one.event_id in here and {one.artifact_id, one.target_id} <= ids]
+        return kept, told
+
+    def _artifact_pages(self, which: ArtifactFilter, left: int) -> Iterator[Artifact]:
+        after = 0
+        while left > 0:
+            with self._engine.store.reader() as reader:
+                rows = reader.artifacts(self._space, which, after=after, limit=min(left, _PAGE))
+            yield from (artifact for _, artifact in rows)
+            if len(rows) < _PAGE:
+                return
+            after, left = rows[-1][0], left - len(rows)
+
+    def _current(self, id: str) -> Artifact:
+        known = self.artifact(id)
+        if known.status is not Status.CURRENT:
+            raise InvalidInput(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
+        return known
+
+    def _follow(self, known: Artifact, text: str | None) -> Artifact:
+        """Write the event that changes an artifact; give what holds then, or the artifact that was taken back."""
+        source = self._source(known)
+        write(self._engine, self._space, [correcting(known, text)], wing=source.wing)
+        self._catch_up()  # where deriving is behind the log, the correction waits in it
+        with self._engine.store.reader() as reader:
+            chain = reader.versions(self._space, known.id)
+        return next((one for one in chain if one.replaces == known.id), None) or self.artifact(known.id)
+
+    def _catch_up(self) -> None:
+        with self._engine.store.reader() as reader:
+            behind = reader.derived_upto(self._space) is not None
+        while behind:
+            with self._engine.store.writer() as writer:
+                behind = catch_up(writer, self._space, limit=_PAGE) == _PAGE
+
+    def _source(self, known: Artifact) -> Event:
+        with self._engine.store.reader() as reader:
+            return next(iter(reader.find(self._space, [checked_id(known.event_id)]).values())).event
+
+
+def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:
+    return tuple(change for change in changes if artifact.id in (change.artifact_id, change.target_id))
+
+
+def _chosen(choices: type[Choice], name: str, given: str | None) -> Choice | None:
+    if given is None:
+        return None
+    try:
+        return choices(given)
+    except ValueError as error:
+        known = ", ".join(choice.value for choice in choices)
+        raise InvalidFilter(f"{name}={given!r} is not known.", fix=f"Choose one of {known}.") from error

@@ -1,0 +1,299 @@
+"""Artifacts in the file: versions, the journal, edges and tags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from recollect.core.artifacts import Artifact, ArtifactKind, Category, SaidDate, Slot, Stance, Status
+from recollect.core.clock import from_micros, to_micros
+from recollect.core.ids import event_id
+from recollect.core.values import Change, Edge, Span
+from recollect.store.artifacts import READ, ArtifactFilter
+from recollect.store.protocol import Job
+from recollect.store.sqlite.rows import Row
+from recollect.store.sqlite.snapshot import Snapshot, array, words
+
+
+class ArtifactRows(Snapshot):
+    """Reads artifacts."""
+
+    def artifact(self, space: str, id: str) -> Artifact | None:
+        found = self.space(space)
+        rows = self.rows("artifact_by_id", (found.id, id)) if found else []
+        return _artifact(rows[0]) if rows else None
+
+    def artifacts(self, space: str, which: ArtifactFilter, *, after: int = 0, limit: int) -> list[tuple[int, Artifact]]:
+        found = self.space(space)
+        if found is None:
+            return []
+        as_of = None if which.as_of is None else to_micros(which.as_of)[0]
+        values = {
+            "space": found.id,
+            "after": after,
+            "kind": which.kind,
+            "about": None if which.about is None else which.about.casefold(),
+            "status": which.status,
+            "tag": which.tag,
+            "wing": which.wing,
+            "as_of": as_of,
+            "limit": limit,
+        }
+        return [(row[0], _as_known(_artifact(row), row, as_of)) for row in self.rows("artifacts_by_filter", values)]
+
+    def artifacts_of(self, space: str, seqs: Sequence[int]) -> dict[int, list[Artifact]]:
+        found = self.space(space)
+        stated: dict[int, list[Artifact]] = {}
+        if found is not None and len(seqs):
+            for row in self.rows("artifacts_of_events", (array(seqs), found.id)):
+                stated.setdefault(row[2], []).append(_artifact(row))
+        return stated
+
+    def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
+        found = self.space(space)
+        values = (found.id, about.casefold(), Status.CURRENT, limit) if found else ()
+        return [_artifact(row) for row in self.rows("artifacts_standing", values)] if found else []
+
+    def versions(self, space: str, id: str) -> list[Artifact]:
+        found = self.space(space)
+        return [_artifact(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []
+
+    def changes(self, space: str, ids: Sequence[str]) -> list[Change]:
+        found = self.space(space)
+        if found is None or not ids:
+            return []
+        return [
+            Change(
+                at=from_micros(at),
+                action=action,
+                reason=reason,
+                artifact_id=artifact,
+                target_id=target,
+                event_id=event_id(raw_id),
+            )
+            for at, action, reason, artifact, target, raw_id in self.rows("changes_of", (found.id, words(ids)))
+        ]
+
+    def change_counts(self, space: str) -> dict[str, int]:
+        found = self.space(space)
+        return {row[0]: row[1] for row in self.rows("change_counts", (found.id,))} if found else {}
+
+    def edges(self, space: str, ids: Sequence[str]) -> list[Edge]:
+        found = self.space(space)
+        if found is None or not ids:
+            return []
+        return [
+            Edge(source=source, target=target, kind=kind, weight=weight, at=_moment(at), reason=reason)
+            for source, target, kind, weight, at, reason in self.rows("edges_of", (found.id, words(ids)))
+        ]
+
+    def artifact_counts(self, space: str) -> dict[str, int]:
+        found = self.space(space)
+        return {row[0]: row[1] for row in self.rows("artifact_counts", (found.id,))} if found else {}
+
+    def tag_counts(self, space: str) -> dict[str, int]:
+        found = self.space(space)
+        return {row[0]: row[1] for row in self.rows("tag_counts", (found.id,))} if found else {}
+
+    def stating(self, space: str, abouts: Sequence[str]) -> list[int]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("seqs_stating", (found.id, words(abouts)))] if found and abouts else []
+
+    def abouts_of(self, space: str, seqs: Sequence[int]) -> set[str]:
+        found = self.space(space)
+        return {row[0] for row in self.rows("abouts_touched", (found.id, array(seqs)))} if found else set()
+
+    def derived_upto(self, space: str) -> int | None:
+        found = self.space(space)
+        return self.one("derived_upto", (found.id,)) if found else None
+
+    def said_earlier(self, space: str, seq: int, *, limit: int) -> list[int]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("said_earlier", (found.id, seq, limit))] if found else []
+
+    def said_later(self, space: str, seqs: Sequence[int], *, limit: int) -> list[int]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("said_later", (found.id, array(seqs), limit))] if found else []
+
+    def readings(self, space: str, seqs: Sequence[int]) -> dict[int, str]:
+        found = self.space(space)
+        return {row[0]: row[1] for row in self.rows("readings_of_events", (found.id, array(seqs)))} if found else {}
+
+    def resting_on(self, space: str, seqs: Sequence[int]) -> list[int]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("seqs_resting_on", (found.id, array(seqs)))] if found else []
+
+    def names_known(self, space: str, *, limit: int) -> list[tuple[str, int]]:
+        found = self.space(space)
+        return [(row[0], row[1]) for row in self.rows("names_known", (found.id, limit))] if found else []
+
+
+class ArtifactChanges(ArtifactRows):
+    """Changes artifacts."""
+
+    def put_artifact(self, space: str, seq: int, artifact: Artifact) -> None:
+        self.run("insert_artifact", _values(self.space_to_write(space).id, seq, artifact))
+
+    def close_artifact(self, space: str, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
+        self.run("close_artifact", (status, _micros(valid_to), at, self.space_to_write(space).id, id))
+
+    def put_changes(self, space: str, changes: Iterable[tuple[int, Change]]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many(
+            "insert_change",
+            (
+                (into, seq, _micros(one.at), one.action, one.artifact_id, one.target_id, one.reason)
+                for seq, one in changes
+            ),
+        )
+
+    def put_edges(self, space: str, edges: Iterable[Edge]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many(
+            "insert_edge",
+            ((into, one.source, one.target, one.kind, one.weight, _micros(one.at), one.reason) for one in edges),
+        )
+
+    def put_tags(self, space: str, tags: Mapping[int, Sequence[str]]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
+
+    def drop_artifacts(self, space: str, abouts: Sequence[str] | None) -> None:
+        into = self.space_to_write(space).id
+        if abouts is None:
+            for name in ("drop_all_artifacts", "drop_all_changes", "drop_all_edges", "drop_all_tags"):
+                self.run(name, (into,))
+            return
+        for name in ("drop_changes_about", "drop_artifacts_about"):
+            self.run(name, (into, words(abouts)))
+
+    def drop_loose_edges(self, space: str) -> None:
+        self.run("drop_loose_edges", (self.space_to_write(space).id,))
+
+    def owe_derivation(self, space: str, upto: int | None) -> None:
+        into = self.space_to_write(space).id
+        if upto is None:
+            self.run("derivation_done", (into,))
+        else:
+            self.run("owe_derivation", (into, upto))
+
+    def put_reading(self, space: str, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
+        into = self.space_to_write(space).id
+        self.drop_readings(space, [seq])
+        self.run("put_reading", (into, seq, extractor, body))
+        self.run_many("insert_reading_source", ((into, source, seq) for source in sources))
+
+    def drop_readings(self, space: str, seqs: Sequence[int]) -> None:
+        into = self.space_to_write(space).id
+        for name in ("delete_readings_of", "delete_sources_of"):
+            self.run(name, (into, array(seqs)))
+
+    def drop_refusals(self, space: str, seqs: Sequence[int]) -> None:
+        self.run("delete_refusals_of", (self.space_to_write(space).id, array(seqs)))
+
+    def drop_links(self, space: str, ids: Sequence[str]) -> None:
+        self.run("delete_edges_of_later", (self.space_to_write(space).id, words(ids)))
+
+    def owe_readings(self, space: str, seqs: Sequence[int]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many("insert_job", ((into, READ, seq) for seq in seqs))
+
+    def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
+        return [
+            Job(id=number, space=space, kind=what, seq=seq, attempts=attempts, error=error)
+            for number, space, what, seq, attempts, error in self.rows("take_jobs", (until, kind, now, limit))
+        ]
+
+    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+        gone = {row[0] for row in self.rows("finish_jobs", (array([job.id for job in jobs]),))}
+        return [job for job in jobs if job.id in gone]
+
+
+def _values(space: int, seq: int, artifact: Artifact) -> tuple[Any, ...]:
+    date = artifact.date
+    body = {
+        "content": artifact.content,
+        "category": artifact.category,
+        "span": artifact.span,
+        "speaker": artifact.speaker,
+        "about": artifact.about,
+        "confidence": artifact.confidence,
+        "date": date and [_micros(date.start), _micros(date.end), date.words, date.certain],
+        "entities": artifact.entities,
+        "negated": artifact.negated,
+        "tags": artifact.tags,
+        "slot": artifact.slot,
+        "value": artifact.value,
+        "stance": artifact.stance,
+        "extractor": artifact.extractor,
+    }
+    return (
+        space,
+        artifact.id,
+        seq,
+        artifact.kind,
+        (artifact.about or "").casefold(),
+        artifact.status,
+        artifact.replaces,
+        _micros(artifact.recorded_at),
+        None if artifact.status is Status.CURRENT else _micros(artifact.recorded_at),
+        _micros(artifact.valid_from),
+        _micros(artifact.valid_to),
+        json.dumps(body, ensure_ascii=True, separators=(",", ":")),
+    )
+
+
+def _artifact(row: Row) -> Artifact:
+    """Read an artifact; columns as every query of artifacts selects them.
+
+    Days are days of the speaker's clock, so times come back in the zone of the event.
+    """
+    _, id, _, kind, status, replaces, recorded_at, _, valid_from, valid_to, body, raw_id, said, zone = row
+    text = said if isinstance(said, str) else bytes(said).decode("utf-8", "surrogatepass")
+    held: dict[str, Any] = json.loads(body)
+    span = Span(*held["span"])
+    date = held["date"]
+    return Artifact(
+        id=id,
+        kind=ArtifactKind(kind),
+        content=held["content"],
+        category=Category(held["category"]),
+        quote=text[span.start : span.end],
+        event_id=event_id(raw_id),
+        span=span,
+        speaker=held["speaker"],
+        about=held["about"],
+        confidence=held["confidence"],
+        date=SaidDate(from_micros(date[0], zone), from_micros(date[1], zone), date[2], date[3]) if date else None,
+        valid_from=_moment(valid_from, zone),
+        valid_to=_moment(valid_to, zone),
+        entities=tuple(held["entities"]),
+        negated=held["negated"],
+        tags=tuple(held["tags"]),
+        slot=Slot(*held["slot"]) if held["slot"] else None,
+        value=held["value"],
+        stance=Stance(held["stance"]),
+        extractor=held["extractor"],
+        recorded_at=from_micros(recorded_at),
+        status=Status(status),
+        replaces=replaces,
+    )
+
+
+def _as_known(artifact: Artifact, row: Row, as_of: int | None) -> Artifact:
+    """Show an artifact as it was known at a time: what was closed later was current then."""
+    closed_at = row[7]
+    if as_of is None or closed_at is None or closed_at <= as_of:
+        return artifact
+    return replace(artifact, status=Status.CURRENT, valid_to=None)
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)[0]
+
+
+def _moment(micros: int | None, zone: int = 0) -> datetime | None:
+    return None if micros is None else from_micros(micros, zone)

@@ -1,0 +1,139 @@
+"""Links between artifacts, and the tags of artifacts and events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect.core.artifacts import Artifact, adopt
+from recollect.core.values import Event
+from recollect.extract.links import MOST_FOLLOWS, MOST_REFERENCES, Link, LinkKind, Placed, link
+from recollect.extract.rules import extract
+from recollect.extract.tags import ACTION_REQUIRED, tags_of_event
+
+AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
+
+
+def placed(text: str, turn: int) -> Placed:
+    event = Event(text=text, id=f"ev_{turn}", speaker="Ana", at=AT + timedelta(minutes=turn))
+    (draft,) = extract(event).artifacts
+    return Placed(artifact=adopt(draft, recorded_at=AT), turn=turn)
+
+
+def alike(cosine: float) -> Callable[[Artifact, Artifact], float]:
+    return lambda one, other: cosine
+
+
+def kinds(links: tuple[Link, ...]) -> list[LinkKind]:
+    return [found.kind for found in links]
+
+
+DECISION = "We decided to use PostgreSQL for billing."
+TODO = "I need to migrate the invoices this week."
+FACT = "The API allows 500 requests per minute."
+EVENT = "I visited my aunt yesterday."
+
+
+@pytest.mark.parametrize(("cosine", "linked"), [(0.5, True), (0.49, False)])
+def test_similar_artifacts_refer_to_one_another(cosine: float, linked: bool) -> None:
+    earlier, later = placed("I love pottery.", 1), placed("I bought a kiln yesterday.", 40)
+    links = link([later], [earlier], alike(cosine))
+    assert (kinds(links) == [LinkKind.REFERENCE]) is linked
+    if linked:
+        assert (links[0].source, links[0].target) == (later.artifact.id, earlier.artifact.id)
+        assert links[0].at == later.artifact.valid_from
+        assert links[0].weight == cosine
+
+
+def test_shared_words_make_up_for_less_similarity() -> None:
+    earlier, later = placed("I love sourdough bread baking.", 1), placed("I enjoy baking rye bread.", 40)
+    (found,) = link([later], [earlier], alike(0.3))
+    assert "baking bread" in found.reason
+    assert link([later], [earlier], alike(0.29)) == ()
+
+
+@pytest.mark.parametrize(("turns", "linked"), [(5, True), (6, False)])
+def test_a_todo_comes_of_a_decision_shortly_before(turns: int, linked: bool) -> None:
+    cause, effect = placed(DECISION, 1), placed(TODO, 1 + turns)
+    links = link([effect], [cause], alike(0.45))
+    assert (LinkKind.CAUSAL in kinds(links)) is linked
+    if linked:
+        assert (links[0].source, links[0].target) == (cause.artifact.id, effect.artifact.id)
+
+
+def test_a_todo_has_one_decision_behind_it() -> None:
+    decisions = [placed("We decided to use Rust.", 1), placed("We decided to rent a bigger office.", 2)]
+    todo = placed(TODO, 3)
+    closeness = {decisions[0].artifact.id: 0.46, decisions[1].artifact.id: 0.48}
+    links = link([todo], decisions, lambda one, other: closeness[one.id])
+    assert [found.source for found in links if found.kind is LinkKind.CAUSAL] == [decisions[1].artifact.id]
+
+
+def test_order_alone_is_a_weak_link() -> None:
+    near = link([placed(DECISION, 2)], [placed(FACT, 1)], alike(0.0))
+    far = link([placed(DECISION, 3)], [placed(FACT, 1)], alike(0.0))
+    assert kinds(near) == kinds(far) == [LinkKind.TEMPORAL]
+    assert 0 < far[0].weight < near[0].weight <= 0.5
+    assert link([placed(DECISION, 4)], [placed(FACT, 1)], alike(0.0)) == ()
+    assert kinds(link([placed(EVENT, 11)], [placed(DECISION, 1)], alike(0.0))) == [LinkKind.TEMPORAL]
+    assert link([placed(EVENT, 12)], [placed(DECISION, 1)], alike(0.0)) == ()
+
+
+def test_what_follows_is_never_the_cause() -> None:
+    assert link([placed(FACT, 9)], [placed(DECISION, 8)], alike(0.0)) == ()
+
+
+def test_links_are_capped_and_the_nearest_stay() -> None:
+    earlier = [placed(f"I love band number {turn}.", turn) for turn in range(20)]
+    later = placed("I love music festivals.", 30)
+    closeness = {one.artifact.id: 0.5 + one.turn / 100 for one in earlier}
+    links = link([later], earlier, lambda one, other: closeness[one.id])
+    assert len(links) == MOST_REFERENCES
+    assert [found.target for found in links] == [one.artifact.id for one in reversed(earlier[-MOST_REFERENCES:])]
+    decisions = [placed(f"We decided to paint wall number {turn}.", turn) for turn in range(1, 8)]
+    assert len(link([placed(EVENT, 9)], decisions, alike(0.0))) == MOST_FOLLOWS
+
+
+def test_new_artifacts_are_linked_among_themselves_and_the_same_each_time() -> None:
+    new = [placed(DECISION, 1), placed(TODO, 2)]
+    links = link(new, [], alike(0.6))
+    assert kinds(links) == [LinkKind.REFERENCE, LinkKind.CAUSAL]
+    assert link(list(reversed(new)), [], alike(0.6)) == links
+
+
+# Tags
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("I need to send the report by Friday.", ACTION_REQUIRED),
+        ("Remind me to water the orchids.", ACTION_REQUIRED),
+        ("I work at the harbour.", "category:work_career"),
+        ("My sister is called Mia.", "relationship:family"),
+        ("I have two dogs.", "relationship:pet"),
+        ("I'm allergic to peanuts.", "topic:wellness"),
+    ],
+)
+def test_artifacts_carry_facets(text: str, tag: str) -> None:
+    assert tag in placed(text, 1).artifact.tags
+
+
+def test_what_need_not_be_done_requires_no_action() -> None:
+    assert ACTION_REQUIRED not in placed("I don't need to send the report any more.", 1).artifact.tags
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("My boss moved the deadline to Friday.", {"topic:work_career", "relationship:work", ACTION_REQUIRED}),
+        ("We went to a concert with my cousin.", {"topic:interests", "relationship:family"}),
+        ("Good morning!", set[str]()),
+        ("Do I have to renew it?", set[str]()),
+    ],
+)
+def test_events_carry_facets(text: str, tags: set[str]) -> None:
+    found = set(tags_of_event(Event(text=text, at=AT)))
+    assert tags <= found if tags else not found

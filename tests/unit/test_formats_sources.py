@@ -1,0 +1,492 @@
+"""Where imports come from: zips, folders, databases, repositories; large, broken and hostile ones too."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import sqlite3
+import subprocess
+import tracemalloc
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
+from recollect.capture.recognise import Recognised, recognise
+from recollect.core.errors import BadLocation, InvalidInput, RecollectError
+
+IMPORTS = Path(__file__).parent.parent / "data" / "imports"
+
+
+def _texts(found: Recognised, after: Any = None) -> list[str]:
+    return [item.event["text"] for _, item in read(found.format, found.source, after=after) if isinstance(item, Read)]
+
+
+# Recognising
+
+
+def test_an_unknown_file_is_refused_with_all_that_could_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "photo.jpg"
+    file.write_bytes(b"\xff\xd8\xff\xe0 not words")
+    with pytest.raises(InvalidInput, match=r"no known format.*--format: claude-code, .*whatsapp"):
+        recognise(file)
+
+
+def test_a_file_that_looks_like_two_things_asks_which(tmp_path: Path) -> None:
+    file = tmp_path / "talk.md"
+    file.write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
+    with pytest.raises(InvalidInput, match=r"looks like transcript and like markdown.*--format transcript"):
+        recognise(file)
+    assert _texts(recognise(file, "transcript")) == ["one", "two", "three", "four"]
+    assert len(_texts(recognise(file, "markdown"))) == 1
+
+
+def test_a_format_that_does_not_exist_and_a_path_that_does_not(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no format 'icq'"):
+        recognise(IMPORTS / "slack", "icq")
+    with pytest.raises(InvalidInput, match="nothing at"):
+        recognise(IMPORTS / "slack", "mbox")
+    for path in (tmp_path / "nowhere", "\x00"):
+        with pytest.raises(BadLocation):
+            recognise(path)
+
+
+def test_one_chat_in_a_folder_of_code_does_not_make_it_chats(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"module{number}.py").write_text("x = 1\n")
+    (tmp_path / "events.jsonl").write_text('{"text": "a fixture"}\n')
+    with pytest.raises(InvalidInput, match="looks only a little like recollect"):
+        recognise(tmp_path)
+
+
+# Zips
+
+
+def _zipped(folder: Path, target: Path) -> Path:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(folder).as_posix())
+    return target
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["chatgpt", "claude-ai", "claude-code", "codex", "gemini-jsonl", "mail", "slack", "telegram", "vault", "whatsapp"],
+)
+def test_a_zip_is_read_like_the_folder_it_was_made_of(name: str, tmp_path: Path) -> None:
+    packed = recognise(_zipped(IMPORTS / name, tmp_path / "export.zip"))
+    folder = recognise(IMPORTS / name)
+    assert packed.format is folder.format
+    assert _texts(packed) == _texts(folder)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["export.zip"], "nothing is unpacked"
+    packed.source.close()
+
+
+def test_a_zip_that_unpacks_to_far_more_than_it_weighs_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"conversations-{number}.json", b"[" + b" " * 20_000_000)
+    with pytest.raises(InvalidInput, match="would unpack to 100,000,005 bytes"):
+        recognise(bomb)
+
+
+def test_names_in_a_zip_lead_nowhere(tmp_path: Path) -> None:
+    evil = tmp_path / "in" / "evil.zip"
+    evil.parent.mkdir()
+    with zipfile.ZipFile(evil, "w") as archive:
+        archive.writestr("../../conversations.json", (IMPORTS / "chatgpt" / "conversations.json").read_text())
+    with pytest.raises(InvalidInput, match="a zip of 0 files of no known format"):
+        recognise(evil)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.9])
+def test_a_zip_that_was_cut_short_says_so(kept: float, tmp_path: Path) -> None:
+    whole = _zipped(IMPORTS / "chatgpt", tmp_path / "whole.zip").read_bytes()
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole[: int(len(whole) * kept)])
+    with pytest.raises(InvalidInput, match="not a whole zip"):
+        recognise(cut)
+
+
+def test_a_damaged_member_is_an_error_of_ours(tmp_path: Path) -> None:
+    content = bytearray(_zipped(IMPORTS / "chatgpt", tmp_path / "whole.zip").read_bytes())
+    content[200:260] = bytes(60)
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"conversations\.json can't be read"):
+        _texts(recognise(damaged, "chatgpt"))
+
+
+def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("not yours")
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "note.md").write_text("mine")
+    (vault / "link.md").symlink_to(tmp_path / "secret.md")
+    (vault / "up").symlink_to(tmp_path)
+    assert _texts(recognise(vault, "markdown")) == ["mine"]
+
+
+# Large and broken files
+
+
+def _conversation(number: int) -> dict[str, Any]:
+    said = [
+        {
+            "id": f"{number}-{place}",
+            "author": {"role": "user"},
+            "content": {"content_type": "text", "parts": ["word " * 200]},
+        }
+        for place in range(20)
+    ]
+    nodes = {one["id"]: {"id": one["id"], "message": one, "parent": None, "children": []} for one in said}
+    return {"id": str(number), "create_time": 1.7e9, "mapping": nodes, "current_node": None}
+
+
+def test_a_large_export_never_lies_in_memory_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    with file.open("w") as out:
+        out.write("[" + ",".join(json.dumps(_conversation(number)) for number in range(150)) + "]")
+    size = file.stat().st_size
+    assert size > 3_000_000
+    found = recognise(file)
+    tracemalloc.start()
+    count = sum(isinstance(item, Read) for _, item in read(found.format, found.source))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 3000
+    assert peak < 2_000_000, "no more than a few pieces of the file at a time"
+
+
+def test_values_on_the_border_of_what_is_read_at_once_come_out_whole(tmp_path: Path) -> None:
+    """Numbers, words, escapes and signs of several bytes, each cut by the end of a piece at some place."""
+    texts = [f"{'x' * pad}é\\u20ac\ud83c\udf0a\n" for pad in range(262_130, 262_160)]
+    messages = [
+        {"id": n, "type": "message", "date_unixtime": "1780815660", "from_id": "u", "text": t}
+        for n, t in enumerate(texts)
+    ]
+    file = tmp_path / "result.json"
+    encoded = json.dumps({"name": "c", "id": 1, "messages": messages}, ensure_ascii=True)
+    file.write_text(encoded)
+    assert _texts(recognise(file)) == [json.loads(json.dumps(text)) for text in texts]
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.8, 0.99])
+def test_an_export_that_breaks_off_gives_what_was_there_and_says_so(kept: float, tmp_path: Path) -> None:
+    whole = json.dumps([_conversation(number) for number in range(4)])
+    file = tmp_path / "conversations.json"
+    file.write_text(whole[: int(len(whole) * kept)])
+    found = recognise(file)
+    items = [item for _, item in read(found.format, found.source)]
+    assert sum(isinstance(item, Read) for item in items) == 20 * int(4 * kept)
+    last = items[-1]
+    assert isinstance(last, Skipped)
+    assert "breaks off here" in last.reason
+    assert not last.expected
+
+
+def test_what_is_skipped_is_shown_without_its_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    secret = "ghp_" + "a1B2" * 9
+    file.write_text(
+        f'{{"type":"user","parentUuid":null,"uuid":"1","sessionId":"s","message":{{}}}}\n{secret} not json\n'
+    )
+    skipped = [item for _, item in read(*_chosen(file)) if isinstance(item, Skipped)]
+    assert any("[redacted: github token]" in item.sample for item in skipped)
+    assert not any(secret in item.sample for item in skipped)
+
+
+def _chosen(path: Path) -> tuple[Any, Any]:
+    found = recognise(path)
+    return found.format, found.source
+
+
+HOSTILE = {
+    "nothing": b"",
+    "zeros": bytes(100_000),
+    "noise": bytes(range(256)) * 200,
+    "deep": b"[" * 200_000,
+    "deep objects": b'{"a":' * 200_000,
+    "surrogates": rb'{"text": "\ud800\udfff\ud800", "type": "message", "mapping": {}, "messages": [1, null, "x"]}',
+    "wrong kinds": json.dumps(
+        [
+            *(
+                {"mapping": [1], "current_node": 5},
+                {"mapping": {"a": 1, "b": {"message": {"content": 3, "author": []}}}},
+            ),
+            *({"chat_messages": [1, {"sender": [], "content": "x"}]}, None, 1, "x", [[]], {"docs": 7}),
+        ]
+    ).encode(),
+    "odd lines": b"\n".join(
+        json.dumps(line).encode()
+        for line in (
+            *({"type": "user", "message": 1}, {"type": "assistant", "message": {"content": [1, None, {"type": 3}]}}),
+            *(
+                {"type": "response_item", "payload": []},
+                {"type": "response_item", "payload": {"type": "message", "content": 1}},
+            ),
+            *(
+                {"id": 1, "type": "gemini", "toolCalls": [1, {"result": 3}]},
+                {"type": "summary", "summary": 1, "leafUuid": {}},
+            ),
+            *(
+                {"type": "user", "timestamp": 1e400, "uuid": 3, "message": {"content": "x"}, "cwd": 3, "sessionId": []},
+                7,
+                None,
+            ),
+        )
+    ),
+    "huge numbers": b'[{"id": 1, "type": "message", "mapping": {"a": {"message": {"create_time": '
+    + b"9" * 5000
+    + b"}}}}]",
+    "large numbers": b'{"type": "user", "uuid": "1", "timestamp": ' + b"9" * 400 + b', "message": {"content": "x"}}\n',
+    "long line": b"a: " + b"x" * 1_000_000,
+    "colons": b": " * 100_000,
+    "dates": b"1/1/26, 1:1" * 20_000 + b"\n" + b"[1/1/26, 1:11:11 PM] " * 1000,
+    "headings": b"# a\n" * 1_000,
+    "fences": b"```\n" * 1_000,
+    "from": b"From a 10:10\n\n" * 500,
+    "mime": b"From a 10:10\nFrom: a\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n" * 500,
+    "headers": b"From a 10:10\nFrom: a\nSubject: " + b"=?utf-8?q?=ff?=" * 300 + b"\n\nx\n",
+    "commits": b"commit 1234567\n" * 1_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.NAME)
+def test_no_content_makes_a_reader_fail_in_a_way_that_is_not_ours(format: Any, name: str, tmp_path: Path) -> None:
+    for suffix in (".jsonl", ".json", ".txt", ".md", ".mbox", ".sqlite3", ".db"):
+        file = tmp_path / f"conversations{suffix}"
+        file.write_bytes(HOSTILE[name])
+        source = open_source(file)
+        assert 0 <= format.recognise(source) <= 1
+        for part in format.parts(source):
+            try:
+                for item in format.read(source, part):
+                    json.dumps(item.position)
+            except RecollectError:
+                pass
+        if format.parts(source):
+            break
+
+
+# Repositories
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = tmp_path / "harbour"
+    path.mkdir()
+    _git(path, "init", "-q", "-b", "main")
+    for number, message in enumerate(["Start", "Add tides\n\nIn metres.", "Grüße 🌊"]):
+        _commit(path, message, f"2026-03-0{number + 1}T10:00:00+01:00")
+    return path
+
+
+def _git(path: Path, *arguments: str, **more: str) -> None:
+    who = {f"GIT_{kind}_{what}": value for kind in ("AUTHOR", "COMMITTER") for what, value in WHO.items()}
+    subprocess.run(
+        ["git", "-C", str(path), *arguments], check=True, env={"HOME": str(path), "PATH": PATH, **who, **more}
+    )
+
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+WHO = {"NAME": "Ana Reis", "EMAIL": "ana@example.org"}
+
+
+def _commit(path: Path, message: str, date: str) -> None:
+    _git(path, "commit", "-q", "--allow-empty", "-m", message, GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
+
+
+def test_a_repository_tells_its_history_and_later_only_what_is_new(repository: Path) -> None:
+    found = recognise(repository)
+    items = [item for _, item in read(found.format, found.source)]
+    events = [item.event for item in items if isinstance(item, Read)]
+    assert [event["text"] for event in events] == ["Start", "Add tides\n\nIn metres.", "Grüße 🌊"]
+    assert {(event["speaker"], event["wing"]) for event in events} == {("Ana Reis", "harbour")}
+    assert events[0]["at"] == "2026-03-01T10:00:00+01:00"
+    _commit(repository, "One more", "2026-03-09T10:00:00+01:00")
+    rest = found.format.read(found.source, ".git", after=items[-1].position)
+    assert [item.event["text"] for item in rest if isinstance(item, Read)] == ["One more"]
+
+
+def test_a_repository_can_not_make_us_run_its_programs(repository: Path) -> None:
+    trap = repository / "trap.sh"
+    trap.write_text("#!/bin/sh\ntouch sprung\n")
+    trap.chmod(0o755)
+    for setting in ("gpg.program", "core.pager", "core.fsmonitor", "diff.external"):
+        _git(repository, "config", setting, str(trap))
+    _git(repository, "config", "log.showSignature", "true")
+    assert len(_texts(recognise(repository))) == 3
+    assert not list(repository.rglob("sprung"))
+
+
+def test_a_repository_without_commits_is_empty_and_a_broken_one_is_refused(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q", "-b", "main")
+    assert _texts(recognise(tmp_path)) == []
+    (tmp_path / ".git" / "HEAD").write_text("nonsense")
+    with pytest.raises(InvalidInput, match="git can't read the history"):
+        _texts(recognise(tmp_path))
+
+
+# Databases of other systems
+
+
+class _Point:
+    """As Qdrant's local store pickles it: an object with its members in `__dict__`."""
+
+    def __init__(self, point_id: str, payload: dict[str, Any]) -> None:
+        self.state = {"__dict__": {"id": point_id, "payload": payload, "vector": [0.1]}, "__fields_set__": {"id"}}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.state
+
+
+class _Trap:
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.target,)
+
+
+@pytest.fixture
+def mem0(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "mem0"
+    (folder / "qdrant" / "collection" / "mem0").mkdir(parents=True)
+    with sqlite3.connect(folder / "history.db") as history:
+        history.execute(
+            "CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT,"
+            " created_at DATETIME, updated_at DATETIME, is_deleted INTEGER, actor_id TEXT, role TEXT)"
+        )
+        history.execute(
+            "CREATE TABLE messages (id TEXT PRIMARY KEY, session_scope TEXT, role TEXT, content TEXT, name TEXT,"
+            " created_at DATETIME)"
+        )
+        add = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)"
+        when = "2026-01-0{}T10:00:00-08:00"
+        history.execute(add, ("h1", "m1", None, "Ana likes tea", "ADD", when.format(1), None, 0))
+        history.execute(
+            add, ("h2", "m1", "Ana likes tea", "Ana likes coffee", "UPDATE", when.format(1), when.format(2), 0)
+        )
+        history.execute(add, ("h3", "m2", None, "Ben's old address", "ADD", when.format(3), None, 0))
+        history.execute(add, ("h4", "m2", "Ben's old address", None, "DELETE", when.format(3), when.format(4), 1))
+        message = ("x1", "user_id=ana", "user", "I switched to coffee.", None, "2026-01-02T18:00:00+00:00")
+        history.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", message)
+    with sqlite3.connect(folder / "qdrant" / "collection" / "mem0" / "storage.sqlite") as points:
+        points.execute("CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)")
+        for point_id, payload in {
+            "m1": {"data": "Ana likes coffee", "user_id": "ana"},
+            "m9": {"data": "Cy plays chess", "user_id": "cy", "created_at": "2026-02-01T00:00:00+00:00"},
+        }.items():
+            name = base64.b64encode(pickle.dumps(point_id)).decode()
+            points.execute("INSERT INTO points VALUES (?, ?)", (name, pickle.dumps(_Point(point_id, payload))))
+        points.execute("INSERT INTO points VALUES ('trap', ?)", (pickle.dumps(_Trap(tmp_path / "sprung")),))
+    history.close()
+    points.close()
+    yield folder
+    assert not (tmp_path / "sprung").exists(), "a pickle ran code"
+
+
+def test_mem0_gives_every_version_of_what_was_not_removed(mem0: Path) -> None:
+    found = recognise(mem0)
+    items = [item for _, item in read(found.format, found.source)]
+    events = [item.event for item in items if isinstance(item, Read)]
+    assert [(event["text"], event.get("speaker"), event["at"][:10]) for event in events] == [
+        ("Ana likes tea", "ana", "2026-01-01"),
+        ("Ana likes coffee", "ana", "2026-01-02"),
+        ("I switched to coffee.", "user", "2026-01-02"),
+        ("Cy plays chess", "cy", "2026-02-01"),
+    ]
+    skipped = {item.reason: item.expected for item in items if isinstance(item, Skipped)}
+    assert skipped == {
+        "removed in mem0": True,
+        "read from the history already": True,
+        "a point that can't be read": False,
+    }
+
+
+def test_mem0_goes_on_from_every_position(mem0: Path) -> None:
+    found = recognise(mem0)
+    whole = list(read(found.format, found.source))
+    for number, (part, item) in enumerate(whole):
+        rest = _texts(found, {"part": part, "position": json.loads(json.dumps(item.position))})
+        assert rest == [one.event["text"] for _, one in whole[number + 1 :] if isinstance(one, Read)]
+
+
+@pytest.fixture
+def palace(tmp_path: Path) -> Path:
+    folder = tmp_path / "palace"
+    folder.mkdir()
+    with sqlite3.connect(folder / "chroma.sqlite3") as chroma:
+        chroma.executescript(
+            """
+            CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL);
+            CREATE TABLE segments (id TEXT PRIMARY KEY, type TEXT, scope TEXT, collection TEXT);
+            CREATE TABLE embeddings (id INTEGER PRIMARY KEY, segment_id TEXT, embedding_id TEXT, seq_id BLOB,
+                created_at TIMESTAMP NOT NULL DEFAULT '2026-01-01 00:00:00');
+            CREATE TABLE embedding_metadata (id INTEGER, key TEXT, string_value TEXT, int_value INTEGER,
+                float_value REAL, bool_value INTEGER, PRIMARY KEY (id, key));
+            INSERT INTO collections VALUES ('c1', 'mempalace_drawers'), ('c2', 'mempalace_closets');
+            INSERT INTO segments VALUES ('s1', 'metadata', 'METADATA', 'c1'), ('s2', 'metadata', 'METADATA', 'c2');
+            """
+        )
+        drawers = [
+            ("s1", "drawer_1", {"chroma:document": "We chose SQLite.", "wing": "harbour", "room": "decisions"}),
+            ("s2", "closet_1", {"chroma:document": "SQLite|decisions|0:chose"}),
+            ("s1", "drawer_2", {"chroma:document": "Tides are in metres.", "filed_at": "2026-05-15T10:23:45"}),
+        ]
+        for number, (segment, name, about) in enumerate(drawers, 1):
+            chroma.execute(
+                "INSERT INTO embeddings (id, segment_id, embedding_id) VALUES (?, ?, ?)", (number, segment, name)
+            )
+            about |= {"source_file": "/somewhere/else/notes.md"}
+            for key, value in about.items():
+                chroma.execute(
+                    "INSERT INTO embedding_metadata (id, key, string_value) VALUES (?, ?, ?)", (number, key, value)
+                )
+            chroma.execute(
+                "INSERT INTO embedding_metadata (id, key, int_value) VALUES (?, 'chunk_index', 4)", (number,)
+            )
+    chroma.close()
+    return folder
+
+
+def test_mempalace_gives_its_drawers_with_wing_room_and_time(palace: Path) -> None:
+    found = recognise(palace)
+    items = [item for _, item in read(found.format, found.source)]
+    first, closet, second = items
+    assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    assert isinstance(closet, Skipped)
+    assert closet.expected
+    assert first.event["text"] == "We chose SQLite."
+    assert (first.event["wing"], first.event["meta"]["room"]) == ("harbour", "decisions")
+    assert first.event["meta"]["source"] == {
+        "format": "mempalace",
+        "drawer": "drawer_1",
+        "file": "notes.md",
+        "chunk": 4,
+    }
+    assert second.event["at"] == "2026-05-15T10:23:45+00:00"
+    after = {"part": "chroma.sqlite3", "position": closet.position}
+    assert _texts(found, after) == ["Tides are in metres."]
+
+
+def test_a_database_is_read_while_its_program_writes_to_it_and_is_left_as_it_was(palace: Path) -> None:
+    writing = sqlite3.connect(palace / "chroma.sqlite3")
+    writing.execute("PRAGMA journal_mode=WAL")
+    writing.execute("INSERT INTO collections VALUES ('c3', 'other')")
+    assert len(_texts(recognise(palace))) == 2
+    writing.rollback()
+    writing.close()
+    before = (palace / "chroma.sqlite3").read_bytes()
+    assert len(_texts(recognise(palace))) == 2
+    assert (palace / "chroma.sqlite3").read_bytes() == before
