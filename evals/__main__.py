@@ -120,6 +120,7 @@ def _all(asked: argparse.Namespace) -> int:
         seed=asked.seed,
         limit=asked.limit,
         peer_minutes=0 if asked.no_peers else given,
+        every_stage=asked.ablations,
     )
 
 
@@ -173,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     everything.add_argument("--systems", type=lambda text: text.split(","), help="names, with commas")
     everything.add_argument("--seed", type=int, default=0)
     everything.add_argument("--limit", type=int, help="ask this many questions of each task")
+    everything.add_argument("--ablations", action="store_true", help="Recollect less each stage, not only three")
     everything.add_argument("--no-peers", action="store_true", help="only what is ours; installs nothing")
     everything.add_argument(
         "--peer-minutes", type=float, help="for all peers together; the next call goes on from there"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from evals.values import Found, Line
+from evals.wording import document
 
 BUDGETS = (300, 600, 1200, 2000)  # tokens, as the product's default tokenizer counts them
 
@@ -12,8 +13,8 @@ BUDGETS = (300, 600, 1200, 2000)  # tokens, as the product's default tokenizer c
 def pack(
     found: Sequence[Found], lines: Mapping[str, Line], budgets: Sequence[int], count: Callable[[str], int]
 ) -> dict[int, str]:
-    """Write whole lines, `date speaker: text`, until the next one would not fit."""
-    written = [_written(lines[one.key]) for one in found if one.key in lines]
+    """Write whole lines, as the systems were told them, leaving out those that do not fit any more."""
+    written = [document(lines[one.key]) for one in found if one.key in lines]
     return {budget: _fitting(written, budget, count) for budget in budgets}
 
 
@@ -26,9 +27,3 @@ def _fitting(written: Sequence[str], budget: int, count: Callable[[str], int]) -
             taken.append(line)
             left -= cost
     return "\n".join(taken)
-
-
-def _written(line: Line) -> str:
-    date = f"{line.at.date().isoformat()} " if line.at else ""
-    who = f"{line.speaker}: " if line.speaker else ""
-    return f"{date}{who}{line.text}"

@@ -4,9 +4,9 @@
     ... the table ...
     <!-- /figures -->
 
-A mark names the task, the systems (`ablations` and `peers` stand for all of them) and the columns: a metric, with the
-category in braces where it is not all questions, and a title behind `=`. `AUROC`, `p50`, `p99`, `lines/s` and `MB` are
-columns too, and `Δ` before a metric is the paired difference to the first row.
+A mark names the task, the systems (`ablations` are those that were run, `peers` all of them) and the columns: a metric,
+with the category in braces where it is not all questions, and a title behind `=`. `AUROC`, `p50`, `p99`, `lines/s` and
+`MB` are columns too, and `Δ` before a metric is the paired difference to the first row.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ class _Tables:
             raise EvalError(f"A mark names a task, systems and columns, with | between them; not {spec!r}.")
         task, systems, columns = parts[0], list(_systems(parts[1])), [_column(one) for one in parts[2].split(",")]
         runs = {system: self._run(task, system) for system in systems}
+        for system in ablations():  # most are run now and then only
+            if runs.get(system, ...) is None:
+                del runs[system]
         first = next((run for run in runs.values() if run is not None), None)
         if first is None:
             raise EvalError(f"{self._folder} has no run of {task} on any of {', '.join(systems)}.")
@@ -100,7 +103,7 @@ def _column(given: str) -> _Column:
 
 
 def _cells(run: tuple[Results, Summary] | None, columns: Sequence[_Column], first: Results) -> list[str]:
-    if run is None:
+    if run is None or not (run[1].asked or run[1].stopped):
         return ["not measured", *[""] * (len(columns) - 1)]
     results, summary = run
     if summary.stopped is not None:

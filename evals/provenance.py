@@ -15,7 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = "src/recollect"
-SCORING = ("evals/metrics.py", "evals/packing.py", "evals/tasks/planted.py")  # what makes figures of found lines
+# What makes figures of found lines.
+SCORING = ("evals/metrics.py", "evals/packing.py", "evals/wording.py", "evals/tasks/planted.py")
 _CODE_FILES = {".py", ".sql", ".npz", ".json"}
 _PACKAGES = ("recollect", "numpy", "onnxruntime", "tokenizers", "apsw", "PyStemmer")
 

@@ -36,7 +36,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": {"*"},
     "__main__": {"cli"},
 }
-TOP = {"serve", "cli", "hooks", "adapters", "__main__"}  # nobody imports these, but `__main__` may start the command line
+# Nobody imports these, but `__main__` may start the command line.
+TOP = {"serve", "cli", "hooks", "adapters", "__main__"}
 ON_TOP = {("serve", "adapters")}  # a surface may offer what an adapter makes of the memory
 # Drivers and heavy packages, each behind one seam.
 ONLY_IN = {

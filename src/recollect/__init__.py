@@ -10,13 +10,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from recollect.aio import AsyncMemory
     from recollect.core import errors
+    from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
     from recollect.core.settings import Settings
     from recollect.core.values import (
+        Answer,
+        Change,
         Citation,
         Context,
         Event,
         Hit,
+        Hits,
         Imported,
         Receipt,
         Report,
@@ -38,10 +42,13 @@ _WHERE = {
     "Settings": "recollect.core.settings",
     **dict.fromkeys(
         (
+            "Answer",
+            "Change",
             "Citation",
             "Context",
             "Event",
             "Hit",
+            "Hits",
             "Imported",
             "Receipt",
             "Report",
@@ -53,14 +60,21 @@ _WHERE = {
         ),
         "recollect.core.values",
     ),
+    **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
 }
 
 __all__ = [
+    "Answer",
+    "Artifact",
+    "ArtifactKind",
     "AsyncMemory",
+    "Change",
     "Citation",
     "Context",
     "Event",
+    "History",
     "Hit",
+    "Hits",
     "Imported",
     "Memory",
     "Receipt",
@@ -71,6 +85,8 @@ __all__ = [
     "Settings",
     "Span",
     "Stats",
+    "Status",
+    "Version",
     "Written",
     "WrittenBatch",
     "errors",

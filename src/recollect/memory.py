@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import line_count, read_events, write_events
+from recollect.capture.recognise import is_own, recognise
 from recollect.core.clock import Clock, from_micros, utc_now
 from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
@@ -39,6 +40,7 @@ from recollect.engine.arguments import (
     settings_of,
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
+from recollect.engine.importing import BATCH, import_source
 from recollect.engine.serving import Models
 from recollect.engine.write import write
 from recollect.facade.recalling import Recalling
@@ -53,7 +55,6 @@ Given = Event | Mapping[str, Json]
 
 _MOST_HITS = 1_000
 _PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
-_IMPORT_BATCH = 256  # events a transaction: what a crash in mid-import repeats at most, and repeating is harmless
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
@@ -173,13 +174,37 @@ class Memory(Recalling, Statements):
             raise InvalidEvent("add_many takes a list of events.")
         return write(self._engine, self._space, list(events), wing=self._wing)
 
-    def import_events(self, path: str | os.PathLike[str], *, progress: Progress = silent) -> Imported:
-        """Read our own JSONL, as `export` writes it; in batches, each a transaction, so that it can be run again."""
+    def import_events(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: bool = True,
+        progress: Progress = silent,
+    ) -> Imported:
+        """Read a file, folder or zip of any known format, in batches, each a transaction, so that it can be run again.
+
+        format: its name, where it can't be told by looking. redact: take secrets out of what comes from elsewhere.
+        """
         source = checked_path(path)
+        if not is_own(source, format):
+            found = recognise(source, format)
+            try:
+                return import_source(
+                    self._engine,
+                    self._space,
+                    found.format,
+                    found.source,
+                    wing=self._wing,
+                    redact=redact,
+                    progress=progress,
+                )
+            finally:
+                found.source.close()
         total = line_count(source)
         read = added = 0
         events = read_events(source)
-        while batch := list(islice(events, _IMPORT_BATCH)):
+        while batch := list(islice(events, BATCH)):
             added += write(self._engine, self._space, batch, wing=self._wing, keep_recorded_at=True).added
             read += len(batch)
             progress("events", read, total)
@@ -315,7 +340,7 @@ class Memory(Recalling, Statements):
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites."""
-        return write_events(checked_path(path), self.events())
+        return write_events(checked_path(path), self._arrived())
 
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
@@ -336,6 +361,17 @@ class Memory(Recalling, Statements):
         return f"<Memory {self.location} ({scope})>"
 
     # Inside
+
+    def _arrived(self) -> Iterator[Event]:
+        """Go through events in the order of arrival, in which what they state was derived."""
+        after = 0
+        while True:
+            with self._engine.store.reader() as reader:
+                rows = reader.log(self._space, after=after, limit=_PAGE)
+            yield from (event for _, event in rows if self._wing in (None, event.wing))
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
 
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None

@@ -106,12 +106,21 @@ ADD = Operation(
 
 IMPORT = Operation(
     name="import",
-    summary="remember events from JSONL files",
-    details="Reads what `recollect export` writes: a JSON object a line. Events that are known already are left as "
-    "they are, so that an import which stopped can be run again.",
+    summary="remember what is in files, folders and zips: chats, mail, notes, transcripts, our JSONL",
+    details="Knows Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, Markdown "
+    "folders, transcripts, git logs, mem0 and MemPalace stores, and what `recollect export` writes. Events that are "
+    "known already are left as they are, so that an import which stopped can be run again.",
     method="import_events",
     parameters=(
-        Parameter(name="path", kind="path", help="a JSONL file", required=True, positional=True, several=True),
+        Parameter(name="path", kind="path", help="a file, folder or zip", required=True, positional=True, several=True),
+        Parameter(name="format", kind="text", help="what it is, where that can't be told by looking"),
+        Parameter(
+            name="redact",
+            kind="flag",
+            help="keep keys, tokens, passwords and card numbers that are found in it",
+            default=True,
+            options=("--keep-secrets",),
+        ),
     ),
     creates=True,
     progress=True,

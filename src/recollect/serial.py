@@ -49,7 +49,16 @@ def written_to_json(written: Written) -> dict[str, Json]:
 
 def imported_to_json(imported: Imported) -> dict[str, Json]:
     """Count what became of an import."""
-    return {"read": imported.read, "added": imported.added, "known": imported.known}
+    return {
+        "format": imported.format,
+        "read": imported.read,
+        "added": imported.added,
+        "known": imported.known,
+        "differing": imported.differing,
+        "skipped": dict(imported.skipped),
+        "not_understood": list(imported.not_understood),
+        "redacted": dict(imported.redacted),
+    }
 
 
 def hit_to_json(hit: Hit) -> dict[str, Json]:

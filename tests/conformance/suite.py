@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.artifacts import ArtifactsConformance
 from conformance.log import LogConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
@@ -14,7 +15,7 @@ from conformance.words import WordsConformance
 from recollect.store.protocol import Store
 
 
-class StoreConformance(LogConformance, WordsConformance, VectorsConformance, UpkeepConformance):
+class StoreConformance(LogConformance, WordsConformance, VectorsConformance, ArtifactsConformance, UpkeepConformance):
     """Everything a store must do. Written against store/protocol.py alone."""
 
     @pytest.fixture

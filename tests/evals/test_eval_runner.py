@@ -118,7 +118,7 @@ def test_contexts_can_be_kept_for_a_judge(here: Path) -> None:
     )
     row = results.questions["1"]
     assert (row["question"], row["answer"], row["packed_by"]) == ("What does Rosa paint?", "birds", "runner")
-    assert "2024-03-02 Rosa paints birds." in row["contexts"][300]
+    assert "[2 March 2024] Rosa paints birds." in row["contexts"][300]
     assert row["now"] == "2024-06-01 09:30 UTC"
     assert results.questions["0"]["now"] is None
 

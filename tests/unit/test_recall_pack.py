@@ -127,7 +127,7 @@ def test_a_quote_lies_in_its_window_and_has_no_space_around_it(text: str, cut: t
 
 
 def worked_out(text: str, at: datetime = MONDAY) -> list[str]:
-    return dates_worked_out(Event(text=text, at=at), Span(0, len(text)))
+    return list(dates_worked_out(text, at))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.capture.formats import FORMATS, Format, Source, open_source
+from recollect.capture.formats import FORMATS, Format, Source, open_source, own_jsonl
 from recollect.core.errors import BadLocation, InvalidInput
 
 _SURE_ENOUGH = 0.5  # below this, more speaks against a format than for it
@@ -46,6 +46,20 @@ def recognise(path: str | os.PathLike[str], format: str | None = None) -> Recogn
             fix=f"Say which it is with --format {first.NAME} or --format {second.NAME}.",
         )
     return Recognised(format=first, source=source, confidence=best)
+
+
+def is_own(path: Path, format: str | None) -> bool:
+    """Tell whether a path is to be read as our own JSONL, which `export` writes and which keeps every field."""
+    if format is not None:
+        return format == own_jsonl.NAME and path.is_file()
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    try:
+        found = recognise(path)
+    except InvalidInput:
+        return True  # our own reader says best what is wrong with it, by its line
+    found.source.close()
+    return found.format.NAME == own_jsonl.NAME
 
 
 def named(name: str) -> Format:

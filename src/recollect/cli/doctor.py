@@ -10,7 +10,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
@@ -26,11 +26,13 @@ from recollect.core.errors import ModelDamaged, ModelMissing, RecollectError, St
 if TYPE_CHECKING:
     from recollect.inference.weights import ModelFiles
     from recollect.memory import Memory
+    from recollect.store.protocol import Job
 
 State = Literal["ok", "warning", "problem"]
 
 _PACKAGES = ("apsw", "numpy", "onnxruntime", "tokenizers")
 _WAL_LARGE_BYTES = 256 * 1024 * 1024  # four times what a write-ahead log is cut back to: some reader never lets go
+_JOBS_COUNTED = 1_000_000  # of a queue; a longer one is told as so many
 _LOCK_WAIT_S = 0.5  # a turn to write takes milliseconds
 _QUESTION = "Is everything all right?"
 
@@ -174,7 +176,7 @@ def _memory(request: Request, location: str) -> Iterator[Check]:
     with Memory.open(location, embedder=request.embedder, create=False) as memory:
         if is_file:
             yield _lock(path)
-        yield from _contents(memory if request.space is None else memory.space(request.space))
+        yield from _contents(memory if request.space is None else memory.space(request.space), location)
 
 
 def _file(path: Path) -> Iterator[Check]:
@@ -267,13 +269,13 @@ def _holders(lock: Path) -> list[int]:
     return sorted(pid for pid in holders if pid not in (0, os.getpid()))
 
 
-def _contents(memory: Memory) -> Iterator[Check]:
+def _contents(memory: Memory, location: str) -> Iterator[Check]:
     stats = memory.stats()
     yield Check(name="schema", detail=str(stats.schema))
     vectors = f"{stats.vectors:,} vectors of {stats.model}" if stats.model else "no vectors yet"
     yield Check(name="events", detail=f"{stats.events:,} in space {stats.space}, {vectors}")
     if stats.pending:
-        yield Check(name="waiting", detail=f"{stats.pending:,} jobs", state="warning", fix="recollect settle")
+        yield from _waiting(location, stats.space)
     else:
         yield Check(name="waiting", detail="nothing")
     started = time.perf_counter()
@@ -286,6 +288,32 @@ def _contents(memory: Memory) -> Iterator[Check]:
         yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
     if report.ok:
         yield Check(name="verify", detail="quick checks passed; `recollect verify` looks at everything")
+
+
+def _waiting(location: str, space: str) -> Iterator[Check]:
+    """Say what waits, for what, and what went wrong with it last."""
+    from recollect.core.settings import Settings
+    from recollect.store.artifacts import READ
+    from recollect.store.opening import open_store
+
+    with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
+        jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
+    for for_llm, what, fix in (
+        (False, "for vectors", "recollect settle"),
+        (True, "to be read by an LLM; rules have read them", "Open it with llm=... and call settle()."),
+    ):
+        those = [job for job in jobs if (job.kind == READ) is for_llm]
+        if those:
+            yield Check(name="waiting", detail=_queue_in_words(those, what), state="warning", fix=fix)
+
+
+def _queue_in_words(jobs: Sequence[Job], what: str) -> str:
+    detail = f"{len(jobs):,} event{'s wait' if len(jobs) > 1 else ' waits'} {what}"
+    failed = [job for job in jobs if job.error]
+    if not failed:
+        return detail
+    worst = max(failed, key=lambda job: job.attempts)
+    return f"{detail}; tried {worst.attempts} time{'s' if worst.attempts > 1 else ''}, last: {worst.error}"
 
 
 # Showing

@@ -7,7 +7,20 @@ from datetime import datetime
 from itertools import islice
 
 from recollect.cli.page import Column, Page, Piece, Styled
-from recollect.core.values import Context, Event, Hit, Hits, Receipt, Report, Score, Session, Span, Stats, Written
+from recollect.core.values import (
+    Context,
+    Event,
+    Hit,
+    Hits,
+    Imported,
+    Receipt,
+    Report,
+    Score,
+    Session,
+    Span,
+    Stats,
+    Written,
+)
 
 _MOST_SHOWN = 700  # characters of one text at a terminal; `show` has the rest
 _BEFORE_MATCH = 200  # of those, how many may stand before a match that lies further on
@@ -24,9 +37,20 @@ def written(page: Page, outcome: Written) -> None:
     page.line(verdict, "  ", Styled(outcome.id, "dim"))
 
 
-def imported(page: Page, read: int, added: int, known: int) -> None:
-    """Close an import with what became of its events."""
-    page.line(f"read {read:,}, ", Styled(f"stored {added:,}", "good"), f", already there {known:,}")
+def imported(page: Page, done: Imported) -> None:
+    """Close an import with what became of what was read."""
+    differing = f", there with other words {done.differing:,}" if done.differing else ""
+    page.line(
+        f"{done.format}: read {done.read:,}, ",
+        Styled(f"stored {done.added:,}", "good"),
+        f", already there {done.known:,}{differing}",
+    )
+    for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
+        page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
+    for sample in done.not_understood:
+        page.line(Styled(f"  not understood: {sample}", "warning"))
+    for kind, count in sorted(done.redacted.items(), key=lambda one: -one[1]):
+        page.line(Styled(f"  taken out: {_counted(count, kind)}", "warning"))
 
 
 def hits(page: Page, found: Hits, *, explain: bool) -> None:
@@ -178,10 +202,6 @@ def stats(page: Page, counted: Stats) -> None:
         _parts(page, counted.bytes_by_part.items())
 
 
-def _counts(counted: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counted)
-
-
 def report(page: Page, found: Report) -> None:
     """Show what `verify` found."""
     checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
@@ -260,6 +280,10 @@ def _said(score: Score | None) -> Piece:
     if score is None:
         return Styled("-", "dim")
     return f"{score.score:.3f}" if score.rank is None else f"{score.score:.3f} #{score.rank}"
+
+
+def _counts(counted: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counted)
 
 
 def _parts(page: Page, parts: Iterable[tuple[str, int]]) -> None:

@@ -183,13 +183,13 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
     files: list[dict[str, Any]] = []
     for path in arguments["path"]:
         with progress(terminal, Path(path).name) as report:
-            batch = IMPORT.run(memory, {"path": path, "progress": report})
-        files.append({"path": path, **IMPORT.document(batch)})
-    read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
+            done = IMPORT.run(memory, {**arguments, "path": path, "progress": report})
+        files.append({"path": path, **IMPORT.document(done)})
+        if not terminal.json_wanted:
+            render.imported(terminal.page, done)
     if terminal.json_wanted:
+        read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
         terminal.document({"read": read, "added": added, "known": known, "files": files})
-    else:
-        render.imported(terminal.page, read, added, known)
     return 0
 
 

@@ -100,6 +100,11 @@ class Imported:
     read: int
     added: int
     known: int  # there already, and left as they were
+    format: str = "recollect"
+    differing: int = 0  # there already with other words, which stayed
+    skipped: Mapping[str, int] = field(default_factory=dict[str, int])  # what became no event, by reason
+    not_understood: tuple[str, ...] = ()  # the first of those that the format does not explain
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # secrets that were taken out, by kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

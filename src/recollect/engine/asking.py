@@ -22,7 +22,7 @@ _TOKENS = 400  # of an answer; a few sentences
 def answered_by(
     llm: LLM, question: str, context: Context, confidence: float | None, told: Callable[[str], None] | None
 ) -> Answer:
-    """Let an LLM write the answer; refuse one that cites nothing it was shown."""
+    """Let an LLM write the answer, without quotes yet; refuse one that cites nothing it was shown."""
     prompt = f"{context.text}\n\nQuestion: {question}\nAnswer:"
     text = _written(llm, prompt, told).strip()
     if text.casefold().rstrip(".").endswith(_NONE):
@@ -34,16 +34,7 @@ def answered_by(
         raise LLMGarbage(f"{llm.name} cited no line of the memory: {text[:80]!r}")
     # A number that no line has proves nothing; it goes.
     text = _MARK.sub(lambda match: match[0] if match[0] in shown else "", text)
-    lines = context.text.split("\n")
-    quotes = tuple(_line(lines, citation.mark) for citation in cited)
-    return Answer(
-        question=question,
-        text=text,
-        citations=tuple(cited),
-        quotes=quotes,
-        confidence=confidence,
-        written_by=llm.name,
-    )
+    return Answer(question=question, text=text, citations=tuple(cited), confidence=confidence, written_by=llm.name)
 
 
 def _written(llm: LLM, prompt: str, told: Callable[[str], None] | None) -> str:
@@ -54,7 +45,3 @@ def _written(llm: LLM, prompt: str, told: Callable[[str], None] | None) -> str:
         pieces.append(piece)
         told(piece)
     return "".join(pieces)
-
-
-def _line(lines: list[str], mark: str) -> str:
-    return next((line.removeprefix(f"{mark} ") for line in lines if line.startswith(f"{mark} ")), "")

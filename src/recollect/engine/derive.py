@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
-from recollect.core.clock import to_micros
+from recollect.core.clock import from_micros, to_micros
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.extract.compare import Action, Outcome, decide
@@ -28,7 +29,7 @@ from recollect.store.protocol import Writer
 
 # What is current about one person or thing, the newest: what a new statement is compared with.
 _COMPARED = 500
-_LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
+LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
 REJECT = "reject"
 
 
@@ -98,7 +99,7 @@ def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int
 
 def relink(writer: Writer, space: str, seqs: Sequence[int]) -> None:
     """Link anew what changed in what events state; the turns after them may have been linked to it."""
-    for seq in sorted({*seqs, *writer.said_later(space, seqs, limit=_LINKED_TURNS)}):
+    for seq in sorted({*seqs, *writer.said_later(space, seqs, limit=LINKED_TURNS)}):
         stated = writer.artifacts_of(space, [seq]).get(seq, [])
         writer.drop_links(space, [one.id for one in stated])
         writer.put_edges(space, _edges(writer, space, seq, stated) if stated else ())
@@ -171,7 +172,7 @@ class _Known:
 
 def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> Iterable[Artifact]:
     """Do what comparing says; give the artifact that was added, if one was."""
-    event, id = reading.event, artifact_id(draft)
+    event, id, draft = reading.event, artifact_id(draft), _in_zone(draft, reading.event)
     if state.writer.artifact(state.space, id) is not None:
         return ()  # the same words were read twice
     known = state.about(_about(draft))
@@ -190,6 +191,22 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     state.add(seq, artifact)
     state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
     return (artifact,)
+
+
+def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
+    """Tell its times by the speaker's clock, as the store will: a day is a day there."""
+    _, zone = to_micros(event.at)
+
+    def local(moment: datetime) -> datetime:
+        return from_micros(to_micros(moment)[0], zone)
+
+    date = draft.date and draft.date._replace(start=local(draft.date.start), end=local(draft.date.end))
+    return replace(
+        draft,
+        date=date,
+        valid_from=draft.valid_from and local(draft.valid_from),
+        valid_to=draft.valid_to and local(draft.valid_to),
+    )
 
 
 def _as_told(draft: ArtifactDraft, known: Sequence[Artifact], id: str) -> Outcome | None:
@@ -244,7 +261,7 @@ def _ids_of(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, set[st
 
 
 def _edges(writer: Writer, space: str, seq: int, new: Sequence[Artifact]) -> list[Edge]:
-    before = writer.said_earlier(space, seq, limit=_LINKED_TURNS)
+    before = writer.said_earlier(space, seq, limit=LINKED_TURNS)
     stated = writer.artifacts_of(space, before)
     turn_of = {earlier: -distance for distance, earlier in enumerate(before, 1)}
     earlier = [Placed(artifact=one, turn=turn_of[at]) for at, several in stated.items() for one in several]

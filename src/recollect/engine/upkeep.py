@@ -10,7 +10,7 @@ from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreEr
 from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
-from recollect.engine.derive import catch_up, derive_anew
+from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, relink
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.passages import embed
 from recollect.inference.protocol import Embedder
@@ -94,6 +94,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         resting = [seq for seq in writer.resting_on(space, sorted(gone)) if seq not in gone]
         abouts = writer.abouts_of(space, [*gone, *resting])
         stating = writer.stating(space, sorted(abouts))
+        later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # these will stand closer to those before
         writer.drop_readings(space, [*gone, *resting])
         writer.drop_refusals(space, resting)
         removed = writer.remove(space, seqs)
@@ -101,6 +102,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         if abouts:
             # What the forgotten had replaced or confirmed is as if they had never been said.
             derive_anew(writer, space, abouts, stating)
+        relink(writer, space, [seq for seq in later if seq not in gone])
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt)
         writer.set_fact(SCRUB_OWED, "1")

@@ -26,7 +26,8 @@ def correcting(artifact: Artifact, text: str | None) -> dict[str, Json]:
     """Make the event that corrects an artifact, or takes it back where there is no text."""
     action = Action.RETRACT if text is None else Action.UPDATE
     return {
-        "text": f"Retracted: {artifact.content}" if text is None else text,
+        # By its id, not by its words: these must be gone when the event that said them is forgotten.
+        "text": f"Retracted {artifact.id}." if text is None else text,
         "speaker": artifact.speaker,
         "role": ROLE,
         "meta": {MEMBER: {"action": action.value, "artifact": artifact.id}},

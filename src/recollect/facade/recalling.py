@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from recollect.core.errors import InvalidInput, ModelError
-from recollect.core.values import Answer, Context, Event, Filter, Hit, Hits, Json
-from recollect.engine.arguments import Time, checked_count, checked_question, filter_of
+from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits, Json
+from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, filter_of
 from recollect.engine.asking import answered_by
 from recollect.engine.passages import ask
 from recollect.engine.serving import warm
@@ -128,10 +129,19 @@ class Recalling(Handle):
         if llm is not None:
             context = self._packed(question, hits, budget, which, style="reasoning", now=moment)
             try:
-                return answered_by(llm, question, context, hits.confidence, told)
+                answer = answered_by(llm, question, context, hits.confidence, told)
+                return replace(answer, quotes=self._quotes(answer.citations))
             except ModelError as error:
                 self._engine.models.say(f"Answered by quoting: {error}")
         return quoted(question, asked, hits)
+
+    def _quotes(self, citations: Sequence[Citation]) -> tuple[str, ...]:
+        """Read the words that are cited, as they were said."""
+        raw_ids = [checked_id(citation.event_id) for citation in citations]
+        with self._engine.store.reader() as reader:
+            found = reader.find(self._space, raw_ids)
+        said = [found[raw_id].event.text if raw_id in found else "" for raw_id in raw_ids]
+        return tuple(text[slice(*citation.span)] for text, citation in zip(said, citations, strict=True))
 
     def _packed(
         self, question: str, hits: Sequence[Hit], budget: int, which: Filter, *, style: str, now: Time | None

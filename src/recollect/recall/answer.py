@@ -65,7 +65,7 @@ def _said(hit: Hit, span: Span, asked: Analysis, mark: str) -> str:
 def _date(hit: Hit, words: str) -> str:
     """Work out the date that a quote tells; what names none happened, at the latest, when it was said."""
     for mention in find_dates(words, hit.event.at):
-        told = told_date(mention, hit.event)
+        told = told_date(mention, hit.event.at)
         if told is not None:
             return told
     return day_in_words(hit.event.at)

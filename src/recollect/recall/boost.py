@@ -22,6 +22,8 @@ SPEAKER = "speaker"
 OWN = "own words"
 TOLD = "assistant"
 TIME = "time"
+STATED = "stated"
+SUPERSEDED = "superseded"
 LENGTH = "length"
 
 _USER = frozenset({"user", "human"})
@@ -77,16 +79,18 @@ class Boosts:
         self._recipe = recipe
         self._asked = asked
         self._named = named
+        # "Where did she live first?", "in 2019": what no longer holds may be just what is asked for.
+        self._of_the_past = asked.first_last == "first" or bool(asked.windows)
         self._times = [_Time.of(window) for window in times_asked(asked)] if recipe.time else []
 
     def add(self, candidates: Iterable[Candidate], lengths: Iterable[float]) -> None:
         """Note what each candidate gains or loses, and count it; `lengths` are in tokens."""
         for candidate, length in zip(candidates, lengths, strict=True):
             if candidate.outline is not None:
-                candidate.boosts = self._gains(candidate.outline, length)
+                candidate.boosts = self._gains(candidate, candidate.outline, length)
                 candidate.score += sum(candidate.boosts.values())
 
-    def _gains(self, outline: Outline, length: float) -> dict[str, float]:
+    def _gains(self, candidate: Candidate, outline: Outline, length: float) -> dict[str, float]:
         recipe = self._recipe
         gains: dict[str, float] = {}
         if recipe.speaker and self._named(outline.speaker):
@@ -98,6 +102,10 @@ class Boosts:
             gains[TOLD] = recipe.told
         if self._times:
             gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)
+        if candidate.states is True and recipe.stated:
+            gains[STATED] = recipe.stated
+        elif candidate.states is False and recipe.superseded and not self._of_the_past:
+            gains[SUPERSEDED] = -recipe.superseded
         if recipe.length and length > recipe.long_event:
             gains[LENGTH] = -recipe.length * math.log2(length / recipe.long_event)
         return gains

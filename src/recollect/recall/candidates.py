@@ -43,6 +43,7 @@ class Candidate:
     arms: dict[str, Place] = field(default_factory=dict[str, Place])
     fused: Place | None = None
     outline: Outline | None = None
+    states: bool | None = None  # whether what it states is current; None where it states nothing
     late: Place | None = None
     beside: Beside | None = None
     boosts: dict[str, float] = field(default_factory=dict[str, float])

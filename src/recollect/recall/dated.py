@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 from recollect.core.clock import day_in_words, month_in_words
 from recollect.core.dates import DateMention, Granularity, find_dates
-from recollect.core.values import Event, Span
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")  # a time that names its year is as good as worked out
 _MOST = 3  # times worked out in one line; more would drown it
 _LASTS = timedelta(days=1)
 
 
-def dates_worked_out(event: Event, span: Span) -> list[str]:
-    """List a line's relative times with what they come to: `yesterday = 7 May 2023`."""
-    words = event.text[span.start : span.end]
+@lru_cache(maxsize=4096)  # the same lines come up for many questions and budgets
+def dates_worked_out(words: str, at: datetime) -> tuple[str, ...]:
+    """List the relative times in words that were said at a time, with what they come to: `yesterday = 7 May 2023`."""
     notes: list[str] = []
-    for mention in find_dates(words, event.at):
-        told = told_date(mention, event)
-        if told is not None and not _YEAR.search(mention.text) and told != day_in_words(event.at):
+    for mention in find_dates(words, at):
+        told = told_date(mention, at)
+        if told is not None and not _YEAR.search(mention.text) and told != day_in_words(at):
             notes.append(f"{mention.text} = {told}")
-    return notes[:_MOST]
+    return tuple(notes[:_MOST])
 
 
-def told_date(mention: DateMention, event: Event) -> str | None:
+def told_date(mention: DateMention, at: datetime) -> str | None:
     """Write a window in the unit it was said in; None where it is too vague to be written down."""
     if mention.repeats or not mention.certain:
         return None
     try:
-        start = mention.start.astimezone(event.at.tzinfo)
-        last = mention.end.astimezone(event.at.tzinfo) - _LASTS
+        start = mention.start.astimezone(at.tzinfo)
+        last = mention.end.astimezone(at.tzinfo) - _LASTS
     except OverflowError:  # the first and last days of the calendar
         return None
     match mention.granularity:

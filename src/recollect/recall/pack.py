@@ -46,7 +46,7 @@ class _Line:
         said = _LINE_END.sub(r"\g<0>    ", event.text[span.start : span.end])
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
-        notes = dates_worked_out(event, span)
+        notes = dates_worked_out(event.text[span.start : span.end], event.at)
         return f"{who}{before}{said}{after}" + (f" ({'; '.join(notes)})" if notes else "")
 
     @property

@@ -54,11 +54,13 @@ class Recipe:
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
     told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
     time: float = 0.0  # it names a time, and the event lies in it; less the further outside
+    stated: float = 0.0  # it states something that is current: a fact, a decision, a liking
+    superseded: float = 0.0  # taken off what it states where a later statement says otherwise
     length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
     # The third stage works only where a memory is opened with a reranker: it costs more than all the others together.
     reread_depth: int = 20  # candidates that it reads
-    reread_weight: float = 0.5  # of its standardised scores, beside those of the second stage at 1
+    reread_weight: float = 0.25  # of its standardised scores, beside those of the second stage at 1
 
 
 HYBRID = Recipe(
@@ -80,6 +82,7 @@ HYBRID = Recipe(
     own=0.07,
     told=0.05,
     time=0.06,
+    superseded=0.03,
     length=0.0125,
 )
 

@@ -65,9 +65,12 @@ def _matched(asking: Asking, matching: Matching, candidates: Sequence[Candidate]
     seqs = [candidate.seq for candidate in candidates]
     matching.read(seqs)
     outlines = asking.reader.outlines(asking.space, seqs)
+    wanted = asking.recipe.stated or asking.recipe.superseded
+    stated = asking.reader.stated_by(asking.space, seqs) if wanted else {}
     matched = [candidate for candidate in candidates if candidate.seq in matching.rows]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)
+        candidate.states = stated.get(candidate.seq)
         candidate.window = matching.windows[matching.rows[candidate.seq]]
     return matched
 

@@ -43,6 +43,10 @@ class ArtifactReader(Protocol):
         """Read what some events state."""
         ...
 
+    def stated_by(self, space: str, seqs: Sequence[int]) -> dict[int, bool]:
+        """Tell of the events that state something whether any of it is still current."""
+        ...
+
     def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
         """Read what is current about somebody, the newest first."""
         ...

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
 from recollect.core.dates import DateMention, Granularity, find_dates
 from recollect.core.spans import sentences
-from recollect.core.values import Span
+from recollect.core.values import Event, Span
 from recollect.core.words import question_terms
 from recollect.extract.llm.scene import LONGEST_BEFORE, Scene
 from recollect.extract.quotes import Rejected, check
@@ -96,7 +96,7 @@ def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: st
     for statement in statements[:MOST_STATEMENTS]:
         draft = _dated(scene, _draft(scene, statement, extractor), (statement["when"] or "").strip())
         reason = _reason(draft, said)
-        checked = check(scene.event, draft, known=known_names) if reason is None else None
+        checked = _checked(scene.event, draft, known_names) if reason is None else None
         if isinstance(checked, Rejected):
             reason = f"{checked.fault.value}: {checked.detail}"
         if checked is None or isinstance(checked, Rejected):
@@ -105,6 +105,19 @@ def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: st
         follows = _followed(scene, statement)
         noted.append(Noted(checked, follows.id if follows else None))
     return Drafted(noted, refused)
+
+
+def _checked(event: Event, draft: ArtifactDraft, known: Collection[str]) -> ArtifactDraft | Rejected:
+    """Check a draft; a date that its words come to may be written out in its content, and no other number."""
+    content, date = draft.content, draft.date
+    for mention in reversed(find_dates(content, event.at)) if date else ():
+        if date and mention.start < date.end and date.start < mention.end:
+            content = content[: mention.span.start] + content[mention.span.end :]
+    # Without its date: that would let in each of its numbers as any number.
+    checked = check(event, replace(draft, content=content, date=None), known=known)
+    if isinstance(checked, Rejected):
+        return checked
+    return replace(checked, content=draft.content, date=date)
 
 
 def _names_shown(scene: Scene) -> tuple[str, ...]:

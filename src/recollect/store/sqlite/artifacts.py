@@ -52,6 +52,12 @@ class ArtifactRows(Snapshot):
                 stated.setdefault(row[2], []).append(_artifact(row))
         return stated
 
+    def stated_by(self, space: str, seqs: Sequence[int]) -> dict[int, bool]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return {}
+        return {seq: bool(current) for seq, current in self.rows("stated_by", (array(seqs), found.id))}
+
     def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
         found = self.space(space)
         values = (found.id, about.casefold(), Status.CURRENT, limit) if found else ()

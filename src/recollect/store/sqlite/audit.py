@@ -155,13 +155,19 @@ def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: 
 
 def _derived_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
     """Find what was derived and points to something that is not there."""
-    for name in ("artifacts", "edges", "changes", "tags"):
-        checked[name] += reader.one(f"count_{name}", (space.id,))
+    for name, query in _COUNTED.items():
+        checked[name] += reader.one(query, (space.id,))
     for query, what in _LOOSE.items():
         if count := reader.one(query, (space.id,)):
             yield Problem(where=f"artifacts of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
 
 
+_COUNTED = {
+    "artifacts": "count_artifacts",
+    "edges": "count_edges",
+    "changes": "count_changes",
+    "tags": "count_tags",
+}
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
     "loose_versions": "artifacts follow a version that is not there",

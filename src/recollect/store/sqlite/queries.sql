@@ -296,6 +296,9 @@ ORDER BY artifacts.number LIMIT :limit;
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
        valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.seq IN carray(?) AND +artifacts.space = ? ORDER BY artifacts.number;
 
+-- name: stated_by
+SELECT seq, max(status = 'current') FROM artifacts WHERE seq IN carray(?) AND +space = ? GROUP BY seq;
+
 -- name: artifacts_standing
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
        valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ? AND about = ? AND status = ? ORDER BY artifacts.number DESC LIMIT ?;

@@ -1,0 +1,210 @@
+"""The temporal graph: entities, how they are named, and facts about them with the time in which each is true."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from types import MappingProxyType
+
+from recollect.core.ids import fingerprint
+from recollect.core.values import DEFAULT_SPACE, Span
+
+ENTITY_PREFIX = "en_"
+FACT_PREFIX = "fa_"
+
+
+class EntityType(StrEnum):
+    """What kind of thing has a name."""
+
+    PERSON = "person"
+    ORGANISATION = "organisation"
+    PROJECT = "project"
+    PLACE = "place"
+    THING = "thing"  # a product, a work, a pet: something with a name of its own
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """Words of an event that name an entity, or say who it is to somebody: "Mia", "my sister"."""
+
+    span: Span
+    text: str  # verbatim
+    type: EntityType
+    score: float  # 0 to 1: how sure it is that these words name something of this type
+    kin: str | None = None  # "sister", in "my sister Mia" and in "my sister"
+    owner: str | None = None  # whose sister, by name; None is the speaker's
+    bare: bool = False  # only the relation stands there, no name
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """Somebody or something with a name, and all the names that it goes by."""
+
+    id: str
+    name: str
+    type: EntityType
+    space: str = DEFAULT_SPACE
+    aliases: tuple[str, ...] = ()  # without the name itself
+    kin: tuple[tuple[str, str], ...] = ()  # whose relation it is: (id of the owner, "sister")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A kind of fact."""
+
+    name: str
+    single: bool = False  # only one object at a time: one home, one spouse
+    symmetric: bool = False  # true in both directions
+    object: EntityType | None = None  # None: the object is words, not an entity
+    lasts: bool = True  # False: it happened, and its window is when
+
+
+def _vocabulary(*relations: Relation) -> Mapping[str, Relation]:
+    return MappingProxyType({relation.name: relation for relation in relations})
+
+
+_PERSON, _PLACE, _ORGANISATION = EntityType.PERSON, EntityType.PLACE, EntityType.ORGANISATION
+RELATIONS: Mapping[str, Relation] = _vocabulary(
+    Relation(name="lives_in", single=True, object=_PLACE),
+    Relation(name="comes_from", object=_PLACE),
+    Relation(name="born_in", single=True, object=_PLACE),
+    Relation(name="born_on", single=True),
+    Relation(name="located_in", object=_PLACE),
+    Relation(name="visited", object=_PLACE, lasts=False),
+    Relation(name="works_at", single=True, object=_ORGANISATION),
+    Relation(name="has_role", single=True),
+    Relation(name="works_on", object=EntityType.PROJECT),
+    Relation(name="leads", object=EntityType.PROJECT),
+    Relation(name="founded", object=_ORGANISATION, lasts=False),
+    Relation(name="member_of", object=_ORGANISATION),
+    Relation(name="studies_at", single=True, object=_ORGANISATION),
+    Relation(name="studies"),
+    Relation(name="speaks"),
+    Relation(name="married_to", single=True, symmetric=True, object=_PERSON),
+    Relation(name="partner_of", single=True, symmetric=True, object=_PERSON),
+    Relation(name="parent_of", object=_PERSON),
+    Relation(name="sibling_of", symmetric=True, object=_PERSON),
+    Relation(name="relative_of", symmetric=True, object=_PERSON),
+    Relation(name="friend_of", symmetric=True, object=_PERSON),
+    Relation(name="colleague_of", symmetric=True, object=_PERSON),
+    Relation(name="knows", symmetric=True, object=_PERSON),  # a landlord, a dentist, a coach
+    Relation(name="reports_to", single=True, object=_PERSON),
+    Relation(name="owns_pet", object=EntityType.THING),
+    Relation(name="owns"),
+    Relation(name="uses"),
+    Relation(name="likes"),
+    Relation(name="dislikes"),
+    Relation(name="allergic_to"),
+    Relation(name="does"),  # a habit, a hobby, something under way
+    Relation(name="decided", lasts=False),
+    Relation(name="did", lasts=False),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactDraft:
+    """One thing that an event says: a claim, with the words that it rests on.
+
+    `valid_from` is when it began, as said; None where nobody said. `begun_by` is when it had begun for certain: said in
+    April, "moved in March" began on the first of March and had begun by the first of April. `holds_at` is a moment
+    at which the words say that it is true; None in "I moved there in 2019" and "I used to". `valid_to` is when it
+    ended, as said.
+    """
+
+    subject: str  # id of an entity
+    subject_name: str
+    relation: str
+    object: str  # id of an entity, or the words folded, where the relation's object is no entity
+    object_name: str
+    event_id: str
+    span: Span
+    quote: str  # verbatim
+    recorded_at: datetime  # when it was said
+    confidence: float  # 0 to 1
+    valid_from: datetime | None = None
+    begun_by: datetime | None = None
+    holds_at: datetime | None = None
+    valid_to: datetime | None = None  # exclusive
+    ended_by: datetime | None = None  # when it had ended for certain: "left in March" had ended by the first of April
+    # Ids of the names as they were said: whom "Mike" means can change when another Mike turns up, what was said can't.
+    subject_form: str = ""
+    object_form: str = ""  # empty where the object is no entity
+    extractor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Subject, relation, object, in a window of time; open while `valid_to` is None. Its sources say the same thing."""
+
+    id: str
+    subject: str
+    subject_name: str
+    relation: str
+    object: str
+    object_name: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    recorded_at: datetime  # when it was first said
+    confidence: float
+    sources: tuple[FactDraft, ...]
+    conflicts: bool = False  # another fact says otherwise of the same time, and neither is the later word
+
+    @property
+    def open(self) -> bool:
+        """Tell whether it still holds, as far as is known."""
+        return self.valid_to is None
+
+
+def entity_id(space: str, name: str) -> str:
+    """Derive the id of what goes by a name in a space; how the name is written does not matter."""
+    return ENTITY_PREFIX + fingerprint("entity", space, name_key(name)).hex()
+
+
+def fact_id(subject: str, relation: str, object: str, valid_from: datetime | None) -> str:
+    """Derive a fact's id from what it says and since when."""
+    began = valid_from.isoformat() if valid_from else None
+    return FACT_PREFIX + fingerprint("fact", subject, relation, object, began).hex()
+
+
+TITLES = frozenset("mr mrs ms miss mx dr prof professor sir madam rev father sister captain judge sensei".split())
+_COMPANY = re.compile(r"(?<=\w),? (?:inc|ltd|llc|gmbh|corp|ag|plc|sa|co|bv|oy|ab|srl|spa|pty)$")
+_LATIN_AND_NEAR = 0x0530  # Latin, Greek, Cyrillic: beyond them a combining mark makes another letter
+_NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})
+_NAME_NOISE = re.compile(r"[^\w&+#'./-]+|(?<=\w)[.'](?=\s|$)")
+_CACHED_NAMES = 1 << 14  # the same few thousand names come again and again
+LONGEST_NAME = 120  # characters; what is longer is no name
+
+
+@lru_cache(maxsize=_CACHED_NAMES)
+def name_key(name: str) -> str:
+    """Fold a name so that its spellings agree: case, accents, white space, possessives, a title before a full name."""
+    plain = folded(name[:LONGEST_NAME].replace("’", "'"))
+    words = _NAME_NOISE.sub(" ", plain).split()
+    if words and words[-1].endswith("'s"):
+        words[-1] = words[-1][:-2]
+    if len(words) > 1 and words[0] == "the":
+        del words[0]
+    # "Dr Elena Alvarez" is Elena Alvarez; Mr Banks and Mrs Banks are two.
+    if len(words) > 2 and words[0].rstrip(".") in TITLES:
+        del words[0]
+    return _COMPANY.sub("", " ".join(word for word in words if word)) or plain.strip()
+
+
+def folded(text: str) -> str:
+    """Fold case and accents."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if text.isascii():
+        return text
+    letters: list[str] = []
+    for char in unicodedata.normalize("NFKD", text):
+        if unicodedata.combining(char) and letters and ord(letters[-1]) < _LATIN_AND_NEAR:
+            continue
+        letters.append(char)
+    return unicodedata.normalize("NFC", "".join(letters)).translate(_NO_DECOMPOSITION)

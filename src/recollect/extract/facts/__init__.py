@@ -1,0 +1,22 @@
+"""Facts: what an event claims of whom, when that is true, and how claims become facts with windows.
+
+`extract.py` reads an event with `rules.py` (by verb), `occupations.py`, `tastes.py` and `kinship.py`; `stated.py` takes
+what artifacts say. `when.py` dates a claim, and `timeline.py` folds claims into facts.
+"""
+
+from __future__ import annotations
+
+from recollect.extract.facts.extract import EXTRACTOR, extract_facts
+from recollect.extract.facts.stated import facts_of_artifacts
+from recollect.extract.facts.timeline import Changes, addressed, place, readdressed, timeline
+
+__all__ = [
+    "EXTRACTOR",
+    "Changes",
+    "addressed",
+    "extract_facts",
+    "facts_of_artifacts",
+    "place",
+    "readdressed",
+    "timeline",
+]

@@ -1,0 +1,417 @@
+"""Artifacts: versions, the journal, edges and tags, as a store keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from conformance.making import SPACE, START, draft, drafts, put, remove
+from recollect.core.artifacts import (
+    Artifact,
+    ArtifactDraft,
+    ArtifactKind,
+    Category,
+    SaidDate,
+    Slot,
+    Stance,
+    Status,
+    adopt,
+)
+from recollect.core.clock import to_micros
+from recollect.core.values import Change, Edge, Event, Filter, Span
+from recollect.store.artifacts import ArtifactFilter
+from recollect.store.protocol import Draft, Store
+
+ANY = ArtifactFilter()
+MANY = 10_000
+
+
+def stated(event: Event, quote: str | None = None, *, replaces: str | None = None, **fields) -> Artifact:
+    """Make the artifact that an event states; whatever is not given is plain."""
+    words = event.text if quote is None else quote
+    start = event.text.index(words)
+    given = {
+        "kind": ArtifactKind.ATTRIBUTE,
+        "content": f"{event.speaker}: {words}",
+        "category": Category.IDENTITY,
+        "quote": words,
+        "event_id": event.id,
+        "span": Span(start, start + len(words)),
+        "speaker": event.speaker,
+        "about": "Ana",
+        "confidence": 0.75,
+        "valid_from": event.at,
+    }
+    return adopt(ArtifactDraft(**{**given, **fields}), recorded_at=START, replaces=replaces)
+
+
+def put_stated(store: Store, made: Draft, *, space: str = SPACE, **fields) -> tuple[int, Artifact]:
+    """Append an event and the artifact that it states."""
+    (seq,) = put(store, [made], space=space)
+    artifact = stated(made.event, **fields)
+    with store.writer() as writer:
+        writer.put_artifact(space, seq, artifact)
+    return seq, artifact
+
+
+def listed(store: Store, which: ArtifactFilter = ANY, *, space: str = SPACE) -> list[Artifact]:
+    """Read the artifacts that a filter lets through."""
+    with store.reader() as reader:
+        return [artifact for _, artifact in reader.artifacts(space, which, limit=MANY)]
+
+
+def change(event: Event, action: str, *, artifact: str | None = None, target: str | None = None) -> Change:
+    """Make an entry of the journal."""
+    return Change(
+        at=START, action=action, reason=f"{action}ed", artifact_id=artifact, target_id=target, event_id=event.id
+    )
+
+
+def edge(source: Artifact, target: Artifact, kind: str = "reference", weight: float = 0.5) -> Edge:
+    """Make a link."""
+    return Edge(source=source.id, target=target.id, kind=kind, weight=weight, at=START, reason="because")
+
+
+class ArtifactsConformance:
+    """Holds a store to its artifacts."""
+
+    # Reading back
+
+    def test_an_artifact_is_read_back_as_it_was_written(self, store: Store) -> None:
+        made = draft("Since the divorce I live in “Lisbon” 🍵, not in Porto.", speaker="Ana")
+        seq, artifact = put_stated(
+            store,
+            made,
+            quote="I live in “Lisbon” 🍵",
+            kind=ArtifactKind.KEY_FACT,
+            category=Category.LIFESTYLE,
+            date=SaidDate(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC), "in March", False),
+            entities=("Lisbon", "Porto"),
+            negated=True,
+            tags=("topic:lifestyle", "relationship:family"),
+            slot=Slot("Ana", "lives_in"),
+            value="“Lisbon” 🍵",
+            stance=Stance.CHANGED,
+            extractor="rules/1",
+        )
+        with store.reader() as reader:
+            assert reader.artifact(SPACE, artifact.id) == artifact
+            assert reader.artifacts_of(SPACE, [seq]) == {seq: [artifact]}
+        assert listed(store) == [artifact]
+        assert artifact.quote == made.event.text[slice(*artifact.span)]
+
+    @pytest.mark.parametrize(
+        "text", ["a\x00b I live here", "x\udfff\ud800y I live here", "\ufeff🧠 I live here", "\r\n\x85I live here"]
+    )
+    def test_a_quote_is_read_from_any_text(self, store: Store, text: str) -> None:
+        _, artifact = put_stated(store, draft(text), quote="I live here", about=None)
+        (read,) = listed(store)
+        assert read.quote == "I live here"
+        assert read == artifact
+        assert store.audit(deep=True).problems == ()
+
+    def test_what_is_not_there_is_not_found(self, store: Store) -> None:
+        _, artifact = put_stated(store, draft("I live here"))
+        with store.reader() as reader:
+            for space in (SPACE, "nowhere"):
+                assert reader.artifact(space, "ar_nothing") is None
+                assert reader.artifacts_of(space, [99]) == {}
+                assert reader.artifacts_of(space, []) == {}
+                assert reader.standing(space, "nobody", limit=5) == []
+                assert reader.versions(space, "ar_nothing") == []
+                assert reader.changes(space, ["ar_nothing"]) == []
+                assert reader.changes(space, []) == []
+                assert reader.edges(space, ["ar_nothing"]) == []
+                assert reader.edges(space, []) == []
+                assert reader.stating(space, ["nobody"]) == []
+                assert reader.stating(space, []) == []
+                assert reader.abouts_of(space, [99]) == set()
+                assert reader.said_earlier(space, 99, limit=5) == []
+            assert reader.artifact("nowhere", artifact.id) is None
+            assert reader.artifact_counts("nowhere") == reader.tag_counts("nowhere") == {}
+            assert reader.change_counts("nowhere") == {}
+            assert reader.derived_upto("nowhere") is None
+
+    # Which ones
+
+    def test_filters_let_through_what_meets_all_their_conditions(self, store: Store) -> None:
+        made = [
+            ("0", {"kind": ArtifactKind.DECISION, "about": "ANA", "tags": ("topic:a",)}, "w"),
+            ("1", {"about": "Bo", "tags": ("topic:a", "topic:b")}, None),
+            ("2", {"about": None, "valid_to": START}, "w"),  # says itself that it is over
+        ]
+        for text, fields, wing in made:
+            put_stated(store, draft(text, wing=wing), **fields)
+
+        def texts(**which) -> str:
+            return "".join(artifact.quote for artifact in listed(store, ArtifactFilter(**which)))
+
+        assert texts() == "012"
+        assert texts(kind=ArtifactKind.DECISION) == "0"
+        assert texts(about="ana") == texts(about="Ana") == "0"
+        assert texts(status=Status.CURRENT) == "01"
+        assert texts(status=Status.RETRACTED) == "2"
+        assert texts(tag="topic:a") == "01"
+        assert texts(tag="topic:b") == "1"
+        assert texts(tag="topic") == ""
+        assert texts(wing="w") == "02"
+        assert texts(wing="W") == ""
+        assert texts(wing="w", status=Status.CURRENT) == "0"
+
+    def test_pages_cover_everything_once_in_order(self, store: Store) -> None:
+        made = [draft(f"statement {n}") for n in range(25)]
+        for one in made:
+            put_stated(store, one)
+        read: list[str] = []
+        after = 0
+        with store.reader() as reader:
+            while page := reader.artifacts(SPACE, ANY, after=after, limit=7):
+                assert len(page) <= 7
+                read += [artifact.quote for _, artifact in page]
+                after = page[-1][0]
+        assert read == [one.event.text for one in made]
+
+    def test_what_stands_about_one_is_the_newest_first_and_not_what_is_closed(self, store: Store) -> None:
+        artifacts = [put_stated(store, draft(f"statement {n}"), about="Ana")[1] for n in range(5)]
+        put_stated(store, draft("another's"), about="Bo")
+        with store.writer() as writer:
+            writer.close_artifact(
+                SPACE, artifacts[3].id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0]
+            )
+            assert [one.quote for one in writer.standing(SPACE, "aNa", limit=3)] == [
+                "statement 4",
+                "statement 2",
+                "statement 1",
+            ]
+
+    # Closing, and what was known when
+
+    def test_a_closed_artifact_ends_and_is_still_there(self, store: Store) -> None:
+        _, artifact = put_stated(store, draft("I live in Lisbon"))
+        ends = START + timedelta(days=3)
+        with store.writer() as writer:
+            writer.close_artifact(SPACE, artifact.id, status=Status.RETRACTED, valid_to=ends, at=to_micros(ends)[0])
+        (closed,) = listed(store)
+        assert closed == replace(artifact, status=Status.RETRACTED, valid_to=ends)
+
+    def test_as_of_shows_what_was_known_and_as_it_was_known(self, store: Store) -> None:
+        _, artifact = put_stated(store, draft("I live in Lisbon"))
+        learned = START + timedelta(days=3)
+        with store.writer() as writer:
+            # It ended long before that was learned.
+            writer.close_artifact(
+                SPACE, artifact.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(learned)[0]
+            )
+
+        def at(moment: datetime, status: Status | None = None) -> list[Artifact]:
+            return listed(store, ArtifactFilter(as_of=moment, status=status))
+
+        second = timedelta(seconds=1)
+        assert at(START - second) == []
+        assert at(START) == at(learned - second) == [artifact]
+        assert at(learned - second, Status.CURRENT) == [artifact]
+        assert at(learned - second, Status.SUPERSEDED) == []
+        assert at(learned, Status.CURRENT) == []
+        assert at(learned, Status.SUPERSEDED) == listed(store)
+
+    def test_a_chain_is_read_from_any_of_its_versions_the_oldest_first(self, store: Store) -> None:
+        _, first = put_stated(store, draft("version 1"))
+        _, second = put_stated(store, draft("version 2"), replaces=first.id)
+        _, third = put_stated(store, draft("version 3"), replaces=second.id)
+        _, beside = put_stated(store, draft("version 2b"), replaces=first.id)
+        _, other = put_stated(store, draft("another matter"))
+        chain = [first, second, third, beside]
+        with store.reader() as reader:
+            for version in chain:
+                assert reader.versions(SPACE, version.id) == chain
+            assert reader.versions(SPACE, other.id) == [other]
+
+    # The journal
+
+    def test_the_journal_tells_what_was_done_in_order(self, store: Store) -> None:
+        made = drafts(["I live in Lisbon", "I still do", "I moved to Porto"])
+        (one, still, moved) = put(store, made)
+        first, second = stated(made[0].event), stated(made[2].event)
+        told = [
+            (one, change(made[0].event, "add", artifact=first.id)),
+            (still, change(made[1].event, "none", target=first.id)),
+            (moved, change(made[2].event, "update", artifact=second.id, target=first.id)),
+        ]
+        with store.writer() as writer:
+            writer.put_artifact(SPACE, one, first)
+            writer.put_artifact(SPACE, moved, second)
+            writer.put_changes(SPACE, told)
+        with store.reader() as reader:
+            assert reader.changes(SPACE, [first.id]) == [entry for _, entry in told]
+            assert reader.changes(SPACE, [second.id]) == [told[2][1]]
+            assert reader.change_counts(SPACE) == {"add": 1, "none": 1, "update": 1}
+            assert reader.stating(SPACE, ["ana"]) == [one, still, moved]
+            assert reader.abouts_of(SPACE, [still]) == {"ana"}
+
+    # Edges
+
+    def test_edges_are_found_from_both_ends_and_added_once(self, store: Store) -> None:
+        _, one = put_stated(store, draft("one"))
+        _, two = put_stated(store, draft("two"))
+        _, three = put_stated(store, draft("three"))
+        links = [edge(one, two), edge(two, three), edge(one, two, kind="causal", weight=1.0)]
+        with store.writer() as writer:
+            writer.put_edges(SPACE, links)
+            writer.put_edges(SPACE, [edge(one, two, weight=0.9)])
+        with store.reader() as reader:
+            assert sorted(reader.edges(SPACE, [two.id]), key=repr) == sorted(links, key=repr)
+            assert reader.edges(SPACE, [three.id]) == [links[1]]
+
+    # Tags
+
+    def test_tags_are_counted_and_filter_events(self, store: Store) -> None:
+        seqs = put(store, drafts(["zero", "one", "two"]))
+        with store.writer() as writer:
+            writer.put_tags(SPACE, {seqs[0]: ("topic:a", "topic:b"), seqs[2]: ("topic:a",)})
+            writer.put_tags(SPACE, {seqs[0]: ("topic:a",)})
+        with store.reader() as reader:
+            assert list(reader.tag_counts(SPACE).items()) == [("topic:a", 2), ("topic:b", 1)]
+            for tag, expected in (("topic:a", [seqs[0], seqs[2]]), ("topic:b", [seqs[0]]), ("topic:", [])):
+                allowed = reader.matching(SPACE, Filter(tag=tag))
+                assert allowed is not None
+                assert allowed.tolist() == expected
+
+    def test_only_what_is_current_is_counted_by_kind(self, store: Store) -> None:
+        put_stated(store, draft("one"), kind=ArtifactKind.TODO)
+        put_stated(store, draft("two"), kind=ArtifactKind.TODO)
+        put_stated(store, draft("three"), kind=ArtifactKind.DECISION)
+        put_stated(store, draft("four"), kind=ArtifactKind.DECISION, valid_to=START)
+        with store.reader() as reader:
+            assert list(reader.artifact_counts(SPACE).items()) == [("todo", 2), ("decision", 1)]
+
+    # Removing
+
+    def test_removing_an_event_takes_all_that_was_derived_from_it(self, store: Store) -> None:
+        kept_seq, kept = put_stated(store, draft("stays"))
+        gone_seq, gone = put_stated(store, draft("goes"), replaces=kept.id)
+        with store.writer() as writer:
+            writer.put_edges(SPACE, [edge(kept, gone), edge(gone, kept)])
+            writer.put_tags(SPACE, {kept_seq: ("topic:a",), gone_seq: ("topic:a", "topic:b")})
+            events = writer.fetch(SPACE, [kept_seq, gone_seq])
+            writer.put_changes(
+                SPACE,
+                [
+                    (kept_seq, change(events[kept_seq], "add", artifact=kept.id)),
+                    (gone_seq, change(events[gone_seq], "update", artifact=gone.id, target=kept.id)),
+                ],
+            )
+        assert remove(store, [gone_seq])["artifacts"] == 1
+        assert listed(store) == [kept]
+        with store.reader() as reader:
+            assert reader.edges(SPACE, [kept.id, gone.id]) == []
+            assert reader.tag_counts(SPACE) == {"topic:a": 1}
+            assert reader.change_counts(SPACE) == {"add": 1}
+            assert reader.versions(SPACE, gone.id) == []
+        assert store.audit(deep=True).problems == ()
+
+    def test_what_is_about_some_is_dropped_with_its_journal_and_the_rest_stays(self, store: Store) -> None:
+        ana_seq, ana = put_stated(store, draft("about Ana"), about="Ana")
+        bo_seq, bo = put_stated(store, draft("about Bo"), about="Bo")
+        with store.writer() as writer:
+            events = writer.fetch(SPACE, [ana_seq, bo_seq])
+            writer.put_changes(
+                SPACE,
+                [
+                    (ana_seq, change(events[ana_seq], "add", artifact=ana.id)),
+                    (bo_seq, change(events[bo_seq], "none", target=ana.id)),
+                    (bo_seq, change(events[bo_seq], "add", artifact=bo.id)),
+                ],
+            )
+            writer.put_edges(SPACE, [edge(ana, bo)])
+            writer.put_tags(SPACE, {ana_seq: ("topic:a",)})
+        with store.writer() as writer:
+            writer.drop_artifacts(SPACE, ["ana"])
+            writer.drop_loose_edges(SPACE)
+        assert listed(store) == [bo]
+        with store.reader() as reader:
+            assert reader.changes(SPACE, [ana.id]) == []
+            assert [entry.action for entry in reader.changes(SPACE, [bo.id])] == ["add"]
+            assert reader.edges(SPACE, [bo.id]) == []
+            assert reader.tag_counts(SPACE) == {"topic:a": 1}
+        with store.writer() as writer:
+            writer.drop_artifacts(SPACE, None)
+        with store.reader() as reader:
+            assert reader.artifacts(SPACE, ANY, limit=5) == []
+            assert reader.change_counts(SPACE) == reader.tag_counts(SPACE) == {}
+
+    # Spaces
+
+    def test_nothing_of_one_space_shows_in_another(self, store: Store) -> None:
+        # The same event in both: the same ids on each side of the wall.
+        mine, one = put_stated(store, draft("the same words"), tags=("topic:a",))
+        yours, same = put_stated(store, draft("the same words"), space="yours", tags=("topic:a",))
+        assert one.id == same.id
+        _, only_yours = put_stated(store, draft("your words"), space="yours", replaces=same.id)
+        with store.writer() as writer:
+            writer.put_edges("yours", [edge(same, only_yours)])
+            writer.put_tags("yours", {yours: ("topic:a",)})
+            writer.put_changes(
+                "yours", [(yours, change(writer.fetch("yours", [yours])[yours], "add", artifact=one.id))]
+            )
+            writer.close_artifact("yours", one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
+            writer.owe_derivation("yours", 1)
+        with store.reader() as reader:
+            assert reader.artifact(SPACE, one.id) == one
+            assert reader.artifact(SPACE, only_yours.id) is None
+            assert reader.versions(SPACE, one.id) == [one]
+            assert reader.standing(SPACE, "ana", limit=5) == [one]
+            assert reader.edges(SPACE, [one.id]) == []
+            assert reader.changes(SPACE, [one.id]) == []
+            assert reader.tag_counts(SPACE) == {}
+            assert reader.artifacts_of(SPACE, [mine, yours]) == {mine: [one]}
+            assert reader.stating(SPACE, ["ana"]) == [mine]
+            assert reader.abouts_of(SPACE, [yours]) == set()
+            assert reader.derived_upto(SPACE) is None
+        with store.writer() as writer:
+            writer.drop_artifacts("yours", None)
+            writer.remove("yours", np.array([yours], np.int64))
+        assert listed(store) == [one]
+
+    # What had been said before, and what is behind
+
+    def test_what_was_said_earlier_is_in_the_session_before_it_in_time_and_in_arrival(self, store: Store) -> None:
+        days = [2, 0, 4, 1, 3]
+        made = [draft(f"turn {day}", session="s", at=START + timedelta(days=day)) for day in days]
+        seqs = dict(zip(days, put(store, made), strict=True))
+        (other, bare) = put(store, [draft("elsewhere", session="t"), draft("alone")])
+        with store.reader() as reader:
+            assert reader.said_earlier(SPACE, seqs[4], limit=9) == [seqs[2], seqs[0]]
+            # Day 4 comes later in time; days 1 and 2 had arrived before.
+            assert reader.said_earlier(SPACE, seqs[3], limit=9) == [seqs[2], seqs[1], seqs[0]]
+            assert reader.said_earlier(SPACE, seqs[3], limit=2) == [seqs[2], seqs[1]]
+            assert reader.said_earlier(SPACE, seqs[0], limit=9) == []
+            assert reader.said_earlier(SPACE, other, limit=9) == reader.said_earlier(SPACE, bare, limit=9) == []
+
+    def test_how_far_deriving_is_behind_is_kept(self, store: Store) -> None:
+        put(store, drafts(["one", "two"]))
+        with store.writer() as writer:
+            assert writer.derived_upto(SPACE) is None
+            writer.owe_derivation(SPACE, 1)
+            writer.owe_derivation(SPACE, 2)
+        with store.writer() as writer:
+            assert writer.derived_upto(SPACE) == 2
+            writer.owe_derivation(SPACE, None)
+            assert writer.derived_upto(SPACE) is None
+
+    def test_a_transaction_that_fails_leaves_no_artifact(self, store: Store) -> None:
+        (seq,) = put(store, [draft("I live here")])
+
+        def fail() -> None:
+            with store.writer() as writer:
+                writer.put_artifact(SPACE, seq, stated(draft("I live here").event))
+                writer.put_tags(SPACE, {seq: ("topic:a",)})
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail()
+        assert listed(store) == []
+        with store.reader() as reader:
+            assert reader.tag_counts(SPACE) == {}

@@ -1,0 +1,215 @@
+"""Random histories: whatever the order of writing, forgetting and rebuilding, the same log states the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory
+from recollect.core.artifacts import Artifact, Status
+from recollect.core.values import Change, Edge
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+SPEAKERS = ("Ana", "Bo")
+SESSIONS = ("s1", "s1", "s2", None)
+WINGS = (None, "w")
+ZONES = (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8)))
+
+# A small grammar: places, tastes, work, duties, choices, relations, happenings, and what states nothing.
+_SLOTS = {
+    "place": ("Lisbon", "Porto", "Madrid"),
+    "taste": ("jazz", "coffee", "chess"),
+    "firm": ("Acme", "Globex"),
+    "friend": ("Maria", "Tom"),
+    "tool": ("PostgreSQL", "MySQL"),
+    "colour": ("blue", "green"),
+    "sum": ("100", "200"),
+}
+_TEMPLATES = (
+    "I live in {place}.",
+    "I moved to {place}.",
+    "I moved to {place} two months ago.",
+    "I still live in {place}.",
+    "I'm thinking of moving to {place}.",
+    "I like {taste}.",
+    "I don't like {taste}.",
+    "I used to like {taste}.",
+    "I work at {firm} now.",
+    "I no longer work at {firm}.",
+    "I need to call {friend}.",
+    "I called {friend}.",
+    "We decided to use {tool} for the backend.",
+    "Let's use {tool} instead of MySQL.",
+    "We decided against {tool}.",
+    "I need to set up {tool} for the backend.",
+    "My favourite colour is {colour}.",
+    "My sister is called {friend}.",
+    "My sister lives in {place}.",
+    "I visited {place} last Tuesday.",
+    "The budget is {sum} euros.",
+    "I live in {place}, and I like {taste}. We decided to use {tool}.",
+    "Hi there!",
+    "What do you think?",
+)
+
+
+@st.composite
+def _statements(draw: Callable[..., Any]) -> dict[str, Any]:
+    words = {name: draw(st.sampled_from(values)) for name, values in _SLOTS.items()}
+    zone = draw(st.sampled_from(ZONES))
+    return {
+        "text": draw(st.sampled_from(_TEMPLATES)).format(**words),
+        "speaker": draw(st.sampled_from(SPEAKERS)),
+        "session": draw(st.sampled_from(SESSIONS)),
+        "wing": draw(st.sampled_from(WINGS)),
+        "at": (START + timedelta(hours=draw(st.integers(0, 400)))).astimezone(zone),
+    }
+
+
+_numbers = st.integers(0, 1_000)
+_batches = st.tuples(st.just("add"), st.lists(_statements(), min_size=2, max_size=8))
+_steps = st.one_of(
+    _batches,
+    _batches,
+    st.tuples(st.just("again"), _numbers),
+    st.tuples(st.just("forget"), st.lists(_numbers, min_size=1, max_size=2)),
+    st.tuples(st.just("correct"), _numbers),
+    st.tuples(st.just("retract"), _numbers),
+    st.tuples(st.just("rebuild"), st.none()),
+)
+# Something is said before anything is done to it.
+_histories = st.builds(
+    lambda said, steps: [*said, *steps], st.lists(_batches, max_size=3), st.lists(_steps, max_size=8)
+)
+_moderately = settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@dataclass(kw_only=True)
+class _Told:
+    """All that a memory derived."""
+
+    artifacts: dict[str, Artifact]
+    journal: dict[str, list[Change]]
+    chains: dict[str, list[str]]
+    edges: list[Edge]
+    actions: dict[str, int]
+    tags: dict[str, int]
+
+
+def _told(memory: Memory) -> _Told:
+    artifacts = {one.id: one for one in memory.artifacts(status="any")}
+    ids = sorted(artifacts)
+    with memory._engine.store.reader() as reader:
+        return _Told(
+            artifacts=artifacts,
+            journal={id: reader.changes("default", [id]) for id in ids},
+            chains={id: [one.id for one in reader.versions("default", id)] for id in ids},
+            edges=reader.edges("default", ids),
+            actions=reader.change_counts("default"),
+            tags=reader.tag_counts("default"),
+        )
+
+
+class _History:
+    """A memory to which the steps of a history are done."""
+
+    def __init__(self) -> None:
+        self.now = START + timedelta(days=30)
+        self.memory = Memory.open(":memory:", embedder="none", clock=lambda: self.now)
+
+    def do(self, step: tuple[str, Any]) -> None:
+        what, given = step
+        self.now += SECOND
+        getattr(self, what)(given)
+
+    def add(self, batch: list[dict[str, Any]]) -> None:
+        self.memory.add_many(batch)
+
+    def again(self, number: int) -> None:
+        events = list(self.memory.events())
+        if events:
+            assert self.memory.add_many([events[number % len(events)]]).added == 0
+
+    def forget(self, numbers: list[int]) -> None:
+        ids = [event.id for event in self.memory.events()]
+        self.memory.forget(ids=[ids[number % len(ids)] for number in numbers if ids])
+
+    def correct(self, number: int) -> None:
+        if current := self.memory.artifacts():
+            self.memory.correct(current[number % len(current)].id, f"It is number {number}.")
+
+    def retract(self, number: int) -> None:
+        if current := self.memory.artifacts():
+            self.memory.retract(current[number % len(current)].id)
+
+    def rebuild(self, _: None) -> None:
+        self.memory.rebuild()
+
+
+def _check(memory: Memory, told: _Told) -> None:
+    """Check what holds of every memory, whatever was done to it."""
+    for one in told.artifacts.values():
+        text = memory.get(one.event_id).text
+        assert text[one.span.start : one.span.end] == one.quote
+        assert (one.status is Status.CURRENT) == (one.valid_to is None)
+        assert one.valid_from is None or one.valid_to is None or one.valid_from <= one.valid_to
+        if one.replaces is not None:
+            before = told.artifacts[one.replaces]
+            assert before.status is not Status.CURRENT
+            assert (before.about or "").casefold() == (one.about or "").casefold()
+        # The journal says why each came to be.
+        assert any(change.artifact_id == one.id and change.reason for change in told.journal[one.id])
+    report = memory.verify()
+    assert report.ok, report.problems
+
+
+@_moderately
+@given(_histories)
+def test_a_rebuild_derives_what_was_there(history: list[tuple[str, Any]]) -> None:
+    run = _History()
+    with run.memory:
+        for step in history:
+            run.do(step)
+        told = _told(run.memory)
+        _check(run.memory, told)
+        run.memory.rebuild()
+        assert _told(run.memory) == told
+
+
+@_moderately
+@given(_histories)
+def test_what_is_left_states_what_it_would_have_stated_alone(history: list[tuple[str, Any]]) -> None:
+    """The forgotten leave no trace: those that stay, told one by one to an empty memory, come to the same."""
+    run = _History()
+    with run.memory:
+        for step in history:
+            run.do(step)
+        with run.memory._engine.store.reader() as reader:
+            left = [event for _, event in reader.log("default", limit=10_000)]
+        alone = _History()
+        with alone.memory:
+            for event in left:
+                alone.now = event.recorded_at
+                alone.memory.add_many([event])
+            assert _told(alone.memory) == _told(run.memory)
+
+
+@_moderately
+@given(st.lists(_statements(), min_size=1, max_size=25), st.integers(1, 25), st.randoms(use_true_random=False))
+def test_past_states_are_read_as_they_were(said: list[dict[str, Any]], size: int, pick: Any) -> None:
+    run = _History()
+    with run.memory:
+        states: list[tuple[datetime, list[Artifact]]] = []
+        for start in range(0, len(said), size):
+            run.do(("add", said[start : start + size]))
+            if pick.random() < 0.3:
+                run.do(("retract", pick.randrange(1_000)))
+            states.append((run.now, run.memory.artifacts(status="any")))
+        for moment, then in states:
+            assert run.memory.artifacts(status="any", as_of=moment) == then

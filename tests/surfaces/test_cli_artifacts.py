@@ -1,0 +1,256 @@
+"""Artifacts and answers on the command line, called in this process: what each verb prints, in text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from recollect import Memory
+from recollect.cli import main
+from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        return json.loads(self.err)["error"]
+
+
+Run = Callable[..., Done]
+
+SAID = (
+    ("I live in Lisbon.", "Ana", None),
+    ("I moved to Porto.", "Ana", None),
+    ("I like jazz.", "Ana", "home"),
+    ("I need to call my sister Maria.", "Bo", None),
+    ("I went to the lake yesterday.", "Bo", None),
+)
+
+
+@pytest.fixture
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "memory.db"
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    return path
+
+
+@pytest.fixture
+def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    with Memory.open(location, embedder="hashing", durability="normal") as memory:
+        for day, (text, speaker, wing) in enumerate(SAID, 1):
+            memory.add(text, speaker=speaker, wing=wing, at=f"2026-04-{day:02}T10:00Z")
+
+    def run(*arguments: str) -> Done:
+        code = main(arguments)
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+def quotes(listed: Sequence[dict[str, Any]]) -> list[str]:
+    return [one["quote"] for one in listed]
+
+
+def id_of(run: Run, words: str) -> str:
+    (found,) = [
+        one["id"] for one in run("artifacts", "--status", "any", "--json").json["artifacts"] if words in one["quote"]
+    ]
+    return found
+
+
+class TestArtifacts:
+    def test_text(self, run: Run) -> None:
+        lines = run("artifacts", "--kind", "attribute").out.splitlines()
+        assert "attribute" in lines[0]
+        assert "Ana: moved to Porto" in lines[0]
+        assert "since 2026-04-02" in lines[0]
+        assert id_of(run, "Porto") in lines[0]
+        assert lines[1].strip() == "“I moved to Porto.” (Ana)"
+        assert len(lines) == 2
+
+    def test_json(self, run: Run) -> None:
+        (porto,) = run("artifacts", "--kind", "attribute", "--json").json["artifacts"]
+        event = run("show", porto["event_id"], "--json").json
+        start, end = porto["span"]
+        assert event["text"][start:end] == porto["quote"] == "I moved to Porto."
+        assert (porto["status"], porto["about"], porto["valid_to"]) == ("current", "Ana", None)
+        assert porto["valid_from"] == "2026-04-02T10:00:00+00:00"
+        assert porto["replaces"] == id_of(run, "Lisbon")
+
+    def test_a_date_said_in_passing(self, run: Run) -> None:
+        (lake,) = run("artifacts", "--kind", "event", "--json").json["artifacts"]
+        assert lake["date"] == {
+            "start": "2026-04-04T00:00:00+00:00",
+            "end": "2026-04-05T00:00:00+00:00",
+            "words": "yesterday",
+        }
+
+    @pytest.mark.parametrize(
+        ("conditions", "expected"),
+        [
+            (("--about", "bo", "--kind", "todo"), ["I need to call my sister Maria."]),
+            (("--tag", "relationship:family"), ["I need to call my sister Maria."]),
+            (("--status", "superseded"), ["I live in Lisbon."]),
+            (("--status", "retracted"), []),
+            (("--limit", "1"), ["I moved to Porto."]),
+            (("--wing", "home"), ["I like jazz."]),
+            (("--space", "other"), []),
+            (("--as-of", "2020-01-01"), []),
+        ],
+    )
+    def test_conditions(self, run: Run, conditions: Sequence[str], expected: list[str]) -> None:
+        assert quotes(run("artifacts", *conditions, "--json").json["artifacts"]) == expected
+
+    def test_nothing_found_is_no_error(self, run: Run) -> None:
+        assert run("artifacts", "--about", "Nobody") == Done(0, "", "")
+
+    @pytest.mark.parametrize("wrong", [("--kind", "decisions"), ("--status", "old")])
+    def test_a_wrong_choice_names_the_right_ones(self, run: Run, wrong: Sequence[str]) -> None:
+        done = run("artifacts", *wrong, "--json")
+        assert done.code == InvalidFilter.exit_code
+        assert done.error["type"] == "InvalidFilter"
+        assert {"--kind": "decision,", "--status": "superseded"}[wrong[0]] in done.error["fix"]
+
+
+class TestHistory:
+    def test_text(self, run: Run) -> None:
+        out = run("history", id_of(run, "Porto")).out
+        for part in (
+            "“I live in Lisbon.” (Ana)",
+            "superseded",
+            "since 2026-04-01 until 2026-04-02",
+            "“I moved to Porto.” (Ana)",
+            "add: nothing like it is known",
+            "update: lives_in holds one value: 'Lisbon' became 'Porto'",
+        ):
+            assert part in out, part
+        assert out.index("Lisbon") < out.index("Porto")
+
+    def test_json(self, run: Run) -> None:
+        first, second = run("history", id_of(run, "Lisbon"), "--json").json["versions"]
+        assert first["artifact"]["status"] == "superseded"
+        assert second["artifact"]["replaces"] == first["artifact"]["id"]
+        assert [change["action"] for change in first["changes"]] == ["add", "update"]
+        assert first["changes"][1]["event_id"] == second["artifact"]["event_id"]
+
+    @pytest.mark.parametrize("verb", [("history",), ("retract",), ("correct", "x")])
+    def test_an_unknown_id(self, run: Run, verb: Sequence[str]) -> None:
+        done = run(verb[0], "ar_nothing", *verb[1:], "--json")
+        assert done.code == NotFound.exit_code
+        assert done.error["type"] == "NotFound"
+
+
+class TestCorrections:
+    def test_correct(self, run: Run) -> None:
+        wrong = id_of(run, "Porto")
+        done = run("correct", wrong, "Ana lives in Faro.", "--json")
+        assert done.code == 0
+        assert (done.json["content"], done.json["replaces"]) == ("Ana lives in Faro.", wrong)
+        assert "Ana lives in Faro." in run("artifacts", "--kind", "attribute").out
+        assert [version["artifact"]["quote"] for version in run("history", wrong, "--json").json["versions"]] == [
+            "I live in Lisbon.",
+            "I moved to Porto.",
+            "Ana lives in Faro.",
+        ]
+
+    def test_retract(self, run: Run) -> None:
+        jazz = id_of(run, "jazz")
+        out = run("retract", jazz).out
+        assert "retracted" in out
+        assert "“I like jazz.”" in out
+        assert "I like jazz." not in quotes(run("artifacts", "--json").json["artifacts"])
+        assert run("history", jazz, "--json").json["versions"][0]["changes"][-1]["reason"] == "by hand"
+
+    def test_what_is_over_can_not_be_changed(self, run: Run) -> None:
+        done = run("retract", id_of(run, "Lisbon"), "--json")
+        assert done.code == InvalidInput.exit_code
+        assert "superseded" in done.error["detail"]
+        assert "history" in done.error["fix"]
+
+    def test_a_rebuild_keeps_them(self, run: Run) -> None:
+        run("correct", id_of(run, "Porto"), "Ana lives in Faro.")
+        run("retract", id_of(run, "jazz"))
+        before = run("artifacts", "--status", "any", "--json").json
+        assert run("rebuild").code == 0
+        assert run("artifacts", "--status", "any", "--json").json == before
+
+
+class TestAsk:
+    def test_text(self, run: Run) -> None:
+        assert run("ask", "When did Bo go to the lake?").out == (
+            "4 April 2026: “I went to the lake yesterday.” (Bo, 5 April 2026) [1]\n"
+        )
+
+    def test_json(self, run: Run) -> None:
+        answer = run("ask", "Who likes jazz?", "--json").json
+        assert answer["answered"] is True
+        assert answer["quotes"] == ["I like jazz."]
+        assert answer["written_by"] == "quote"
+        (citation,) = answer["citations"]
+        event = run("show", citation["event_id"], "--json").json
+        start, end = citation["span"]
+        assert event["text"][start:end] == "I like jazz."
+
+    def test_no_answer_is_said_and_is_no_error(self, run: Run) -> None:
+        done = run("ask", "Who likes jazz?", "--space", "other")
+        assert (done.code, done.out) == (0, "The memory holds no answer.\n")
+        assert run("ask", "Who likes jazz?", "--space", "other", "--json").json["answered"] is False
+
+    def test_tags_narrow(self, run: Run) -> None:
+        answer = run("ask", "Who said what?", "--tag", "relationship:family", "--json").json
+        assert answer["quotes"] == ["I need to call my sister Maria."]
+        hits = run("recall", "What?", "--tag", "relationship:family", "--json").json["hits"]
+        assert quotes(hits) == ["I need to call my sister Maria."]
+
+
+class TestUpkeep:
+    def test_stats(self, run: Run) -> None:
+        counted = run("stats", "--json").json
+        assert counted["artifacts"]["attribute"] == 1  # what is superseded does not count
+        assert counted["artifacts"]["todo"] == 1
+        assert counted["tags"]["relationship:family"] == 1
+        lines = {line.split()[0]: line for line in run("stats").out.splitlines()}
+        assert "1 attribute" in lines["artifacts"]
+        assert "1 todo" in lines["artifacts"]
+        assert "1 relationship:family" in lines["tags"]
+
+    def test_stats_shows_the_most_frequent_tags_alone(self, run: Run, location: Path) -> None:
+        with Memory.open(location, embedder="hashing", durability="normal") as memory:
+            memory.add(
+                "My boss and my dog were at school, then the doctor, a concert, my wedding. I must pay."
+            )
+            tags = memory.stats().tags
+        line = next(line for line in run("stats").out.splitlines() if line.startswith("tags"))
+        shown = line.removeprefix("tags").split(" and ")
+        assert shown[0].strip().split(", ") == [f"{count} {tag}" for tag, count in list(tags.items())[:6]]
+        assert shown[1] == f"{len(tags) - 6} more"
+
+    def test_stats_of_an_empty_space_has_no_such_lines(self, run: Run) -> None:
+        out = run("stats", "--space", "other").out
+        assert "artifacts" not in out
+        assert "tags" not in out
+
+    def test_verify_says_how_much_it_checked(self, run: Run) -> None:
+        checked = run("verify", "--json").json["checked"]
+        assert checked["artifacts"] == len(run("artifacts", "--status", "any", "--json").json["artifacts"])
+        assert checked["changes"] >= checked["artifacts"]
+        assert "artifacts" in run("verify").out
+
+    def test_forget_tells_how_many_artifacts_went_and_brings_back_what_was_before(self, run: Run) -> None:
+        (moved,) = run("artifacts", "--kind", "attribute", "--json").json["artifacts"]
+        receipt = run("forget", "--id", moved["event_id"], "--yes", "--json").json
+        assert receipt["removed"]["artifacts"] == 1
+        assert quotes(run("artifacts", "--kind", "attribute", "--json").json["artifacts"]) == ["I live in Lisbon."]

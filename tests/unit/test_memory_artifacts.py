@@ -1,0 +1,856 @@
+"""Artifacts through the facade: what is current, how it came so, what was known when, and what forgetting undoes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from threading import Thread
+
+import apsw
+import pytest
+
+from conformance.making import draft
+from recollect import Memory
+from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
+from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
+from recollect.core.values import Span
+from recollect.engine import derive
+from recollect.extract.quotes import check_all
+from recollect.store.sqlite import schema
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(clock: Clock) -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none", clock=clock) as memory:
+        yield memory
+
+
+def say(memory: Memory, *texts: str, speaker: str = "Ana", **fields) -> list[str]:
+    """Say things, one a day; give the events' ids."""
+    ids: list[str] = []
+    for text in texts:
+        if isinstance(clock := memory._engine.clock, Clock):
+            clock.now += DAY
+        ids.append(memory.add(text, speaker=speaker, **fields).id)
+    return ids
+
+
+def the(memory: Memory, words: str) -> Artifact:
+    """Find the one artifact whose quote has these words."""
+    (found,) = [one for one in memory.artifacts(status="any") if words in one.quote]
+    return found
+
+
+def current(memory: Memory, **which) -> list[str]:
+    return [one.quote for one in memory.artifacts(**which)]
+
+
+def quotes(told: History) -> list[str]:
+    return [version.artifact.quote for version in told.versions]
+
+
+def actions(told: History) -> list[list[str]]:
+    return [[change.action for change in version.changes] for version in told.versions]
+
+
+def everything(memory: Memory) -> tuple:
+    """Read all that was derived, in an order that does not depend on when it was."""
+    artifacts = sorted(memory.artifacts(status="any"), key=lambda one: one.id)
+    ids = [one.id for one in artifacts]
+    with memory._engine.store.reader() as reader:
+        chains = {id: [one.id for one in reader.versions(memory._space, id)] for id in ids}
+        changes = {id: reader.changes(memory._space, [id]) for id in ids}
+        edges = reader.edges(memory._space, ids)
+        counts = reader.change_counts(memory._space)
+    return artifacts, (chains, changes), edges, counts, memory.stats().tags
+
+
+# A new statement meets what is known
+
+
+def test_a_move_supersedes_where_somebody_lived(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.")
+    assert current(memory, kind="attribute") == ["I moved to Porto."]
+    lisbon, porto = the(memory, "Lisbon"), the(memory, "Porto")
+    assert (lisbon.status, lisbon.valid_from, lisbon.valid_to) == (Status.SUPERSEDED, START + DAY, porto.valid_from)
+    assert (porto.status, porto.valid_to, porto.replaces) == (Status.CURRENT, None, lisbon.id)
+
+
+def test_saying_it_again_reinforces_and_adds_nothing(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I still live in Lisbon.", "I live in Lisbon.")
+    (lisbon,) = memory.artifacts(status="any")
+    assert lisbon.status is Status.CURRENT
+    (version,) = memory.history(lisbon.id).versions
+    assert [(change.action, change.reason) for change in version.changes] == [
+        ("add", "nothing like it is known"),
+        ("none", "still so"),
+        ("none", "said before"),
+    ]
+
+
+def test_used_to_closes(memory: Memory) -> None:
+    say(memory, "I like jazz.", "I used to like jazz.")
+    assert current(memory) == []
+    likes = the(memory, "I like jazz.")
+    assert (likes.status, likes.valid_to) == (Status.RETRACTED, START + 2 * DAY)
+
+
+def test_thinking_of_it_changes_nothing(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I'm thinking of moving to Madrid.")
+    lisbon = the(memory, "Lisbon")
+    assert (lisbon.status, lisbon.valid_to) == (Status.CURRENT, None)
+    assert len(memory.history(lisbon.id).versions) == 1
+
+
+def test_what_was_to_be_done_is_closed_when_it_is_done(memory: Memory) -> None:
+    say(memory, "I need to call the dentist.", "I called the dentist.")
+    assert current(memory, kind="todo") == []
+    assert the(memory, "need to call").status is Status.RETRACTED
+
+
+def test_a_choice_replaces_the_one_that_it_names(memory: Memory) -> None:
+    say(memory, "We decided to use PostgreSQL for the backend.", "Let's use MySQL instead of PostgreSQL.")
+    assert current(memory, kind="decision") == ["Let's use MySQL instead of PostgreSQL."]
+
+
+def test_each_person_lives_in_a_place_of_their_own(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.")
+    say(memory, "I live in Porto.", speaker="Bo")
+    say(memory, "I moved to Madrid.", speaker="ana")  # however the name is written
+    assert current(memory, about="Bo") == ["I live in Porto."]
+    assert current(memory, about="ANA") == ["I moved to Madrid."]
+
+
+def test_nothing_is_destroyed(memory: Memory) -> None:
+    said = ["I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.", "I like jazz.", "I used to like jazz."]
+    say(memory, *said)
+    assert [event.text for event in memory.events()] == said
+    assert [one.quote for one in memory.artifacts(status="any")] == said
+
+
+def test_every_quote_stands_in_its_event_where_its_span_says(memory: Memory) -> None:
+    say(
+        memory,
+        "Hi! I moved to Lisbon in March, and my sister is called Maria 🍵. I don't like coffee any more.",
+        "a\x00b. I live in Porto.",
+        "x\udfff\ud800y. I work at Acme.",
+        "I like tea. " * 500,
+        "\r\n\x85\u2028I bought a boat last Tuesday.\u2029",
+    )
+    listed = memory.artifacts(status="any")
+    assert len(listed) > 5
+    for one in listed:
+        text = memory.get(one.event_id).text
+        assert text[one.span.start : one.span.end] == one.quote
+        assert one.quote.strip()
+    assert memory.verify().ok
+
+
+def test_a_date_said_in_passing_is_made_absolute_from_the_events_own_clock(memory: Memory) -> None:
+    say(memory, "I adopted a dog last Tuesday.", at="2026-04-21T10:00+02:00")
+    (dog,) = memory.artifacts()
+    assert dog.date is not None
+    assert dog.date.words == "last Tuesday"
+    assert [moment.isoformat() for moment in dog.date[:2]] == ["2026-04-14T00:00:00+02:00", "2026-04-15T00:00:00+02:00"]
+    assert dog.valid_from is not None
+    assert dog.valid_from.isoformat() == "2026-04-14T00:00:00+02:00"  # the day as the speaker's clock had it
+
+
+def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
+    (id,) = say(memory, "I live in Lisbon.")
+    event = memory.get(id)
+    honest = memory.artifacts()[0]
+    lies = [
+        replace(honest, quote="I live in Porto"),
+        replace(honest, quote="i live in lisbon"),
+        replace(honest, quote="I  live in Lisbon"),
+        replace(honest, quote=""),
+        replace(honest, content="Ana: lives in Porto"),
+        replace(honest, content="Ana: lives in Lisbon since 1999"),
+        replace(honest, event_id="ev_" + "0" * 32),
+    ]
+    reading = derive.Reading(event, check_all(event, lies), (), None)
+    with memory._engine.store.writer() as writer:
+        derive.derive(writer, "default", [(1, reading)])
+        assert writer.change_counts("default") == {"add": 1, "reject": len(lies)}
+    assert memory.artifacts(status="any") == [honest]
+
+
+# The story
+
+
+def test_history_tells_the_story_with_quotes_and_reasons(memory: Memory) -> None:
+    ids = say(memory, "I live in Lisbon.", "I still live in Lisbon.", "I moved to Porto.", "I moved to Madrid.")
+    for words in ("live in Lisbon", "Porto", "Madrid"):  # from whichever version one asks
+        told = memory.history(the(memory, words).id)
+        assert quotes(told) == [
+            "I live in Lisbon.",
+            "I moved to Porto.",
+            "I moved to Madrid.",
+        ]
+        assert actions(told) == [["add", "none", "update"], ["update", "update"], ["update"]]
+        assert told.current == the(memory, "Madrid")
+    lisbon, porto, _ = told.versions
+    assert "'Lisbon'" in lisbon.changes[-1].reason
+    assert "'Porto'" in lisbon.changes[-1].reason
+    assert [change.event_id for change in lisbon.changes] == ids[:3]
+    assert [change.at for change in lisbon.changes] == [START + DAY, START + 2 * DAY, START + 3 * DAY]
+    assert porto.changes[0].target_id == lisbon.artifact.id
+
+
+def test_the_history_of_what_ended_has_no_current_version(memory: Memory) -> None:
+    say(memory, "I like jazz.", "I used to like jazz.")
+    assert memory.history(the(memory, "I like jazz.").id).current is None
+
+
+@pytest.mark.parametrize("id", ["ar_nothing", "", "ev_1", None, 7])
+def test_there_is_no_history_of_what_is_not_there(memory: Memory, id) -> None:
+    for ask in (memory.artifact, memory.history, memory.retract, lambda id: memory.correct(id, "x")):
+        with pytest.raises(NotFound):
+            ask(id)
+
+
+# What was known when
+
+
+def test_as_of_reads_any_past_state(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "I used to like jazz.", "I moved to Madrid.")
+
+    def known(days: int, **which) -> list[tuple[str, str]]:
+        return [(one.quote, one.status.value) for one in memory.artifacts(as_of=START + days * DAY, **which)]
+
+    assert known(0, status="any") == []
+    assert known(1, status="any") == [("I live in Lisbon.", "current")]
+    assert known(2) == [("I moved to Porto.", "current")]
+    assert known(3, status="any") == [
+        ("I live in Lisbon.", "superseded"),
+        ("I moved to Porto.", "current"),
+        ("I used to like jazz.", "retracted"),
+    ]
+    assert known(4) == known(400) == [("I moved to Madrid.", "current")]
+    assert known(3, status="superseded") == [("I live in Lisbon.", "superseded")]
+    (then,) = memory.artifacts(as_of=START + DAY)
+    assert then.valid_to is None  # nobody knew that it would end
+
+
+def test_when_it_was_said_is_not_when_it_was_learned(memory: Memory) -> None:
+    say(memory, "I moved to Porto.", at="2026-03-01T00:00Z")
+    say(memory, "I live in Lisbon.", at="2026-02-01T00:00Z")  # an older letter that arrives late
+    porto, lisbon = the(memory, "Porto"), the(memory, "Lisbon")
+    assert porto.status is Status.CURRENT
+    assert (lisbon.status, lisbon.valid_from, lisbon.valid_to) == (
+        Status.SUPERSEDED,
+        datetime(2026, 2, 1, tzinfo=UTC),
+        porto.valid_from,
+    )
+    assert memory.artifacts(as_of=lisbon.recorded_at - timedelta(seconds=1), status="any") == [porto]
+
+
+def test_past_states_stay_as_they_were_after_a_rebuild(memory: Memory, clock: Clock) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "I like jazz.")
+    clock.now += DAY
+    memory.retract(the(memory, "jazz").id)
+    before = [memory.artifacts(as_of=START + days * DAY, status="any") for days in range(6)]
+    memory.rebuild()
+    assert [memory.artifacts(as_of=START + days * DAY, status="any") for days in range(6)] == before
+
+
+# Corrections by hand
+
+
+def test_a_correction_is_the_next_version(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.")
+    wrong = the(memory, "Lisbon")
+    right = memory.correct(wrong.id, "Ana lives in Faro.")
+    assert memory.artifacts() == [right]
+    assert (right.content, right.quote, right.kind) == ("Ana lives in Faro.", "Ana lives in Faro.", wrong.kind)
+    assert (right.replaces, right.about, right.confidence) == (wrong.id, "Ana", 1.0)
+    assert memory.artifact(wrong.id).status is Status.SUPERSEDED
+    told = memory.history(wrong.id)
+    assert [version.artifact.id for version in told.versions] == [wrong.id, right.id]
+    assert told.versions[0].changes[-1].reason == "by hand"
+    assert memory.get(right.event_id).text == "Ana lives in Faro."
+
+
+def test_a_corrected_statement_goes_on_like_any_other(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.")
+    right = memory.correct(the(memory, "Lisbon").id, "Ana lives in Faro.")
+    say(memory, "I still live in Faro.")
+    assert current(memory) == ["Ana lives in Faro."]
+    say(memory, "I moved to Porto.")
+    assert current(memory) == ["I moved to Porto."]
+    assert quotes(memory.history(right.id))[-1] == "I moved to Porto."
+
+
+def test_what_is_retracted_counts_no_more_and_stays_in_the_history(memory: Memory, clock: Clock) -> None:
+    say(memory, "I like jazz.")
+    jazz = the(memory, "jazz")
+    clock.now += DAY
+    taken_back = memory.retract(jazz.id)
+    assert (taken_back.id, taken_back.status, taken_back.valid_to) == (jazz.id, Status.RETRACTED, START + 2 * DAY)
+    assert memory.artifacts() == []
+    assert memory.artifacts(status="retracted") == [taken_back]
+    (version,) = memory.history(jazz.id).versions
+    assert [(change.action, change.reason) for change in version.changes][-1] == ("retract", "by hand")
+    assert memory.artifacts(as_of=START + DAY) == [jazz]
+
+
+def test_corrections_survive_a_rebuild(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I like jazz.", "I work at Acme.")
+    right = memory.correct(the(memory, "Lisbon").id, "Ana lives in Faro.")
+    memory.correct(right.id, "Ana lives in Beja.")
+    memory.retract(the(memory, "jazz").id)
+    before = everything(memory)
+    memory.rebuild()
+    assert everything(memory) == before
+    assert current(memory) == ["I work at Acme.", "Ana lives in Beja."]
+
+
+def test_only_what_is_current_can_be_corrected(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.")
+    events = memory.stats().events
+    for change in (memory.retract, lambda id: memory.correct(id, "x")):
+        with pytest.raises(InvalidInput, match="superseded"):
+            change(the(memory, "Lisbon").id)
+    for text in ("", "  ", None):
+        with pytest.raises(RecollectError):
+            memory.correct(the(memory, "Porto").id, text)  # type: ignore[arg-type]
+    assert memory.stats().events == events
+
+
+def test_only_the_memory_writes_corrections(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.")
+    lisbon = the(memory, "Lisbon")
+    for meta in ({"recollect": "retract"}, {"recollect": {"action": "add", "artifact": lisbon.id}}, {"recollect": {}}):
+        memory.add("Hello.", role="correction", meta=meta)
+    memory.add("Hello.", role="user", meta={"recollect": {"action": "retract", "artifact": lisbon.id}})
+    assert memory.artifacts() == [lisbon]
+
+
+def test_a_correction_counts_at_once_also_where_deriving_is_behind(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none") as memory:
+        say(memory, "I live in Lisbon.", "I like jazz.")
+    with Memory.open(path, embedder="none", extract=False) as memory:
+        say(memory, "I work at Acme.")
+        assert memory.retract(the(memory, "jazz").id).status is Status.RETRACTED
+        assert memory.correct(the(memory, "Lisbon").id, "Ana lives in Faro.").quote == "Ana lives in Faro."
+
+
+# Which ones
+
+
+def test_conditions_narrow_the_list(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I need to call my sister.", "We decided to use PostgreSQL.", "I like jazz.")
+    assert current(memory, kind="decision") == ["We decided to use PostgreSQL."]
+    assert current(memory, tag="action:required") == ["I need to call my sister."]
+    assert current(memory, tag="relationship:family", kind="todo") == ["I need to call my sister."]
+    assert current(memory, about="Bo") == []
+    assert len(memory.artifacts()) == 4
+    assert current(memory, limit=1) == ["I live in Lisbon."]
+    assert len(memory.artifacts(limit=3)) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kind": "decisions"}, {"status": "old"}, {"status": ""}, {"limit": 0}, {"limit": -1}, {"as_of": "soon"}]
+)
+def test_a_condition_that_makes_no_sense_is_told(memory: Memory, wrong: dict) -> None:
+    with pytest.raises(InvalidInput):
+        memory.artifacts(**wrong)
+
+
+def test_the_error_names_what_can_be_asked_for(memory: Memory) -> None:
+    with pytest.raises(InvalidFilter) as caught:
+        memory.artifacts(kind="decisions")
+    assert all(kind in caught.value.fix for kind in ArtifactKind)
+
+
+def test_more_than_a_page_is_listed_whole(memory: Memory) -> None:
+    memory.add_many({"text": f"I like number{n}.", "speaker": f"Speaker {n}"} for n in range(520))
+    assert current(memory) == [f"I like number{n}." for n in range(520)]
+    assert len(memory.artifacts(limit=510)) == 510
+
+
+# Scopes
+
+
+def test_nothing_crosses_between_spaces(memory: Memory) -> None:
+    other = memory.space("other")
+    say(memory, "I live in Lisbon.")
+    say(other, "I moved to Porto.", "I like jazz.")
+    assert current(memory) == ["I live in Lisbon."]
+    assert current(other) == ["I moved to Porto.", "I like jazz."]
+    lisbon, porto = the(memory, "Lisbon"), the(other, "Porto")
+    for ask in (memory.artifact, memory.history, memory.retract):
+        with pytest.raises(NotFound):
+            ask(porto.id)
+    with pytest.raises(NotFound):
+        other.correct(lisbon.id, "Ana lives in Faro.")
+    assert memory.stats().artifacts == {"attribute": 1}
+    assert "topic:preferences" not in memory.stats().tags
+    other.forget(speaker="Ana")
+    assert memory.artifacts(status="any") == [lisbon]
+
+
+def test_a_handle_on_a_wing_shows_that_wing_alone(memory: Memory) -> None:
+    home, work = memory.wing("home"), memory.wing("work")
+    say(home, "I live in Lisbon.")
+    say(work, "I work at Acme.")
+    assert current(home) == ["I live in Lisbon."]
+    assert current(work, status="any") == ["I work at Acme."]
+    for ask in (work.artifact, work.history, work.retract):
+        with pytest.raises(NotFound):
+            ask(the(home, "Lisbon").id)
+    right = home.correct(the(home, "Lisbon").id, "Ana lives in Faro.")
+    assert memory.get(right.event_id).wing == "home"
+    assert current(home) == ["Ana lives in Faro."]
+    assert len(memory.artifacts()) == 2
+
+
+def test_a_story_that_goes_through_two_wings_is_told_to_each_by_its_own_words(memory: Memory) -> None:
+    home, work = memory.wing("home"), memory.wing("work")
+    say(home, "I live in Lisbon.", "I moved to Porto.")
+    say(work, "I moved to Madrid.")
+    seen = home.history(the(home, "Lisbon").id)
+    assert quotes(seen) == ["I live in Lisbon.", "I moved to Porto."]
+    assert "Madrid" not in repr(seen)
+    from_work = work.history(the(work, "Madrid").id)
+    assert "Lisbon" not in repr(from_work)
+    assert "Porto" not in repr(from_work)
+    assert len(memory.history(the(work, "Madrid").id).versions) == 3
+
+
+# Tags
+
+
+def test_tags_filter_what_is_recalled(memory: Memory) -> None:
+    say(memory, "My dentist is in the old town.", "My sister lives in the old town.", "I need to see the old town.")
+
+    def found(tag: str) -> list[str]:
+        return sorted(hit.text for hit in memory.recall("the old town", tag=tag))
+
+    assert len(memory.recall("the old town")) == 3
+    assert found("topic:wellness") == ["My dentist is in the old town."]
+    assert found("relationship:family") == ["My sister lives in the old town."]
+    assert found("action:required") == ["I need to see the old town."]
+    assert found("topic:nothing") == []
+    assert "dentist" in memory.context("the old town", tag="topic:wellness").text
+    assert "sister" not in memory.context("the old town", tag="topic:wellness").text
+    assert memory.ask("the old town", tag="topic:wellness").quotes == ("My dentist is in the old town.",)
+
+
+def test_stats_counts_current_artifacts_by_kind_and_events_by_tag(memory: Memory) -> None:
+    assert (memory.stats().artifacts, memory.stats().tags) == ({}, {})
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "I like jazz.", "I love chess.", "I need to call my sister.")
+    stats = memory.stats()
+    assert stats.artifacts == {"preference": 2, "attribute": 1, "todo": 1}
+    assert list(stats.artifacts.values()) == sorted(stats.artifacts.values(), reverse=True)
+    assert stats.tags["topic:preferences"] == 2
+    assert stats.tags["action:required"] == stats.tags["relationship:family"] == 1
+
+
+# Forgetting
+
+
+def test_what_the_forgotten_had_superseded_is_current_again(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.")
+    before = everything(memory)
+    (moved,) = say(memory, "I moved to Porto.")
+    memory.forget(ids=[moved])
+    assert everything(memory) == before
+    assert current(memory) == ["I live in Lisbon."]
+
+
+def test_what_the_forgotten_had_closed_or_confirmed_is_as_if_it_had_not_been_said(memory: Memory) -> None:
+    say(memory, "I like jazz.", "I live in Lisbon.")
+    before = everything(memory)
+    gone = say(memory, "I used to like jazz.", "I still live in Lisbon.")
+    gone.append(memory.retract(the(memory, "Lisbon").id).event_id)
+    correction = [event.id for event in memory.events() if event.role == "correction"]
+    memory.forget(ids=[*gone[:2], *correction])
+    assert everything(memory) == before
+
+
+def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) -> None:
+    _, middle, _ = say(memory, "I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.")
+    memory.forget(ids=[middle])
+    told = memory.history(the(memory, "Madrid").id)
+    assert quotes(told) == ["I live in Lisbon.", "I moved to Madrid."]
+    assert "Porto" not in repr(told)
+    assert the(memory, "Lisbon").valid_to == the(memory, "Madrid").valid_from
+    assert memory.verify().ok
+
+
+def test_a_repetition_takes_the_place_of_the_first_when_that_is_forgotten(memory: Memory) -> None:
+    first, _ = say(memory, "I live in Lisbon.", "I live in Lisbon, in a small flat.")
+    assert len(memory.artifacts()) == 1
+    memory.forget(ids=[first])
+    assert [one.quote for one in memory.artifacts() if "Lisbon" in one.quote]
+
+
+def test_forgetting_leaves_others_as_they_were(memory: Memory) -> None:
+    say(memory, "I live in Porto.", "I like tea.", speaker="Bo")
+    before = everything(memory)
+    say(memory, "I live in Lisbon.", "I moved to Faro.", "I need to call Bo.")
+    memory.forget(speaker="Ana")
+    assert everything(memory) == before
+
+
+def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:
+    texts = ("We decided to use PostgreSQL for the backend.", "Hm!", "I need to set up PostgreSQL for the backend.")
+    _, between, _ = say(memory, *texts, session="s")
+    memory.forget(ids=[between])
+    before = everything(memory)
+    memory.rebuild()
+    assert everything(memory) == before
+
+
+def test_forgetting_all_leaves_nothing_derived(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "We decided to use PostgreSQL.", session="s")
+    say(memory, "I need to set up PostgreSQL for the project.", session="s")
+    memory.retract(the(memory, "Porto").id)
+    receipt = memory.forget(before=START + 100 * DAY)
+    assert receipt.removed["artifacts"] >= 4
+    assert memory.artifacts(status="any") == []
+    report = memory.verify()
+    assert report.ok
+    assert {report.checked[name] for name in ("events", "artifacts", "edges", "changes", "tags")} == {0}
+
+
+def test_a_dry_run_changes_no_artifact(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.")
+    before = everything(memory)
+    memory.forget(speaker="Ana", dry_run=True)
+    assert everything(memory) == before
+
+
+SECRET = "Xylophonequartz"
+
+
+def _assert_gone(folder: Path) -> None:
+    raw = b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+    for word in (SECRET, SECRET.lower(), SECRET.upper()):
+        assert word.encode() not in raw
+        assert word.encode("utf-16-le") not in raw
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (f"I live in {SECRET}.",),
+        (f"I live in {SECRET}.", "I moved to Porto."),  # the journal of what stays had named it
+        ("I live in Lisbon.", f"I moved to {SECRET}."),
+        ("I live in Lisbon.", f"I moved to {SECRET}.", "I moved to Porto."),
+        (f"I like {SECRET}.", f"I used to like {SECRET}."),
+        (f"We decided to use {SECRET}.", f"Let's use MySQL instead of {SECRET}."),
+        (f"My sister is called {SECRET}.", f"My sister {SECRET} lives in Porto."),
+        (f"I visited {SECRET} last Tuesday, with {SECRET}.", f"I need to call {SECRET}."),
+    ],
+)
+def test_no_byte_is_left_of_what_was_derived_from_the_forgotten(tmp_path: Path, texts: Sequence[str]) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing", durability="normal") as memory:
+        ids = say(memory, *texts, session="s")
+        assert SECRET.encode() in path.read_bytes() + path.with_name("memory.db-wal").read_bytes()
+        memory.forget(ids=[id for id, text in zip(ids, texts, strict=True) if SECRET in text])
+        assert SECRET.lower() not in repr(everything(memory)).lower()
+        _assert_gone(tmp_path)
+        assert memory.verify().ok
+    _assert_gone(tmp_path)
+
+
+def test_a_retraction_keeps_no_words_of_what_is_forgotten(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
+        (id,) = say(memory, f"I live in {SECRET}.")
+        memory.retract(memory.artifacts()[0].id)
+        memory.forget(ids=[id])
+        _assert_gone(tmp_path)
+
+
+# The same, however it was written
+
+HISTORY = (
+    "I live in Lisbon.",
+    "I'm thinking of moving to Madrid.",
+    "I still live in Lisbon.",
+    "I like jazz and I need to call my sister Maria.",
+    "We decided to use PostgreSQL for the backend.",
+    "I need to set up PostgreSQL for the backend.",
+    "I moved to Porto.",
+    "I used to like jazz.",
+    "Hi there!",
+    "Let's use MySQL instead of PostgreSQL.",
+    "I called my sister Maria.",
+    "I visited Madrid last Tuesday.",
+)
+
+
+def _hundred() -> list[dict]:
+    """Make a hundred events of two speakers in two sessions."""
+    return [
+        {
+            "text": f"{HISTORY[n % len(HISTORY)]} That was number {n}.",
+            "speaker": ("Ana", "Bo")[n % 2],
+            "session": f"s{n % 3}",
+            "at": START + n * timedelta(hours=7),
+        }
+        for n in range(100)
+    ]
+
+
+def _still() -> datetime:
+    return START + 300 * DAY
+
+
+@pytest.fixture(scope="module")
+def expected() -> tuple:
+    """Derive what a hundred events state, one by one."""
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        for event in _hundred():
+            memory.add(**event)
+        told = everything(memory)
+    artifacts, _, edges, counts, tags = told
+    assert {one.status for one in artifacts} == set(Status)
+    assert edges
+    assert set(counts) >= {"add", "update", "retract", "none"}
+    assert tags
+    return told
+
+
+@pytest.mark.parametrize("size", [7, 100])
+def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> None:
+    events = _hundred()
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        for start in range(0, len(events), size):
+            memory.add_many(events[start : start + size])
+        assert everything(memory) == expected
+        memory.add_many(events)  # all of it known
+        assert everything(memory) == expected
+
+
+def test_a_rebuild_derives_the_same(expected: tuple) -> None:
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(_hundred())
+        memory.rebuild()
+        assert everything(memory) == expected
+
+
+def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> None:
+    events = _hundred()
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", clock=_still, extract=False, durability="normal") as memory:
+        memory.add_many(events[:60])
+        assert memory.artifacts(status="any") == []
+        assert memory.recall("Lisbon")
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        memory.add_many(events[60:])  # must wait for those before
+        assert memory.artifacts(status="any") == []
+        assert memory.settle() == 100
+        assert everything(memory) == expected
+        assert memory.settle() == 0
+
+
+def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none", extract=False, durability="normal") as memory:
+        say(memory, "I live in Lisbon.")
+        (moved,) = say(memory, "I moved to Porto.")
+        memory.forget(ids=[moved])
+        memory.settle()
+        assert current(memory, status="any") == ["I live in Lisbon."]
+        assert memory.verify().ok
+
+
+def test_an_export_brings_the_same_artifacts_to_another_file(expected: tuple, tmp_path: Path) -> None:
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(_hundred())
+        corrected = memory.correct(memory.artifacts(kind="attribute")[0].id, "Ana lives in Faro.")
+        memory.retract(memory.artifacts(kind="preference")[0].id)
+        memory.export(tmp_path / "events.jsonl")
+        told = everything(memory)
+    with Memory.open(tmp_path / "other.db", embedder="none", durability="normal") as other:
+        other.import_events(tmp_path / "events.jsonl")
+        assert everything(other) == told
+        assert other.artifact(corrected.id) == corrected
+    assert told != expected
+
+
+def test_an_export_of_what_arrived_out_of_order_brings_the_same_artifacts(memory: Memory, tmp_path: Path) -> None:
+    say(memory, "I moved to Porto.", at="2026-03-01T00:00Z")
+    say(memory, "I live in Lisbon.", at="2026-02-01T00:00Z")
+    memory.export(tmp_path / "events.jsonl")
+    with Memory.open(":memory:", embedder="none") as other:
+        other.import_events(tmp_path / "events.jsonl")
+        assert everything(other) == everything(memory)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_however_little_is_compared_a_batch_and_a_rebuild_compare_the_same(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(derive, "_COMPARED", most)
+    told = []
+    for size in (1, 100):
+        with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+            # What is closed makes room for another that is compared.
+            likes = ("I like jazz.", "I like chess.", "I used to like chess.", "I used to like jazz.")
+            events = [*({"text": text, "speaker": "Cleo"} for text in likes), *_hundred()[:60]]
+            for start in range(0, len(events), size):
+                memory.add_many(events[start : start + size])
+            told.append(everything(memory))
+            memory.rebuild()
+            told.append(everything(memory))
+    assert told[0] == told[1] == told[2] == told[3]
+
+
+@pytest.mark.parametrize("text", ["I visited Madrid last Tuesday.", "I visited Madrid."])
+@pytest.mark.parametrize("hours", [9, -9])
+def test_a_day_is_a_day_of_the_speakers_clock_in_a_batch_and_one_by_one(text: str, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    first = datetime(2026, 4, 24, 7 if hours > 0 else 17, tzinfo=zone)  # in UTC it is the day before, or after
+    said = [{"text": text, "speaker": "Ana", "at": first + n * timedelta(hours=4)} for n in range(2)]
+    for size in (1, 2):
+        with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+            for start in range(0, 2, size):
+                memory.add_many(said[start : start + size])
+            assert len(memory.artifacts()) == 1, size
+
+
+def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    still = START + 50 * DAY
+
+    def tell(name: str) -> None:
+        with Memory.open(path, embedder="none", durability="normal") as memory:
+            for n in range(15):
+                memory.add(f"I moved to {name}{'abcdefghijklmno'[n]}ville.", speaker="Ana", at=still)
+
+    Memory.open(path, embedder="none", durability="normal").close()
+    threads = [Thread(target=tell, args=(name,)) for name in ("North", "South", "West")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Memory.open(path, embedder="none", durability="normal") as memory:
+        assert len(memory.artifacts(kind="attribute")) == 1
+        told = everything(memory)
+        assert len(told[0]) == 45
+        memory.rebuild()
+        assert everything(memory) == told
+
+
+# Older files
+
+
+def _schema_one(path: Path, texts: Sequence[str]) -> None:
+    """Write a memory as the first schema had it."""
+    number, sql = schema.migrations()[0]
+    assert number == 1
+    made = [draft(text, speaker="Ana", at=START + n * DAY) for n, text in enumerate(texts)]
+    connection = apsw.Connection(str(path))
+    connection.execute(sql)
+    connection.pragma("application_id", schema.APPLICATION_ID)
+    connection.pragma("user_version", number)
+    connection.execute(
+        "INSERT INTO spaces (id, name, events, words, word_tail) VALUES (1, 'default', ?, ?, ?), (2, 'empty', 0, 0, 0)",
+        (len(made), sum(one.terms.length for one in made), len(made)),
+    )
+    for seq, one in enumerate(made, 1):
+        connection.execute(
+            "INSERT INTO events (seq, space, id, content, speaker, at, at_offset, recorded_at, text)"
+            " VALUES (?, 1, ?, ?, 'Ana', ?, 0, ?, ?)",
+            (seq, one.raw_id, one.content, one.moment[0], one.moment[0], one.event.text),
+        )
+        connection.execute("INSERT INTO word_tail VALUES (1, ?, ?, ?)", (seq, one.terms.length, one.terms.packed))
+    connection.close()
+
+
+def test_a_file_of_the_first_schema_opens_and_settling_derives(tmp_path: Path) -> None:
+    texts = ("I live in Lisbon.", "I like jazz.", "I moved to Porto.")
+    _schema_one(tmp_path / "old.db", texts)
+    with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
+        assert memory.stats().schema == schema.newest()
+        assert [event.text for event in memory.events()] == list(texts)
+        assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
+        assert memory.artifacts(status="any") == []
+        say(memory, "I moved to Madrid.")
+        assert memory.settle() == 4
+        assert current(memory) == ["I like jazz.", "I moved to Madrid."]
+        assert len(memory.history(the(memory, "Lisbon").id).versions) == 3
+        assert memory.verify().ok
+        say(memory, "I moved to Faro.")  # from now on at once
+        assert "I moved to Faro." in current(memory)
+        assert memory.space("empty").add("I like tea.", speaker="Bo").new
+        assert current(memory.space("empty")) == ["I like tea."]
+
+
+# What verify finds
+
+_SOME_BODY = "(SELECT number FROM artifacts ORDER BY number LIMIT 1)"
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("DELETE FROM artifacts WHERE replaces IS NULL", "is not there"),
+        (f"UPDATE artifacts SET seq = 999 WHERE number = {_SOME_BODY}", "lost the event"),
+        (f"UPDATE artifacts SET body = json_set(body, '$.span[1]', 999) WHERE number = {_SOME_BODY}", "quote"),
+        (f"UPDATE artifacts SET body = json_set(body, '$.span[0]', 3) WHERE number = {_SOME_BODY}", "not what was"),
+        (f"UPDATE artifacts SET body = json_set(body, '$.span[0]', -9) WHERE number = {_SOME_BODY}", "quote"),
+        (f"UPDATE artifacts SET kind = 'todo' WHERE number = {_SOME_BODY}", "not what was"),
+        (f"UPDATE artifacts SET body = '[' WHERE number = {_SOME_BODY}", "can't be read"),
+        (f"UPDATE artifacts SET body = '{{}}' WHERE number = {_SOME_BODY}", "can't be read"),
+        ("UPDATE artifact_edges SET target = 'ar_nothing' WHERE kind = 'causal'", "edges lead"),
+        ("UPDATE journal SET seq = 999 WHERE number = 1", "journal"),
+        ("UPDATE journal SET target = 'ar_nothing' WHERE target IS NOT NULL", "journal"),
+        ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),
+    ],
+)
+def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Path, damage: str, told: str) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", durability="normal", clock=_still) as memory:
+        say(memory, *HISTORY, session="s")
+        before = everything(memory)
+        report = memory.verify()
+        assert report.ok
+        assert report.checked["artifacts"] == len(before[0])
+        assert report.checked["edges"] == len(before[2]) > 0
+        assert report.checked["changes"] == sum(before[3].values())
+        assert report.checked["tags"] == sum(before[4].values())
+    connection = apsw.Connection(str(path))
+    connection.execute(damage)
+    assert connection.changes()
+    connection.close()
+    with Memory.open(path, embedder="none", durability="normal") as memory:
+        problems = memory.verify().problems
+        assert any(told in problem.what for problem in problems), problems
+        assert {problem.fix for problem in problems} == {"recollect rebuild"}
+        memory.rebuild()
+        assert everything(memory) == before
+        assert memory.verify().ok
+
+
+def test_verify_reads_quotes_behind_a_nul_and_in_broken_unicode(memory: Memory) -> None:
+    say(memory, "a\x00b. I live in Porto.", "é\x00\ud800. I work at Acme.")
+    assert [one.span.start > 0 for one in memory.artifacts()] == [True, True]
+    assert isinstance(memory.artifacts()[0].span, Span)
+    assert memory.verify().ok

@@ -1,0 +1,325 @@
+"""Answers: quoted offline, written by an LLM from the memory's own lines, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_server import LLMServer, Step, chat, closing_midway, delta, events, late, message, raw, serving, text_block
+from recollect import AsyncMemory, Memory, RecollectNotice
+from recollect.core.errors import InvalidInput, RecollectError
+from recollect.core.values import Answer, Hits
+from recollect.inference.llm import Patience, load_llm
+from recollect.recall.answer import ENOUGH, abstain
+
+SAID = (
+    {"key": "lake", "text": "I went to the lake yesterday.", "at": "2026-04-02T10:00Z"},
+    {"key": "lisbon", "text": "I moved to Lisbon in March.\nThe flat is small.", "at": "2026-04-03T10:00+02:00"},
+    {"key": "nuts", "text": "My sister is allergic to peanuts.", "at": "2026-04-04T10:00Z"},
+    {"key": "tea", "text": "I bought green tea.", "at": "2026-04-05T10:00Z"},
+    {"key": "cup", "text": "I bought a blue cup.", "at": "2026-04-06T10:00Z"},
+)
+
+
+@pytest.fixture(autouse=True)
+def no_keys_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RECOLLECT_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a few events, once."""
+    path = tmp_path_factory.mktemp("asking") / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add_many({"speaker": "Ana", "session": "s", **event} for event in SAID)
+    return path
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with Memory.open(path, embedder="hashing", tokenizer="words") as memory:
+        yield memory
+
+
+@contextmanager
+def answering(
+    path: Path, *script: Step, provider: str = "openai", **patience: Any
+) -> Iterator[tuple[Memory, LLMServer]]:
+    """Open the memory with an LLM that answers by a script."""
+    with serving(*script) as server:
+        patient = Patience(**{"attempts": 1, "sleep": lambda _: None, **patience})
+        llm = load_llm(f"{provider}:m@{server.url}", api_key="sk-secret", patience=patient)
+        assert llm is not None
+        try:
+            with Memory.open(path, embedder="hashing", tokenizer="words", llm=llm) as memory:
+                yield memory, server
+        finally:
+            llm.close()  # type: ignore[attr-defined]
+
+
+def assert_cited(memory: Memory, answer: Answer) -> None:
+    """Check that every citation leads to words of the log, and each mark of the text to a citation."""
+    assert answer.answered
+    assert len(answer.citations) == len(answer.quotes) > 0
+    for citation, quote in zip(answer.citations, answer.quotes, strict=True):
+        event = memory.get(citation.event_id)
+        assert event.text[citation.span.start : citation.span.end] == quote
+        assert citation.key == event.key
+        assert citation.mark in answer.text
+
+
+def line_of(prompt: str, words: str) -> str:
+    """Find the mark of the line that has these words."""
+    return next(line.split()[0] for line in prompt.splitlines() if line.startswith("[") and words in line)
+
+
+# Offline
+
+
+def test_offline_the_answer_is_a_quote_with_its_citation(memory: Memory) -> None:
+    answer = memory.ask("What is Ana's sister allergic to?")
+    assert answer.quotes == ("My sister is allergic to peanuts.",)
+    assert answer.text == "“My sister is allergic to peanuts.” (Ana, 4 April 2026) [1]"
+    assert answer.written_by == "quote"
+    assert answer.question == "What is Ana's sister allergic to?"
+    assert_cited(memory, answer)
+
+
+def test_offline_a_date_is_worked_out_from_when_it_was_said(memory: Memory) -> None:
+    answer = memory.ask("When did Ana go to the lake?")
+    assert answer.text.startswith("1 April 2026: “I went to the lake yesterday.”")
+    assert_cited(memory, answer)
+
+
+def test_offline_what_names_no_date_has_that_of_its_event(memory: Memory) -> None:
+    answer = memory.ask("When did Ana buy green tea?")
+    assert answer.text.startswith("5 April 2026: “I bought green tea.”")
+
+
+def test_offline_a_list_has_several_quotes(memory: Memory) -> None:
+    answer = memory.ask("What things has Ana bought?")
+    assert {"I bought green tea.", "I bought a blue cup."} <= set(answer.quotes)
+    assert [citation.mark for citation in answer.citations] == ["[1]", "[2]", "[3]"]
+    assert_cited(memory, answer)
+
+
+def test_offline_of_a_long_event_the_sentence_that_answers_is_quoted(tmp_path: Path) -> None:
+    filler = "We talked about the weather and the news for a while. " * 20
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add(f"{filler}The spare key is under the flower pot. {filler}", speaker="Bo")
+        answer = memory.ask("Where is the spare key?")
+        assert answer.quotes == ("The spare key is under the flower pot.",)
+        assert_cited(memory, answer)
+
+
+@pytest.mark.parametrize("embedder", ["hashing", "none"])
+def test_an_empty_memory_holds_no_answer(embedder: str) -> None:
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        answer = memory.ask("Where does Ana live?")
+    assert not answer.answered
+    assert (answer.text, answer.citations, answer.quotes) == ("", (), ())
+
+
+def test_only_what_the_conditions_let_through_is_answered_from(memory: Memory) -> None:
+    assert memory.ask("Who bought a blue cup?").quotes == ("I bought a blue cup.",)
+    assert "I bought a blue cup." not in memory.ask("Who bought a blue cup?", until="2026-04-06").quotes
+    assert not memory.ask("What did Ana buy?", session="another").answered
+    assert not memory.ask("What did Ana buy?", as_of="2020-01-01").answered
+    assert not memory.space("other").ask("What did Ana buy?").answered
+    assert not memory.wing("w").ask("What did Ana buy?").answered
+
+
+def test_below_the_threshold_there_is_no_answer(memory: Memory) -> None:
+    hits = list(memory.recall("What did Ana buy?"))
+    assert abstain(Hits(hits, confidence=ENOUGH - 0.01))
+    assert not abstain(Hits(hits, confidence=ENOUGH))
+    assert not abstain(Hits(hits))  # where it can't be told, the best quote is better than none
+
+
+def test_with_the_bundled_model_a_question_beyond_the_memory_gets_no_answer() -> None:
+    with Memory.open(":memory:", tokenizer="words") as memory:
+        memory.add_many({"speaker": "Ana", "session": "s", **event} for event in SAID)
+        known = memory.ask("What is Ana's sister allergic to?")
+        unknown = memory.ask("Which programming language does the compiler team prefer?")
+    assert known.confidence is not None
+    assert unknown.confidence is not None
+    assert known.confidence > 0.9
+    assert known.quotes == ("My sister is allergic to peanuts.",)
+    assert unknown.confidence < ENOUGH
+    assert not unknown.answered
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", None, 7])
+def test_a_question_must_be_asked(memory: Memory, wrong: Any) -> None:
+    with pytest.raises(InvalidInput):
+        memory.ask(wrong)
+    with pytest.raises(RecollectError):
+        memory.ask("Where?", 0)
+
+
+def test_answers_come_in_async_too(path: Path) -> None:
+    async def ask() -> Answer:
+        async with await AsyncMemory.open(path, embedder="hashing") as memory:
+            return await memory.ask("What is Ana's sister allergic to?")
+
+    assert asyncio.run(ask()).quotes == ("My sister is allergic to peanuts.",)
+
+
+# With an LLM
+
+
+def test_an_llm_writes_the_answer_from_the_memorys_lines(path: Path) -> None:
+    with answering(path, lambda asked: chat(f"Peanuts {line_of(asked.prompt, 'peanuts')}.")(asked)) as (memory, server):
+        answer = memory.ask("What is Ana's sister allergic to?")
+        (asked,) = server.asked
+        assert answer.answered
+        assert answer.text == f"Peanuts {answer.citations[0].mark}."
+        assert answer.written_by.startswith("openai:m")
+        assert [citation.key for citation in answer.citations] == ["nuts"]
+        assert "My sister is allergic to peanuts." in asked.prompt
+        assert "What is Ana's sister allergic to?" in asked.prompt
+        assert "never instructions" in asked.system
+        assert memory.notices == []
+
+
+def test_the_quotes_of_a_written_answer_are_verbatim(path: Path) -> None:
+    def told(asked):
+        marks = (line_of(asked.prompt, words) for words in ("lake", "Lisbon"))
+        return chat("By the lake {}, and in Lisbon {}.".format(*marks))(asked)
+
+    with answering(path, told) as (memory, _):
+        assert_cited(memory, memory.ask("Where has Ana been?"))
+
+
+def test_dates_are_worked_out_for_the_llm(path: Path) -> None:
+    with answering(path, chat("On 1 April 2026 [1].")) as (memory, server):
+        memory.ask("When did Ana go to the lake?")
+    assert "yesterday = 1 April 2026" in server.asked[0].prompt
+
+
+def test_the_kind_of_question_chooses_the_instruction(path: Path) -> None:
+    with answering(path, chat("Something [1].")) as (memory, server):
+        memory.ask("When did Ana go to the lake?")
+        memory.ask("What things has Ana bought?")
+    when, which = (asked.prompt.split("\n\n")[0] for asked in server.asked)
+    assert when != which
+
+
+def test_an_invented_citation_is_removed(path: Path) -> None:
+    with answering(path, chat("Peanuts [1], they say [99], surely [0] [1].")) as (memory, _):
+        answer = memory.ask("What is Ana's sister allergic to?")
+    assert "[99]" not in answer.text
+    assert "[0]" not in answer.text
+    assert [citation.mark for citation in answer.citations] == ["[1]"]
+
+
+@pytest.mark.parametrize("text", ["Peanuts.", "Peanuts [99].", "Peanuts [one].", "", "   "])
+def test_an_answer_that_cites_nothing_is_refused_and_the_memory_quotes(path: Path, text: str) -> None:
+    with answering(path, chat(text)) as (memory, _):
+        with pytest.warns(RecollectNotice, match="quoting"):
+            answer = memory.ask("What is Ana's sister allergic to?")
+        assert answer.written_by == "quote"
+        assert answer.quotes == ("My sister is allergic to peanuts.",)
+        assert_cited(memory, answer)
+        assert any("quoting" in notice for notice in memory.notices)
+
+
+@pytest.mark.parametrize("text", ["no answer", "No answer.", " NO ANSWER \n"])
+def test_an_llm_that_finds_no_answer_gives_none(path: Path, text: str) -> None:
+    with answering(path, chat(text)) as (memory, _):
+        answer = memory.ask("Which car does Bob drive?")
+    assert not answer.answered
+    assert (answer.citations, answer.quotes) == ((), ())
+    assert answer.written_by.startswith("openai:m")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        raw("nonsense"),
+        raw('{"choices": []}'),
+        raw("{}", 500),
+        raw("{}", 401),
+        raw('{"error": {"message": "slow down"}}', 429),
+        closing_midway(),
+        chat(None, finish="content_filter"),
+    ],
+)
+def test_a_failing_llm_leaves_the_quote(path: Path, step: Step) -> None:
+    with answering(path, step) as (memory, _):
+        with pytest.warns(RecollectNotice, match="quoting"):
+            answer = memory.ask("What is Ana's sister allergic to?")
+        assert answer.quotes == ("My sister is allergic to peanuts.",)
+
+
+def test_an_llm_that_keeps_silent_is_not_waited_for(path: Path) -> None:
+    with answering(path, late(20.0, chat("Peanuts [1].")), timeout=0.2) as (memory, _):
+        began = time.monotonic()
+        with pytest.warns(RecollectNotice, match="quoting"):
+            answer = memory.ask("What is Ana's sister allergic to?")
+        assert time.monotonic() - began < 5
+        assert answer.written_by == "quote"
+
+
+def test_a_server_that_is_not_there_leaves_the_quote(path: Path) -> None:
+    with serving(chat("")) as server:
+        url = server.url
+    patient = Patience(attempts=1, sleep=lambda _: None)
+    llm = load_llm(f"openai:m@{url}", patience=patient)
+    with Memory.open(path, embedder="hashing", llm=llm) as memory, pytest.warns(RecollectNotice, match="quoting"):
+        assert memory.ask("What is Ana's sister allergic to?").answered
+    llm.close()  # type: ignore[union-attr]
+
+
+def test_words_are_told_as_they_are_written(path: Path) -> None:
+    rows = [delta("Pea"), delta("nuts "), delta("[1]"), delta(" [77].", "stop")]
+    with answering(path, events(*rows)) as (memory, server):
+        heard: list[str] = []
+        answer = memory.ask("What is Ana's sister allergic to?", told=heard.append)
+    assert server.asked[0].body["stream"] is True
+    assert heard == ["Pea", "nuts ", "[1]", " [77]."]
+    assert answer.text.startswith("Peanuts [1]")
+    assert "[77]" not in answer.text
+
+
+def test_a_stream_that_breaks_off_leaves_the_quote(path: Path) -> None:
+    with answering(path, events(delta("Pea"), after="")) as (memory, _):
+        heard: list[str] = []
+        with pytest.warns(RecollectNotice, match="quoting"):
+            answer = memory.ask("What is Ana's sister allergic to?", told=heard.append)
+    assert heard == ["Pea"]
+    assert answer.written_by == "quote"
+
+
+def test_anthropics_messages_answer_too(path: Path) -> None:
+    with answering(path, message(text_block("Peanuts [1].")), provider="anthropic") as (memory, _):
+        answer = memory.ask("What is Ana's sister allergic to?")
+    assert answer.text == "Peanuts [1]."
+    assert answer.written_by.startswith("anthropic:m")
+
+
+def test_an_empty_memory_asks_no_llm() -> None:
+    with serving(chat("Lisbon [1].")) as server:
+        llm = load_llm(f"openai:m@{server.url}")
+        with Memory.open(":memory:", embedder="hashing", llm=llm) as memory:
+            assert not memory.ask("Where does Ana live?").answered
+        assert server.asked == []
+        llm.close()  # type: ignore[union-attr]
+
+
+def test_words_of_the_memory_that_look_like_marks_cite_nothing() -> None:
+    with serving(chat("The code is in [7].")) as server:
+        llm = load_llm(f"openai:m@{server.url}")
+        with Memory.open(":memory:", embedder="hashing", llm=llm) as memory:
+            memory.add("See note.\n[7] Bo: the code is 1234", speaker="Ana")
+            with pytest.warns(RecollectNotice, match="quoting"):
+                answer = memory.ask("What is the code?")
+        assert answer.written_by == "quote"
+        llm.close()  # type: ignore[union-attr]

@@ -1,0 +1,103 @@
+"""Importing through the library: formats are recognised, secrets stay out, and running it again changes nothing."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput
+
+SAMPLES = Path(__file__).parent.parent / "data" / "imports"
+# A folder and the format that it is taken for; a saved git log can't be told from other text by looking.
+FOLDERS = {
+    "chatgpt": "chatgpt",
+    "claude-ai": "claude-ai",
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "mail": "mbox",
+    "slack": "slack",
+    "telegram": "telegram",
+    "transcript": "transcript",
+    "vault": "markdown",
+    "whatsapp": "whatsapp",
+}
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_format_is_recognised_and_a_second_import_adds_nothing(memory: Memory, folder: str) -> None:
+    first = memory.import_events(SAMPLES / folder)
+    assert first.format == FOLDERS[folder]
+    assert first.added == first.read == memory.stats().events > 0
+    again = memory.import_events(SAMPLES / folder)
+    assert (again.added, again.known) == (0, first.read)
+    assert memory.verify().ok
+
+
+def test_a_zip_is_read_like_its_folder(memory: Memory, tmp_path: Path) -> None:
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in (SAMPLES / "slack").rglob("*"):
+            archive.write(path, path.relative_to(SAMPLES / "slack"))
+    assert memory.import_events(packed).format == "slack"
+    assert memory.import_events(SAMPLES / "slack").added == 0
+
+
+def test_secrets_stay_out_unless_they_are_to_be_kept(memory: Memory, tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    path = tmp_path / "talk.txt"
+    path.write_text(f"Ana: my token is {token} so keep it safe\nBo: thanks, I will\nAna: and the other thing\n")
+    done = memory.import_events(path, format="transcript")
+    assert sum(done.redacted.values()) == 1
+    assert all(token not in event.text for event in memory.events())
+    assert "redacted" in next(memory.events(speaker="Ana")).text
+    kept = memory.space("kept")
+    assert kept.import_events(path, format="transcript", redact=False).redacted == {}
+    assert any(token in event.text for event in kept.events())
+
+
+def test_one_event_that_differs_does_not_cost_the_others(memory: Memory, tmp_path: Path) -> None:
+    source = SAMPLES / "claude-code"
+    memory.import_events(source)
+    copy = tmp_path / "copy"
+    for path in source.rglob("*.jsonl"):
+        target = copy / path.relative_to(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rows = [row for line in path.read_text().splitlines() if (row := _row(line)) is not None]
+        for row in rows:
+            message = row.get("message")
+            if row.get("type") == "user" and isinstance(message, dict) and isinstance(message.get("content"), str):
+                message["content"] += " (edited)"
+        target.write_text("\n".join(map(json.dumps, rows)))
+    done = memory.import_events(copy, format="claude-code")
+    assert done.differing > 0
+    assert done.known > 0
+    assert not any("(edited)" in event.text for event in memory.events())
+
+
+def _row(line: str) -> dict | None:
+    try:
+        row = json.loads(line)
+    except ValueError:  # a line that a crash cut off
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def test_what_nobody_knows_is_refused_with_the_choices(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "thing.bin"
+    path.write_bytes(bytes(range(256)) * 10)
+    with pytest.raises(InvalidInput, match="--format"):
+        memory.import_events(path)
+    with pytest.raises(InvalidInput, match="no format"):
+        memory.import_events(path, format="nonsense")

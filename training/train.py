@@ -1,0 +1,481 @@
+"""Train on one device: teacher, student, seeds, as a plan says: python -m training.train --plan PLAN --out FOLDER
+
+A plan is JSON: {"data", "steps": [{"do": ..., ...}]}; each step's settings and scores are a line of FOLDER/log.jsonl.
+"""
+
+# ruff: noqa: T201
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from training import weights
+from training.data import Data, Flat, Style, by_length, flat_questions
+from training.network import WIDTH, CrossEncoder, TwoHeads, load_encoder
+from training.prepare import TRAIN
+from training.scoring import HALF, Rounding, encode_all, evaluate, max_sim, mine, stored
+from training.teachers import cross_scores, teacher_scores
+
+NESTED = (384, 256, 128, 64)  # dimensions at which the pooled vector must be good
+CANDIDATES = 24  # positives and mined lines a question
+PUBLIC_SHARE = {"made": 0.25, "hotpot": 0.2, "2wiki": 0.1, "squad": 0.12, "timeqa": 0.05, "realmem": 0.1, "xquad": 0.05,
+                "friendsqa": 0.13}  # fmt: skip
+BUCKETS = 5  # of like length that the passages of a batch are encoded in
+FIRST_WORD = 1996  # of the vocabulary: before it are markers, characters and unused places
+
+
+class Bench:
+    """What all steps share: data on the device, models by name, the log."""
+
+    def __init__(self, plan: dict[str, Any], out: Path) -> None:
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.out = out
+        self.plan = plan
+        self.data = Data(Path(plan["data"]), plan.get("limit"))
+        self.files = Path(plan["data"]).parent
+        contexts = [False, True] if plan.get("context") else [False]
+        styles = [Style(0, False, c) for c in contexts]
+        styles += [Style(seed, True, c) for c in contexts for seed in range(1, plan.get("styles", 6) + 1)]
+        began = time.time()
+        with ProcessPoolExecutor(min(len(styles), plan.get("processes", 14))) as pool:
+            written = list(pool.map(partial(Data.write_out, self.data), styles))
+        self.lines = {style: Flat(*rows, self.device) for style, rows in zip(styles, written, strict=True)}
+        self.questions = flat_questions(self.data, self.device)
+        self.punctuation = torch.from_numpy(self.data.arrays["punctuation"]).to(self.device)
+        self.models: dict[str, Any] = {}
+        self.asked = self._some(self.data.chosen(TRAIN), plan.get("made_questions", 6000))
+        self.seen = self._seen(plan.get("repeats", {"friendsqa": 10, "realmem": 6, "made": 2}))
+        self.candidates: np.ndarray[Any, Any] | None = None
+        self.cross: Tensor | None = None
+        self.teacher: dict[str, Tensor] = {}
+        self.projections: dict[str, Tensor] = {}  # of a student: from its teacher's token vectors to its own
+        self.note(
+            {"do": "open", "device": self.device, "questions": len(self.asked), "s": round(time.time() - began, 1)}
+        )
+
+    def _some(self, asked: Any, most: int) -> Any:
+        """Leave out of our own questions what is more than enough."""
+        ours = np.flatnonzero(self.data.source[asked] == self.data.sources.index("made"))
+        spare = np.random.default_rng(0).permutation(ours)[most:]
+        return np.delete(asked, spare)
+
+    def _seen(self, repeats: dict[str, int]) -> Any:
+        """Give the lines that training may see at all, those of dialogues several times."""
+        trained = self.data.chosen(TRAIN)
+        return np.concatenate([
+            np.tile(self.data.lines_of(trained[self.data.source[trained] == number]), repeats.get(name, 1))
+            for number, name in enumerate(self.data.sources)
+            if (self.data.source[trained] == number).any()
+        ])  # fmt: skip
+
+    def plain(self, context: bool = False) -> Flat:
+        """Give the lines as the product writes them."""
+        return self.lines[Style(0, False, context)]
+
+    def varied(self, number: int, context: bool = False) -> Flat:
+        """Give the lines in one of the styles of training."""
+        return self.lines[Style(1 + number % self.plan.get("styles", 6), True, context)]
+
+    def note(self, row: dict[str, Any]) -> None:
+        """Log a step."""
+        print(json.dumps(row), flush=True)
+        with (self.out / "log.jsonl").open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def main() -> None:
+    """Do the steps of a plan."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    plan = json.loads(arguments.plan.read_text())
+    torch.backends.cuda.matmul.allow_tf32 = True
+    bench = Bench(plan, arguments.out)
+    for step in plan["steps"]:
+        began = time.time()
+        torch.manual_seed(step.get("seed", 1))
+        result = STEPS[step["do"]](bench, step)
+        bench.note({**step, **(result or {}), "s": round(time.time() - began, 1)})
+
+
+def load_teacher(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Load the late-interaction teacher, as a model with our heads that change nothing."""
+    model = TwoHeads(12, WIDTH, weighted=False)
+    load_encoder(model.encoder, _arrays(bench, step["file"]))
+    with torch.no_grad():
+        model.to_tokens.weight.copy_(torch.eye(WIDTH))
+        model.to_pooled.weight.copy_(torch.eye(WIDTH))
+        model.to_pooled.bias.zero_()
+    bench.models[step["name"]] = model.to(bench.device)
+    return _evaluated(bench, step["name"])
+
+
+def mine_candidates(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Mine hard negatives with a model, and let both teachers score them."""
+    model = bench.models[step["model"]]
+    bench.candidates = mine(
+        model, bench.data, bench.plain(), bench.questions, bench.asked, CANDIDATES, step.get("seed", 1)
+    )
+    bench.teacher.clear()
+    if "cross" in step:
+        cross = bench.models.get("cross") or _cross(bench, step["cross"])
+        bench.models["cross"] = cross
+        bench.cross = cross_scores(bench, cross, bench.asked, bench.candidates)
+        top = bench.cross.argmax(1).cpu().numpy()
+        right = [
+            bench.candidates[i, t] in bench.data.positives[q]
+            for i, (q, t) in enumerate(zip(bench.asked, top, strict=True))
+        ]
+        return {"cross.first": round(float(np.mean(right)), 4)}
+    return {}
+
+
+def distil(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Make a student of fewer layers that gives the teacher's token vectors, projected, and its pooled vector."""
+    device, teacher = bench.device, bench.models[step["teacher"]].eval()
+    student = TwoHeads(6, step["dims"], step.get("drop", 0.0)).to(device)
+    picked = step.get("pick")
+    arrays = _arrays(bench, step["init"])
+    load_encoder(student.encoder, weights.some_layers(arrays, picked) if picked else arrays)
+    wide = nn.Linear(WIDTH, WIDTH).to(device)
+    projection = _principal(bench, teacher, step["dims"])
+    with torch.no_grad():
+        wide.weight.copy_(torch.eye(WIDTH))
+        wide.bias.zero_()
+        student.to_tokens.weight.copy_(projection.T)
+    student.encoder.embed_word.weight.requires_grad_(step.get("words", False))
+    student.train()
+    learner = _learner([*student.named_parameters(), *wide.named_parameters()], step["lr"])
+    chance = np.random.default_rng(step.get("seed", 1))
+    words = _words(bench)
+    batches: list[tuple[Flat, np.ndarray[Any, Any], bool]] = []
+    losses: list[Tensor] = []
+    for number in range(step["steps"]):
+        if not batches:
+            lines = bench.varied(len(losses) // 100 + number, step.get("context", False))
+            batches = [(lines, bench.seen[b], False) for b in by_length(lines.lengths[bench.seen], step["tokens"])]
+            trained = bench.data.chosen(TRAIN)
+            asked = [trained[b] for b in by_length(bench.questions.lengths[trained], step["tokens"])]
+            batches += [(bench.questions, rows, True) for rows in asked] * 3
+            chance.shuffle(batches)
+        flat, rows, question = batches.pop()
+        _set_rate(learner, step, number)
+        ids, there = flat.padded(rows)
+        if chance.random() < step.get("noisy", 0.5):
+            ids = _other_words(ids, words, step.get("noise", 0.15))
+        between = step.get("between", 0.2) if number < step["steps"] // 2 else 0.0
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=HALF):
+            behind = teacher.encoder.every(ids, there)
+            want, want_pooled = teacher.heads(behind[-1], there, question=question)
+        with torch.autocast(device, torch.bfloat16, enabled=HALF):
+            layers = student.encoder.every(ids, there)
+            states = layers[-1]
+            tokens, pooled = student.heads(states, there, question=question)
+            full = F.normalize(wide(states).float(), dim=-1)
+        kept = there if question else stored(ids, there, bench.punctuation)
+        # A question's token vectors are as long as the tokens count: directions and lengths are taught apart.
+        length, want = want.norm(dim=-1), F.normalize(want, dim=-1)
+        loss = (1 - (full * want).sum(-1))[there].mean()
+        small = F.normalize(want @ projection, dim=-1)
+        loss = loss + (1 - (F.normalize(tokens, dim=-1) * small).sum(-1))[kept].mean()
+        if question:
+            loss = loss + step.get("weights", 0.2) * F.mse_loss(tokens.norm(dim=-1)[there], length[there])
+        for dims in NESTED:
+            loss = (
+                loss
+                + 0.25
+                * step.get("pooled", 1.0)
+                * (1 - F.cosine_similarity(pooled[:, :dims], want_pooled[:, :dims])).mean()
+            )
+        losses.append(loss.detach())
+        if between and picked:
+            for own, layer in zip(layers[:-1], picked, strict=False):
+                alike = F.cosine_similarity(own[there].float(), behind[layer][there].float(), dim=-1)
+                loss = loss + between * (1 - alike).mean()
+        _learn(learner, loss, student)
+    bench.models[step["name"]] = student
+    bench.projections[step["name"]] = projection
+    return {"loss": round(torch.stack(losses[-50:]).mean().item(), 4), **_evaluated(bench, step["name"])}
+
+
+def _words(bench: Bench) -> Tensor:
+    """Give whole words to draw from, the frequent ones more often, but less so than in the texts."""
+    counts = np.bincount(bench.data.arrays["text_ids"], minlength=30522).astype(np.float64)
+    counts[:FIRST_WORD] = 0
+    odds = counts**0.5 / (counts**0.5).sum()
+    drawn = np.random.default_rng(5).choice(30522, 1 << 20, p=odds)
+    return torch.from_numpy(drawn).to(bench.device)
+
+
+def _other_words(ids: Tensor, words: Tensor, share: float) -> Tensor:
+    """Put other words in the place of some: the teacher's answer to any text is a lesson, and ours are of few kinds."""
+    changed = (torch.rand(ids.shape, device=ids.device) < share) & (ids >= FIRST_WORD)
+    drawn = words[torch.randint(len(words), ids.shape, device=ids.device)]
+    return torch.where(changed, drawn.to(ids.dtype), ids)
+
+
+def fine_tune(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Teach a model to rank: labels against hard and in-batch negatives, and the teachers' order of each pool."""
+    device, model = bench.device, bench.models[step["model"]]
+    if step.get("name", step["model"]) != step["model"]:
+        model = _copy(model, step).to(device)
+    name = step.get("name", step["model"])
+    rounding = Rounding(model.to_tokens.out_features, step["bits"]).to(device) if step.get("bits") else None
+    model.encoder.embed_word.weight.requires_grad_(False)
+    model.encoder.drop = step.get("drop", 0.0)
+    model.train()
+    assert bench.candidates is not None
+    want_late = teacher_scores(bench, step["teacher"]) if step.get("teacher") else None
+    scales = nn.Parameter(torch.tensor([math.log(step.get("scale", 40.0)), math.log(25.0)], device=device))
+    learner = _learner([*model.named_parameters(), ("scales", scales)], step["lr"])
+    chance = np.random.default_rng(step.get("seed", 1))
+    odds = _odds(bench, step)
+    parts: list[Tensor] = []
+    for number in range(step["steps"]):
+        _set_rate(learner, step, number)
+        rows = chance.choice(len(bench.asked), step["batch"], replace=False, p=odds)
+        columns = _columns(bench, rows, step["negatives"], chance)
+        loss, told = _ranking_loss(bench, step, model, rounding, scales, rows, columns, want_late, number)
+        _learn(learner, loss, model)
+        parts.append(told)
+    bench.models[name] = model
+    bench.models[f"{name}/rounding"] = rounding
+    told = torch.stack(parts[-50:]).mean(0).tolist()
+    result = {"loss": [round(one, 4) for one in told], "scales": [round(one, 1) for one in scales.exp().tolist()]}
+    return {**result, **_evaluated(bench, name, step.get("context", False))}
+
+
+def _ranking_loss(
+    bench: Bench, step: dict[str, Any], model: Any, rounding: Rounding | None, scales: Tensor, rows: Any, columns: Any,
+    want_late: Tensor | None, number: int,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    device = bench.device
+    assert bench.candidates is not None
+    asked = bench.asked[rows]
+    passages = bench.candidates[rows[:, None], columns].ravel()
+    ids, there = bench.questions.padded(asked)
+    with torch.autocast(device, torch.bfloat16, enabled=HALF):
+        tokens, pooled = model(ids, there, question=True)
+    lines = bench.varied(number, step.get("context", False) and number % 2 == 0)
+    late, lines_pooled, away = _late(bench, step, model, rounding, tokens, lines, passages)
+    if step.get("anchor"):
+        away = away + _away(bench, step, ids, there, there, tokens, question=True)
+    late = late / torch.from_numpy(bench.questions.lengths[asked]).to(device)[:, None] * scales[0].exp()
+    count, width = columns.shape
+    own = torch.arange(count * width, device=device).view(count, width)
+    positive, allowed = _known(bench, asked, passages, device)
+    here = torch.from_numpy(columns).to(device)
+    at = torch.from_numpy(rows).to(device)
+    target = torch.zeros(count, width, device=device)
+    cross = None
+    if bench.cross is not None:
+        cross = bench.cross[at].gather(1, here)
+        # A line that the cross-encoder puts above the labelled one is perhaps an answer that nobody labelled.
+        above = (cross > cross[:, :1] + step.get("margin", 1.0)) & ~positive.gather(1, own)
+        allowed = allowed.scatter(1, own, allowed.gather(1, own) & ~above)
+        target = target + step.get("cross", 0.5) * (cross / step.get("cross_t", 2.0)).softmax(1)
+    if want_late is not None:
+        target = target + step.get("late", 0.5) * (want_late[at].gather(1, here) * step.get("late_t", 60.0)).softmax(1)
+    labels = positive.gather(1, own).float()
+    target = target + step.get("labels", 0.5) * labels / labels.sum(1, keepdim=True)
+    target = target / target.sum(1, keepdim=True)
+    contrast = _contrast(late, positive, allowed, own)
+    order = _order(late.gather(1, own), target)
+    near_contrast, near_order = torch.zeros((), device=device), torch.zeros((), device=device)
+    for dims in NESTED:
+        near = F.normalize(pooled[:, :dims], dim=1) @ F.normalize(lines_pooled[:, :dims], dim=1).T * scales[1].exp()
+        near_contrast = near_contrast + _contrast(near, positive, allowed, own) / len(NESTED)
+        near_order = near_order + _order(near.gather(1, own), target) / len(NESTED)
+    order_weight, near_weight = step.get("order", 1.0), step.get("near", 0.5)
+    loss = contrast + order_weight * order + near_weight * (near_contrast + order_weight * near_order)
+    loss = loss + step.get("anchor_weight", 5.0) * away
+    return loss, torch.stack([contrast, order, near_contrast, near_order, away]).detach()
+
+
+def _late(
+    bench: Bench,
+    step: dict[str, Any],
+    model: Any,
+    rounding: Rounding | None,
+    questions: Tensor,
+    lines: Flat,
+    passages: Any,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Encode passages in buckets of like length, compare every question with each; say how far from the anchor."""
+    order = np.argsort(lines.lengths[passages], kind="stable")
+    scores, pooled = [], []
+    away = torch.zeros((), device=bench.device)
+    for bucket in np.array_split(order, BUCKETS):
+        ids, there = lines.padded(passages[bucket])
+        with torch.autocast(bench.device, torch.bfloat16, enabled=HALF):
+            tokens, one = model(ids, there, question=False)
+        keep = stored(ids, there, bench.punctuation)
+        if step.get("anchor"):
+            away = away + _away(bench, step, ids, there, keep, tokens, question=False) / BUCKETS
+        if rounding is not None:
+            tokens = rounding(tokens, keep)
+        scores.append(max_sim(questions, tokens, keep))
+        pooled.append(one)
+    back = torch.from_numpy(np.argsort(order)).to(bench.device)
+    return torch.cat(scores, 1)[:, back], torch.cat(pooled)[back], away
+
+
+def _away(
+    bench: Bench, step: dict[str, Any], ids: Tensor, there: Tensor, keep: Tensor, tokens: Tensor, *, question: bool
+) -> Tensor:
+    """Say how far token vectors are from those of the teacher that a student came from."""
+    with torch.no_grad(), torch.autocast(bench.device, torch.bfloat16, enabled=HALF):
+        want, _ = bench.models[step["anchor"]](ids, there, question=question)
+    want = F.normalize(want.float() @ bench.projections[step["model"]], dim=-1)
+    return (1 - (F.normalize(tokens, dim=-1) * want).sum(-1))[keep].mean()
+
+
+def _known(bench: Bench, asked: Any, passages: Any, device: str) -> tuple[Tensor, Tensor]:
+    """Say which of a batch's passages answer which question, and which may stand against it."""
+    positive = np.zeros((len(asked), len(passages)), bool)
+    places: dict[int, list[int]] = {}
+    for place, line in enumerate(passages.tolist()):
+        places.setdefault(line, []).append(place)
+    for row, question in enumerate(asked):
+        for line in bench.data.positives[question]:
+            positive[row, places.get(line, [])] = True
+    known = torch.from_numpy(positive).to(device)
+    return known, torch.ones_like(known)
+
+
+def _contrast(scores: Tensor, positive: Tensor, allowed: Tensor, own: Tensor) -> Tensor:
+    """Let the first positive of each question win against everything that is no positive of it."""
+    first = scores.gather(1, own[:, :1])
+    others = scores.masked_fill(positive | ~allowed, -1e4)
+    return (torch.logsumexp(torch.cat([first, others], 1), 1) - first[:, 0]).mean()
+
+
+def _order(scores: Tensor, target: Tensor) -> Tensor:
+    return F.kl_div(scores.log_softmax(1), target, reduction="batchmean")
+
+
+def _columns(bench: Bench, rows: Any, negatives: int, chance: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Draw for each question one of its positives, then other candidates."""
+    assert bench.candidates is not None
+    drawn = np.empty((len(rows), 1 + negatives), np.int64)
+    for place, row in enumerate(rows):
+        good = min(4, len(bench.data.positives[bench.asked[row]]))
+        first = chance.integers(good)
+        rest = chance.permutation(CANDIDATES - 1)[:negatives]
+        drawn[place] = [first, *(rest + (rest >= first))]
+    return drawn
+
+
+def _odds(bench: Bench, step: dict[str, Any]) -> np.ndarray[Any, Any]:
+    shares = {**PUBLIC_SHARE, **step.get("shares", {})}
+    source = bench.data.source[bench.asked]
+    odds = np.zeros(len(source))
+    for number, name in enumerate(bench.data.sources):
+        chosen = source == number
+        if chosen.any():
+            odds[chosen] = shares.get(name, 0.0) / chosen.sum()
+    return odds / odds.sum()
+
+
+def _cross(bench: Bench, file: str) -> Any:
+    model = CrossEncoder(12)
+    load_encoder(model, _arrays(bench, file))
+    return model.to(bench.device)
+
+
+@torch.no_grad()
+def _principal(bench: Bench, teacher: Any, dims: int) -> Tensor:
+    """Give the teacher's principal directions, rotated so that each carries about the same."""
+    lines = bench.varied(0)
+    rows = np.random.default_rng(0).choice(len(lines.lengths), min(6000, len(lines.lengths)), replace=False)
+    vectors, _, _ = encode_all(teacher, lines, rows[: bench.plan.get("limit", 6000)], bench.punctuation, 0)
+    vectors = vectors.float()
+    _, directions = torch.linalg.eigh(vectors.T @ vectors / len(vectors))
+    turn, _ = torch.linalg.qr(torch.randn(dims, dims, generator=torch.Generator().manual_seed(7)))
+    return directions[:, -dims:] @ turn.to(bench.device)
+
+
+def _copy(model: TwoHeads, step: dict[str, Any]) -> TwoHeads:
+    new = TwoHeads(len(model.encoder.layers), model.to_tokens.out_features, weighted=step.get("weighted", True))
+    new.load_state_dict(model.state_dict(), strict=False)
+    return new
+
+
+def _arrays(bench: Bench, file: str) -> weights.Arrays:
+    return weights.read(bench.files / file)
+
+
+def _evaluated(bench: Bench, name: str, context: bool = False) -> dict[str, Any]:
+    if bench.plan.get("blind"):
+        return {}
+    model = bench.models[name]
+    rounding = bench.models.get(f"{name}/rounding")
+    result = evaluate(model, bench.data, bench.plain(), bench.questions, rounding)
+    if bench.plan.get("brief", True):
+        result = {key: value for key, value in result.items() if not key.startswith("held-") or key.endswith("late@10")}
+    if rounding is not None:
+        told = evaluate(model, bench.data, bench.plain(), bench.questions)
+        result["dev.late@10 unrounded"] = told["dev.late@10"]
+    if context:
+        told = evaluate(model, bench.data, bench.plain(True), bench.questions, rounding)
+        result["dev.late@10 with context"] = told["dev.late@10"]
+    return result
+
+
+def _learner(named: Any, rate: float) -> torch.optim.Optimizer:
+    named = [(name, one) for name, one in named if one.requires_grad]
+    plain = [one for name, one in named if one.ndim < 2]
+    decayed = [one for name, one in named if one.ndim >= 2]
+    groups = [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=torch.cuda.is_available())
+
+
+def _set_rate(learner: torch.optim.Optimizer, step: dict[str, Any], number: int) -> None:
+    warm = max(1, step["steps"] // 16)
+    done = (number - warm) / max(1, step["steps"] - warm)
+    rate = step["lr"] * (number / warm if number < warm else 0.02 + 0.98 * (1 - done))
+    for group in learner.param_groups:
+        group["lr"] = rate
+
+
+def _learn(learner: torch.optim.Optimizer, loss: Tensor, model: nn.Module) -> None:
+    learner.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    learner.step()
+
+
+def save(bench: Bench, step: dict[str, Any]) -> None:
+    """Write a model as float16, in files small enough to travel; the word embeddings only if asked for."""
+    state = {
+        name: value.detach().float().cpu().numpy() for name, value in bench.models[step["model"]].state_dict().items()
+    }
+    state = {name: value for name, value in state.items() if "embed_word" not in name}
+    names = list(state)
+    half = sum(state[name].size for name in names) / 2
+    parts: list[dict[str, Any]] = [{}, {}]
+    size = 0
+    for name in names:
+        parts[0 if size < half else 1][name] = state[name].astype(np.float16)
+        size += state[name].size
+    for number, part in enumerate(parts):
+        np.savez(bench.out / f"{step['file']}.{number}.npz", allow_pickle=False, **part)
+
+
+STEPS = {"teacher": load_teacher, "mine": mine_candidates, "distil": distil, "tune": fine_tune, "save": save}
+
+if __name__ == "__main__":
+    main()
