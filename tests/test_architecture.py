@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # Nobody imports these, but `__main__` may start the command line.
 TOP = {"serve", "cli", "hooks", "adapters", "__main__"}
-ON_TOP = {("serve", "adapters")}  # a surface may offer what an adapter makes of the memory
+# A surface may offer what an adapter makes of the memory; the command line starts the others.
+ON_TOP = {("serve", "adapters"), ("cli", "serve"), ("cli", "hooks")}
 # Drivers and heavy packages, each behind one seam.
 ONLY_IN = {
     "apsw": ("store/sqlite/",),

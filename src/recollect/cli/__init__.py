@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from recollect.cli.parser import read
+from recollect.cli.parser import PROGRAMS, read
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import RecollectError, StoreFull
 
@@ -35,7 +35,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return StoreFull.exit_code
 
 
+def _program(name: str, arguments: list[str]) -> int:
+    """Run what is more than a verb: it reads its own command line, and says itself what is wrong with it."""
+    if name == "hook":
+        from recollect.hooks import main as hook
+
+        return hook(arguments)
+    from recollect.cli.verbs import default_path
+    from recollect.serve.mcp.__main__ import main as mcp
+
+    named = any(argument.split("=")[0] == "--memory" for argument in arguments) or "--help" in arguments
+    return mcp(arguments if named else ["--memory", default_path(make_folder=True), *arguments])
+
+
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
+    if arguments[:1] and arguments[0] in PROGRAMS:
+        return _program(arguments[0], list(arguments[1:]))
     try:
         request = read(arguments)
         terminal.json_wanted = request.json

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 DOCTOR = "doctor"
+PROGRAMS = {
+    "mcp": "serve a memory over MCP, to any client that speaks it",
+    "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
+}
 _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say what to do"
 
 # What only the command line knows of: how to show a result, and how to be sure.
@@ -50,6 +54,8 @@ class Request:
     space: str | None
     wing: str | None
     embedder: str | None
+    llm: str | None = None
+    reranker: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # for the operation's method
     extras: frozenset[str] = frozenset()
 
@@ -75,6 +81,8 @@ def read(arguments: Sequence[str]) -> Request:
         space=given.get("space"),
         wing=given.get("wing"),
         embedder=given.get("embedder") or os.environ.get("RECOLLECT_EMBEDDER") or None,
+        llm=given.get("llm") or os.environ.get("RECOLLECT_LLM") or None,
+        reranker=given.get("reranker") or os.environ.get("RECOLLECT_RERANKER") or None,
         arguments={name: given[name] for name in names if name in given},
         extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if given.get(name)),
     )
@@ -108,6 +116,8 @@ def build() -> argparse.ArgumentParser:
         _add_global_options(verb.add_argument_group("options of every verb"))
     doctor = verbs.add_parser(DOCTOR, help=_DOCTOR_SUMMARY, description=_sentence(_DOCTOR_SUMMARY), allow_abbrev=False)
     _add_global_options(doctor.add_argument_group("options of every verb"))
+    for name, summary in PROGRAMS.items():  # listed here; each reads its own command line
+        verbs.add_parser(name, help=summary, add_help=False)
     return parser
 
 
@@ -140,6 +150,12 @@ def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGrou
     )
     parser.add_argument(
         "--embedder", metavar="NAME", default=unset, help="the model (default: RECOLLECT_EMBEDDER, or the file's own)"
+    )
+    parser.add_argument(
+        "--llm", metavar="NAME", default=unset, help="an LLM for answers, as ollama:MODEL (default: RECOLLECT_LLM)"
+    )
+    parser.add_argument(
+        "--reranker", metavar="NAME", default=unset, help="a third stage of recall (default: RECOLLECT_RERANKER)"
     )
     parser.add_argument("--json", action="store_true", default=unset, help="one JSON document instead of text")
 

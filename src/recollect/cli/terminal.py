@@ -90,6 +90,12 @@ class Terminal:
         else:
             self._say(f"note: {text}", style=_DIM)
 
+    def say_piece(self, text: str) -> None:
+        """Show a piece of a text that is still being written."""
+        if self.err_is_terminal:
+            self.err.write(visible(text))
+            self.err.flush()
+
     def progress(self, what: str, done: int, total: int) -> None:
         """Say how far long work is."""
         if self.json_wanted:

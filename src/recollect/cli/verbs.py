@@ -16,7 +16,7 @@ from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import BadLocation, InvalidInput
-from recollect.operations import EVENTS, FORGET, IMPORT, Operation
+from recollect.operations import ASK, EVENTS, FORGET, IMPORT, Operation
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -40,6 +40,9 @@ def run(request: Request, terminal: Terminal) -> int:
             return _forget(memory, arguments, request, terminal)
         if operation is IMPORT:
             return _import(memory, arguments, terminal)
+        if operation is ASK and request.llm and not terminal.json_wanted:
+            # As it is written, on standard error: what is shown in the end has its citations checked.
+            arguments["told"] = terminal.say_piece
         if operation.progress:
             with progress(terminal, operation.name) as report:
                 result = operation.run(memory, {**arguments, "progress": report})
@@ -53,13 +56,10 @@ def _opened(request: Request, operation: Operation) -> Generator[Memory]:
     """Open the memory that a command line names; only a verb that writes events makes a new one."""
     from recollect.memory import Memory
 
-    location = memory_path(request)
-    if operation.creates and request.memory is None:
-        try:
-            Path(location).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadLocation(f"The folder of {location} can't be made ({error.strerror}).") from error
-    with Memory.open(location, embedder=request.embedder, create=operation.creates) as memory:
+    location = request.memory or default_path(make_folder=operation.creates)
+    with Memory.open(
+        location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=operation.creates
+    ) as memory:
         handle = memory if request.space is None else memory.space(request.space)
         takes_wing = operation.parameter("wing") is not None
         yield handle if request.wing is None or takes_wing else handle.wing(request.wing)
@@ -67,11 +67,20 @@ def _opened(request: Request, operation: Operation) -> Generator[Memory]:
 
 def memory_path(request: Request) -> str:
     """Tell where the memory is: as named, or in the user's data folder."""
-    if request.memory is not None:
-        return request.memory
+    return request.memory or default_path()
+
+
+def default_path(*, make_folder: bool = False) -> str:
+    """Tell where the memory is when nobody names one."""
     from platformdirs import user_data_path
 
-    return str(user_data_path("recollect", appauthor=False) / "memory.db")
+    location = Path(os.environ.get("RECOLLECT_MEMORY") or user_data_path("recollect", appauthor=False) / "memory.db")
+    if make_folder:
+        try:
+            location.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadLocation(f"The folder of {location} can't be made ({error.strerror}).") from error
+    return str(location)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from recollect.extract.tags import tags_of_event
 from recollect.store.protocol import Writer
 
 # What is current about one person or thing, the newest: what a new statement is compared with.
-_COMPARED = 500
+_COMPARED = 300
 LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
 REJECT = "reject"
 

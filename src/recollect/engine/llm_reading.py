@@ -6,11 +6,11 @@ only in the transaction that derives what its reading states, so that no answer 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.core.artifacts import Artifact
-from recollect.core.errors import LLMGarbage, ModelError, RecollectError, StoreError
+from recollect.core.errors import ModelError, RecollectError, StoreError
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Change, Event
 from recollect.core.words import question_terms
@@ -31,7 +31,10 @@ _NAMES_SHOWN = 40  # whom and what the memory speaks about most
 _ABOUTS_SHOWN = 5  # the speaker, and those whom the event names, of whom something is known
 _COMPARED = 200  # statements about one, the newest, among which the similar ones are looked for
 _KNOWN_SHOWN = 20  # similar statements in a prompt: about 600 tokens
-_EVENTS_A_ROUND = 16  # readings derived in one transaction: deriving anew may take as long for one as for all
+# Events whose readings are derived in one transaction. Deriving anew costs as much for one as for many: rounds double,
+# so that a long queue is not derived anew all the time, and a short one is seen soon.
+_FIRST_ROUND = 16
+_LONGEST_ROUND = 512
 # How long nobody else takes an event that is being read: longer than two passes with all their attempts mostly take.
 # Should it end before, the event is read twice and the second reading is thrown away.
 _LEASE_S = 900
@@ -39,19 +42,20 @@ _RETRY_FIRST_S = 2  # after no answer; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 _AGAIN_FIRST_S = 60  # after an answer that is of no use: asking again costs tokens; doubles up to a day
 _AGAIN_MOST_S = 86_400
+_DOUBLINGS = 20  # of a wait, more than either limit needs: attempts grow without end, numbers should not
 _MOST_USELESS = 3  # answers of no use in a row, after which others are not asked for: it is the model, not the event
 _SECOND = 1_000_000  # microseconds
 
 
 def settle_readings(engine: Engine, progress: Progress) -> int:
     """Let the LLM read what waits for it; count what was read. Only the store's own errors leave this."""
-    total = 0
+    total, most = 0, _FIRST_ROUND
     while True:
-        done = _read_round(engine)
+        done = _read_round(engine, most, lambda read, before=total: progress("readings", before + read, before + read))
+        most = min(2 * most, _LONGEST_ROUND)
         total += len(done.jobs)
         if done.jobs:
             _take_in(engine, done.jobs)
-            progress("readings", total, total)
         if done.last:
             return total
 
@@ -61,17 +65,18 @@ class _Round(NamedTuple):
     last: bool  # nothing is due any more, or nothing can be read now
 
 
-def _read_round(engine: Engine) -> _Round:
+def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
     done: list[Job] = []
     useless = 0
     llm = _llm(engine)
-    while llm is not None and len(done) < _EVENTS_A_ROUND and useless < _MOST_USELESS:
+    while llm is not None and len(done) < most and useless < _MOST_USELESS:
         job = _taken(engine)
         if job is None:
             return _Round(done, True)
         try:
             if _read(engine, llm, job):
                 done.append(job)
+                told(len(done))
             useless = 0
         except StoreError:
             raise
@@ -110,12 +115,10 @@ def _is_about_the_event(error: RecollectError) -> bool:
 
 def _postpone(engine: Engine, job: Job, error: RecollectError) -> None:
     first, most = (_AGAIN_FIRST_S, _AGAIN_MOST_S) if _is_about_the_event(error) else (_RETRY_FIRST_S, _RETRY_MOST_S)
-    wait_s = min(most, first * 2 ** min(job.attempts, 20))
-    # A useless answer may repeat what was said elsewhere, and would keep it here after it was forgotten.
-    words = str(error).partition(": ")[0] if isinstance(error, LLMGarbage) else str(error)
+    wait_s = min(most, first * 2 ** min(job.attempts, _DOUBLINGS))
     with engine.store.writer() as writer:
-        writer.fail_job(job, error=words, due_at=engine.now() + wait_s * _SECOND)
-    engine.models.say(f"What an LLM would find in events has to wait: {words}")
+        writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
+    engine.models.say(f"What an LLM would find in events has to wait: {error}")
 
 
 # Reading one event
@@ -210,10 +213,10 @@ def _take_in(engine: Engine, jobs: Sequence[Job]) -> None:
         for space, seqs in by_space.items():
             upto = writer.derived_upto(space)
             # What is not derived yet will be with its readings.
-            derive_readings(writer, space, [seq for seq in sorted(seqs) if upto is None or seq <= upto])
+            _derive_readings(writer, space, [seq for seq in sorted(seqs) if upto is None or seq <= upto])
 
 
-def derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+def _derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
     """Derive what new readings of events state, as if they had been there when the events came."""
     events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
     found = {seq: _only_of_llm(read(event, stored.get(seq))) for seq, event in sorted(events.items())}

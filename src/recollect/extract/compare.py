@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Stance, Status
 from recollect.core.words import STOPWORDS
@@ -281,6 +282,8 @@ _WHEN = frozenset(
 )
 
 
+# Each new statement is compared with hundreds of known ones, and these are always the same.
+@lru_cache(maxsize=1 << 14)
 def _words(value: str | None) -> frozenset[str]:
     return frozenset(_stem(word) for word in _WORD.findall((value or "").lower()) if word not in _NO_MATTER)
 

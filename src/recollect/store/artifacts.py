@@ -148,7 +148,7 @@ class ArtifactWriter(ArtifactReader, Protocol):
         ...
 
     def drop_readings(self, space: str, seqs: Sequence[int]) -> None:
-        """Remove what an LLM found in events."""
+        """Remove what an LLM found in events, and what servers said of why others wait: it may repeat their words."""
         ...
 
     def drop_refusals(self, space: str, seqs: Sequence[int]) -> None:

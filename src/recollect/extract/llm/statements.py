@@ -93,7 +93,7 @@ def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: st
     said = question_terms(" ".join((scene.text, *known_names, *(turn.text for turn in scene.before), scene.speaker)))
     noted: list[Noted] = []
     refused: list[str] = []
-    for statement in statements[:MOST_STATEMENTS]:
+    for statement in statements:
         draft = _dated(scene, _draft(scene, statement, extractor), (statement["when"] or "").strip())
         reason = _reason(draft, said)
         checked = _checked(scene.event, draft, known_names) if reason is None else None

@@ -188,14 +188,15 @@ class ArtifactChanges(ArtifactRows):
 
     def put_reading(self, space: str, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         into = self.space_to_write(space).id
-        self.drop_readings(space, [seq])
         self.run("put_reading", (into, seq, extractor, body))
+        self.run("delete_sources_of", (into, array([seq])))
         self.run_many("insert_reading_source", ((into, source, seq) for source in sources))
 
     def drop_readings(self, space: str, seqs: Sequence[int]) -> None:
         into = self.space_to_write(space).id
         for name in ("delete_readings_of", "delete_sources_of"):
             self.run(name, (into, array(seqs)))
+        self.run("clear_errors_of", (into, READ))
 
     def drop_refusals(self, space: str, seqs: Sequence[int]) -> None:
         self.run("delete_refusals_of", (self.space_to_write(space).id, array(seqs)))

@@ -472,6 +472,10 @@ DELETE FROM readings WHERE space = ? AND seq IN carray(?);
 -- name: delete_sources_of
 DELETE FROM reading_sources WHERE space = ? AND seq IN carray(?);
 
+-- What a server said when it failed may repeat what it was shown.
+-- name: clear_errors_of
+UPDATE jobs SET error = NULL WHERE space = ? AND kind = ? AND error IS NOT NULL;
+
 -- A lease: until it ends no other process takes the same work; one that dies leaves it to be taken again.
 -- name: take_jobs
 UPDATE jobs SET due_at = ?1

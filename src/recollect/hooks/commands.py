@@ -1,0 +1,138 @@
+"""`recollect hook ...`: install, uninstall, status, on, off, measure."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recollect.core.errors import RecollectError
+from recollect.hooks import installing
+from recollect.hooks.settings import EVENTS
+
+_CLAUDE = "~/.claude/settings.json"
+_CODEX = "~/.codex/config.toml"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one of the commands; give the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    try:
+        _COMMANDS[given.verb](given)
+    except RecollectError as error:
+        sys.stderr.write(f"recollect: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _install(given: Any) -> None:
+    path = _settings_path(given)
+    wanted = tuple(event for event in EVENTS if event not in (given.without or ()))
+    options: dict[str, Any] = {"save_every": given.every} if given.every else {}
+    if given.embedder:
+        options["embedder"] = given.embedder
+    asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
+    change = installing.install(path, **asked, dry_run=True)
+    _show(change.diff or "Nothing changes.\n")
+    if given.dry_run or not _sure(given):
+        return
+    done = installing.install(path, **asked)
+    _show(f"Installed into {done.path}." + (f" A backup is in {done.backup}.\n" if done.backup else "\n"))
+
+
+def _uninstall(given: Any) -> None:
+    path = _settings_path(given)
+    _show(installing.uninstall(path, home=given.home, dry_run=True).diff or "Nothing changes.\n")
+    if not given.dry_run and _sure(given):
+        installing.uninstall(path, home=given.home)
+        _show("Removed.\n")
+
+
+def _status(given: Any) -> None:
+    _show(json.dumps(installing.status(given.home), indent=2, ensure_ascii=False) + "\n")
+
+
+def _switch(given: Any) -> None:
+    installing.switch(given.name, on=given.verb == "on", home=given.home)
+
+
+def _measure(given: Any) -> None:
+    from recollect.hooks.measuring import measure
+
+    for timing in measure(given.home, runs=given.runs):
+        _show(f"{timing.hook:18} p50 {timing.p50_ms:6.0f} ms   p95 {timing.p95_ms:6.0f} ms   {timing.runs} runs\n")
+
+
+_COMMANDS = {
+    "install": _install,
+    "uninstall": _uninstall,
+    "status": _status,
+    "on": _switch,
+    "off": _switch,
+    "measure": _measure,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="recollect hook", description="Hooks of coding agents.", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name, about in (
+        ("install", "save what is said in an agent, and give back what is known"),
+        ("uninstall", "take the hooks out again"),
+    ):
+        verb = verbs.add_parser(name, help=about)
+        verb.add_argument("agent", choices=("claude-code", "codex"), nargs="?", default="claude-code")
+        verb.add_argument("--settings", metavar="PATH", help=f"the agent's settings (default: {_CLAUDE} or {_CODEX})")
+        verb.add_argument("--dry-run", action="store_true", help="only show the change")
+        verb.add_argument("--yes", action="store_true", help="do not ask")
+        if name == "install":
+            verb.add_argument("--memory", metavar="PATH", help="the memory to keep it in")
+            verb.add_argument("--embedder", metavar="NAME")
+            verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
+            verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
+    verbs.add_parser("status", help="what is installed, switched on and going on")
+    for name in ("on", "off"):
+        verb = verbs.add_parser(name, help=f"switch a hook {name}")
+        verb.add_argument("name", metavar="HOOK", help=f"{', '.join(EVENTS)}, inject_prompt, resident, save_tools")
+    verbs.add_parser("measure", help="time each hook on this memory").add_argument("--runs", type=int, default=50)
+    for verb in verbs.choices.values():
+        verb.add_argument("--home", metavar="PATH", help="where hooks keep their own files")
+    return parser
+
+
+def _settings_path(given: Any) -> Path:
+    if given.settings:
+        return Path(given.settings).expanduser()
+    if given.agent == "codex":
+        home = os.environ.get("CODEX_HOME")
+        return Path(home) / "config.toml" if home else Path(_CODEX).expanduser()
+    home = os.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(home) / "settings.json" if home else Path(_CLAUDE).expanduser()
+
+
+def _memory(named: str | None) -> str:
+    if named or os.environ.get("RECOLLECT_MEMORY"):
+        return named or os.environ["RECOLLECT_MEMORY"]
+    from platformdirs import user_data_path
+
+    return str(user_data_path("recollect", appauthor=False) / "memory.db")
+
+
+def _sure(given: Any) -> bool:
+    if given.yes:
+        return True
+    if not sys.stdin.isatty():
+        _show("Nothing was done: give --yes to do it.\n")
+        return False
+    return input("Do it? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(text)

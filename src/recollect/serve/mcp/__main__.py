@@ -1,0 +1,51 @@
+"""`python -m recollect.serve.mcp`: the MCP server by itself."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from recollect.core.errors import RecollectError
+from recollect.serve.mcp import DEFAULT_PORT, run
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and serve; give the exit code."""
+    given = _parser().parse_args(argv)
+    try:
+        run(
+            given.memory,
+            transport=given.transport,
+            space=given.space,
+            wing=given.wing,
+            embedder=given.embedder,
+            reference_tools=given.reference_tools,
+            host=given.host,
+            port=given.port,
+            token=os.environ.get("RECOLLECT_MCP_TOKEN") or None,
+        )
+    except KeyboardInterrupt:
+        return 130  # what a shell reports of SIGINT
+    except RecollectError as error:
+        sys.stderr.write(f"recollect: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m recollect.serve.mcp", description="Serve a memory over MCP.")
+    parser.add_argument("--memory", required=True, metavar="PATH", help="the file; made when there is none")
+    parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
+    parser.add_argument("--space", metavar="NAME", help="the tenant that clients see")
+    parser.add_argument("--wing", metavar="NAME", help="the person or project that clients see")
+    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
+    parser.add_argument("--reference-tools", action="store_true", help="also the reference memory server's nine tools")
+    parser.add_argument("--host", default="127.0.0.1", help="for http")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="for http")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

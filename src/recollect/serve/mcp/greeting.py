@@ -1,0 +1,147 @@
+"""The first reply, before the protocol's package is even imported.
+
+Reading that package from disk takes longer than a client should wait for the handshake. The reply to it is always the
+same, so it is given at once; the request then goes to the package like any other, and its own reply, which would be the
+second, is dropped. What is not a plain handshake is left to the package. A test holds both replies together.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from recollect import __version__
+from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
+
+# The revisions that have this handshake. A newer one is refused or bargained over by the package.
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+_MOST_BYTES = 1 << 20  # of a handshake; real ones have some hundred
+_CHUNK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """The process's own streams, moved out of the way of anything that prints, and what was said on them so far."""
+
+    input: int
+    output: int
+    read: bytes
+    greeted: str | int | None = None  # the id of the request that has its reply
+
+    def reader(self) -> io.TextIOWrapper:
+        """Give what the client says, from its first byte on."""
+        return io.TextIOWrapper(io.BufferedReader(_Replayed(self.read, self.input)), "utf-8", "replace")
+
+    def writer(self) -> io.TextIOWrapper:
+        """Give the way back to the client, on which no request is answered twice."""
+        return _Once(os.fdopen(self.output, "wb"), self.greeted)
+
+
+def greet() -> Greeting:
+    """Take the process's streams, wait for the first request, and answer it if it is a handshake."""
+    standard_input, standard_output = os.dup(0), os.dup(1)
+    # Whatever else reads or prints in this process must not break into the protocol.
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    read = _first_line(lambda: os.read(standard_input, _CHUNK_BYTES))
+    answer = reply_to(read)
+    if answer is not None:
+        _write(standard_output, json.dumps(answer).encode() + b"\n")
+    return Greeting(
+        input=standard_input, output=standard_output, read=read, greeted=None if answer is None else answer["id"]
+    )
+
+
+def reply_to(read: bytes) -> dict[str, Any] | None:
+    """Answer a handshake; None for anything that is not plainly one."""
+    try:
+        request: Any = json.loads(read.split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(request, dict):
+        return None
+    request = cast("dict[str, Any]", request)
+    id, params = request.get("id"), request.get("params")
+    if request.get("method") != "initialize" or request.get("jsonrpc") != "2.0" or not isinstance(id, str | int):
+        return None
+    if isinstance(id, bool) or not _is_plain(params):
+        return None
+    return {
+        "jsonrpc": "2.0",
+        "id": id,
+        "result": {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {
+                "prompts": {"listChanged": False},
+                "resources": {"subscribe": False, "listChanged": False},
+                "tools": {"listChanged": False},
+            },
+            "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},
+            "instructions": INSTRUCTIONS,
+        },
+    }
+
+
+def _is_plain(params: Any) -> bool:
+    if not isinstance(params, dict) or not isinstance(who := cast("dict[str, Any]", params).get("clientInfo"), dict):
+        return False
+    given, client = cast("dict[str, Any]", params), cast("dict[str, Any]", who)
+    return (
+        given.get("protocolVersion") in VERSIONS
+        and isinstance(given.get("capabilities"), dict)
+        and all(isinstance(client.get(name), str) for name in ("name", "version"))
+    )
+
+
+def _first_line(more: Callable[[], bytes]) -> bytes:
+    read = b""
+    while b"\n" not in read and len(read) < _MOST_BYTES:
+        chunk = more()
+        if not chunk:
+            break
+        read += chunk
+    return read
+
+
+def _write(fd: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(fd, content) :]
+
+
+class _Replayed(io.RawIOBase):
+    """A stream that begins with what was read of it already."""
+
+    def __init__(self, read: bytes, fd: int) -> None:
+        super().__init__()
+        self._read = read
+        self._fd = fd
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._read:
+            self._read = os.read(self._fd, len(buffer))
+        taken, self._read = self._read[: len(buffer)], self._read[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+
+class _Once(io.TextIOWrapper):
+    """A stream of replies, a line each, without the one that was given before."""
+
+    def __init__(self, raw: io.BufferedWriter, greeted: str | int | None) -> None:
+        super().__init__(raw, "utf-8", newline="\n")
+        self._greeted = greeted
+
+    def write(self, text: str, /) -> int:
+        if self._greeted is not None and json.loads(text).get("id") == self._greeted:
+            self._greeted = None
+            return len(text)
+        return super().write(text)

@@ -1,0 +1,70 @@
+"""The memory behind a server: opened when first needed, by whichever thread comes first."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.core.errors import Closed, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+
+class Opened:
+    """A memory that opens itself; one that could not be opened is tried again at the next request."""
+
+    def __init__(
+        self, location: str, *, space: str | None = None, wing: str | None = None, embedder: str | None = None
+    ) -> None:
+        self.location = location
+        self.wing = wing
+        self._space = space
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._whole: Memory | None = None
+        self._closed = False
+
+    @property
+    def memory(self) -> Memory:
+        """Give the handle that clients see."""
+        whole = self._opened()
+        handle = whole if self._space is None else whole.space(self._space)
+        return handle if self.wing is None else handle.wing(self.wing)
+
+    @property
+    def whole_space(self) -> Memory:
+        """Give the handle on the space, for what can't be about one wing."""
+        whole = self._opened()
+        return whole if self._space is None else whole.space(self._space)
+
+    def warm(self) -> None:
+        """Open and ask something in a thread of its own, so that the first question need not wait for the model."""
+
+        def ask() -> None:
+            with suppress(RecollectError):  # whoever asks first is told what is wrong
+                self.memory.recall("warm", k=1)
+
+        threading.Thread(target=ask, name="recollect-warm", daemon=True).start()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._closed = True
+            if self._whole is not None:
+                self._whole.close()
+
+    def _opened(self) -> Memory:
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._whole is None:
+                from recollect.memory import Memory
+
+                if "://" not in self.location and self.location != ":memory:":
+                    with suppress(OSError):  # whatever is wrong with the folder, opening says it better
+                        Path(self.location).expanduser().parent.mkdir(parents=True, exist_ok=True)
+                self._whole = Memory.open(self.location, embedder=self._embedder)
+            return self._whole

@@ -1,0 +1,98 @@
+"""What a client can read without a tool: the list of sessions, each session in full, and what the table adds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote, unquote
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceContents
+
+from recollect.core.values import Session
+from recollect.operations import BY_NAME, Operation
+from recollect.serve.mcp.opened import Opened
+from recollect.serve.mcp.wording import line_of, sendable
+
+_SCHEME = "recollect://"
+_SESSIONS = f"{_SCHEME}sessions"
+_SESSION = f"{_SCHEME}session/"
+_MOST_SESSIONS = 50  # of those listed one by one, the latest; the template reaches all
+_MOST_EVENTS = 2_000  # of one session that is read in one go
+# Operations of the table that are worth reading as they are, once they are there.
+_READ_AS_THEY_ARE = ("identity", "wake_up", "entities", "stats")
+
+
+def resources(opened: Opened) -> list[Resource]:
+    """List what can be read."""
+    fixed = [Resource(uri=_SESSIONS, name="sessions", title="Sessions", mime_type="application/json")]
+    fixed += [
+        Resource(
+            uri=f"{_SCHEME}{operation.name}",
+            name=operation.name,
+            description=operation.summary,
+            mime_type="application/json",
+        )
+        for operation in _operations()
+    ]
+    return fixed + [_resource(session) for session in opened.memory.sessions()[:_MOST_SESSIONS]]
+
+
+def templates() -> list[ResourceTemplate]:
+    """Describe how any session is named."""
+    return [
+        ResourceTemplate(
+            uri_template=f"{_SESSION}{{name}}",
+            name="session",
+            title="One session, in order",
+            description="All that was said in a session, a line for each event with its id.",
+            mime_type="text/plain",
+        )
+    ]
+
+
+def read(opened: Opened, uri: str) -> TextResourceContents:
+    """Read one."""
+    if uri == _SESSIONS:
+        document = BY_NAME["sessions"].document(opened.memory.sessions())
+        return _document(uri, document)
+    if uri.startswith(_SESSION):
+        return _transcript(opened, uri, unquote(uri[len(_SESSION) :]))
+    for operation in _operations():
+        if uri == f"{_SCHEME}{operation.name}":
+            handle = opened.memory if operation.scope == "wing" else opened.whole_space
+            return _document(uri, operation.document(operation.run(handle, {})))
+    raise MCPError(INVALID_PARAMS, f"There is no resource {uri[:200]}.")
+
+
+def _operations() -> list[Operation]:
+    found = [BY_NAME[name] for name in _READ_AS_THEY_ARE if name in BY_NAME]
+    return [
+        operation
+        for operation in found
+        if operation.read_only and not any(parameter.required for parameter in operation.parameters)
+    ]
+
+
+def _resource(session: Session) -> Resource:
+    return Resource(
+        uri=f"{_SESSION}{quote(session.name, safe='')}",
+        name=session.name,
+        description=f"{session.events} events, {session.first_at:%Y-%m-%d} to {session.last_at:%Y-%m-%d}",
+        mime_type="text/plain",
+    )
+
+
+def _transcript(opened: Opened, uri: str, name: str) -> TextResourceContents:
+    lines = [line_of(event) for event in opened.memory.events(session=name, limit=_MOST_EVENTS + 1)]
+    if not lines:
+        raise MCPError(INVALID_PARAMS, f"There is no session {name[:200]!r}.")
+    if len(lines) > _MOST_EVENTS:
+        lines[-1] = f"(the session goes on; these are its first {_MOST_EVENTS:,} events)"
+    return TextResourceContents(uri=uri, mime_type="text/plain", text=sendable("\n".join(lines)))
+
+
+def _document(uri: str, document: dict[str, Any]) -> TextResourceContents:
+    return TextResourceContents(
+        uri=uri, mime_type="application/json", text=sendable(json.dumps(document, ensure_ascii=False, default=str))
+    )

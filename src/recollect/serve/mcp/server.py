@@ -1,0 +1,165 @@
+"""The server itself: the protocol's requests, each answered by a memory in a thread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import mcp_types as types
+from anyio import to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from recollect import __version__
+from recollect.adapters.reference_memory import KnowledgeGraph
+from recollect.capture.secrets import redact_event
+from recollect.core.errors import RecollectError
+from recollect.serve.mcp import prompts, resources
+from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
+from recollect.serve.mcp.opened import Opened
+from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
+from recollect.serve.mcp.tools import AgentTool, agent_tools
+from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_redactions
+
+R = TypeVar("R")
+Asked = ServerRequestContext[Any]
+
+
+def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
+    """Make a server over a memory; it opens the memory at the first request that needs it."""
+    tools = agent_tools(wing=opened.wing)
+    graph_tools = TOOLS if reference_tools else {}
+    listed = [_tool(tool) for tool in tools.values()] + [_reference_tool(tool) for tool in graph_tools.values()]
+
+    async def list_tools(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(_: Asked, call: types.CallToolRequestParams) -> types.CallToolResult:
+        given = call.arguments or {}
+        if call.name in tools:
+            return await to_thread.run_sync(_answer, lambda: _run(tools[call.name], opened, given))
+        if call.name in graph_tools:
+            return await to_thread.run_sync(_answer, lambda: _run_reference(graph_tools[call.name], opened, given))
+        raise MCPError(types.INVALID_PARAMS, f"There is no tool {call.name[:200]!r}.")
+
+    async def list_resources(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        found = await _in_thread(lambda: resources.resources(opened))
+        return types.ListResourcesResult(resources=[*found, _GRAPH_RESOURCE] if reference_tools else found)
+
+    async def list_templates(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
+
+    async def read_resource(_: Asked, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(asked.uri)
+        if uri == GRAPH_URI and reference_tools:
+            content = await _in_thread(lambda: _graph_as_text(opened))
+        else:
+            content = await _in_thread(lambda: resources.read(opened, uri))
+        return types.ReadResourceResult(contents=[content])
+
+    async def list_prompts(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=prompts.PROMPTS)
+
+    async def get_prompt(_: Asked, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await _in_thread(lambda: prompts.prompt(opened, asked.name, asked.arguments))
+
+    return Server(
+        NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+# What tools are
+
+
+def _tool(tool: AgentTool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.schema(),
+        annotations=_annotations(read_only=tool.operation.read_only, destructive=tool.operation.destructive),
+    )
+
+
+def _reference_tool(tool: ReferenceTool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema={"type": "object", "properties": dict(tool.takes), "required": list(tool.takes)},
+        output_schema={"type": "object", "properties": dict(tool.gives), "required": list(tool.gives)},
+        annotations=_annotations(read_only=tool.read_only, destructive=tool.destructive),
+    )
+
+
+def _annotations(*, read_only: bool, destructive: bool) -> types.ToolAnnotations:
+    return types.ToolAnnotations(
+        read_only_hint=read_only,
+        destructive_hint=destructive,
+        # What is gone can't go again; what is said twice is two events.
+        idempotent_hint=read_only or destructive,
+        open_world_hint=False,
+    )
+
+
+# What they do
+
+
+def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.CallToolResult:
+    arguments = tool.arguments(given)
+    handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
+    if tool.operation.read_only:
+        return _text(worded(tool.operation, tool.operation.run(handle, arguments)))
+    clean, found = redact_event(arguments)
+    return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
+
+
+def _run_reference(tool: ReferenceTool, opened: Opened, given: Mapping[str, Any]) -> types.CallToolResult:
+    text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), given)
+    return types.CallToolResult(
+        content=_text(text).content, structured_content=json.loads(sendable(json.dumps(structured, ensure_ascii=False)))
+    )
+
+
+def _answer(run: Callable[[], types.CallToolResult]) -> types.CallToolResult:
+    """Give errors as answers: the model reads them, and may do better."""
+    try:
+        return run()
+    except Exception as error:
+        return types.CallToolResult(content=_text(worded_error(error)).content, is_error=True)
+
+
+async def _in_thread(call: Callable[[], R]) -> R:
+    """Do what is no tool; here an error is the protocol's own."""
+    try:
+        return await to_thread.run_sync(call)
+    except RecollectError as error:
+        code = types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR
+        raise MCPError(code, worded_error(error)) from error
+
+
+def _text(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))])
+
+
+_GRAPH_RESOURCE = types.Resource(
+    uri=GRAPH_URI, name="knowledge-graph", title="Knowledge graph", mime_type="application/json"
+)
+
+
+def _graph_as_text(opened: Opened) -> types.TextResourceContents:
+    graph = KnowledgeGraph(opened.whole_space, wing=opened.wing).read_graph()
+    text = json.dumps(graph, indent=2, ensure_ascii=False)
+    return types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=sendable(text))

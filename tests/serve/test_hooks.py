@@ -1,0 +1,388 @@
+"""What hooks do: save the tail of a transcript, give back a few cited lines, and never trouble the agent."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory, hooks
+from recollect.hooks import asking, journal, positions
+from recollect.hooks.settings import HookSettings, save
+from recollect.hooks.work import Work
+
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
+
+
+class Transcript:
+    """A Claude Code transcript that is still being written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+
+    def say(self, text: str, who: str = "user", *, end: str = "\n", blocks: list[Any] | None = None) -> None:
+        self.count += 1
+        line = {
+            "type": who,
+            "uuid": f"00000000-0000-4000-8000-{self.count:012d}",
+            "parentUuid": None,
+            "sessionId": SESSION,
+            "cwd": "/home/ana/harbour",
+            "timestamp": f"2026-02-03T09:{self.count // 60:02d}:{self.count % 60:02d}.000Z",
+            "message": {"role": who, "content": blocks or text},
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + end)
+
+    def use_tool(self) -> None:
+        self.say("", "assistant", blocks=[{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}])
+        self.say("", "user", blocks=[{"type": "tool_result", "tool_use_id": "t", "content": "a.py b.py"}])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    return str(tmp_path / "home")
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Transcript:
+    return Transcript(tmp_path / f"{SESSION}.jsonl")
+
+
+def set_up(home: str, **options: Any) -> HookSettings:
+    # No resident process here, and no limit that could end the process that the tests run in.
+    wanted = {"memory": f"{home}/memory.db", "embedder": "hashing", "resident": False, "timeout_s": 60.0, **options}
+    settings = HookSettings(**wanted)
+    save(home, settings)
+    return settings
+
+
+@pytest.fixture
+def work(home: str) -> Iterator[Work]:
+    work = Work(home, set_up(home))
+    yield work
+    work.close()
+
+
+def run(home: str, event: str, **said: Any) -> int:
+    payload = {"hook_event_name": event, "session_id": SESSION, "cwd": "/home/ana/harbour", **said}
+    return hooks.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+
+
+def kept(home: str, *, at_least: int = 0) -> list[str]:
+    """Read what is in the memory, once it is there: another process may be saving it."""
+    deadline = time.monotonic() + 20
+    while True:
+        texts: list[str] = []
+        if Path(f"{home}/memory.db").exists():
+            with Memory.open(f"{home}/memory.db", embedder="none") as memory:
+                texts = [event.text for event in memory.events()]
+        if len(texts) >= at_least or time.monotonic() > deadline:
+            return texts
+        time.sleep(0.1)
+
+
+# Saving
+
+
+def test_the_tail_is_saved_once(work: Work, transcript: Transcript) -> None:
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    transcript.say("Let us name the boat Aurora.")
+    transcript.say("A fine name.", "assistant")
+    assert work.save(what) == 2
+    assert work.save(what) == 0
+    transcript.say("Ünicode 😀 stays.")
+    assert work.save(what) == 1
+    events = list(work.memory.events())
+    assert [event.text for event in events] == ["Let us name the boat Aurora.", "A fine name.", "Ünicode 😀 stays."]
+    assert {(event.session, event.wing) for event in events} == {(SESSION, "harbour")}
+    # An import of the same file finds them all known.
+    os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
+    assert work.save(what) == 0
+
+
+def test_a_line_that_is_half_written_waits(work: Work, transcript: Transcript) -> None:
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    transcript.say("whole")
+    transcript.say("half of this is missing", end="")
+    content = transcript.path.read_bytes()
+    transcript.path.write_bytes(content[:-20])
+    assert work.save(what) == 1
+    transcript.path.write_bytes(content + b"\n")
+    assert work.save(what) == 1
+
+
+def test_a_transcript_that_begins_anew_is_read_anew(work: Work, transcript: Transcript) -> None:
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    for number in range(5):
+        transcript.say(f"message {number}")
+    work.save(what)
+    transcript.path.unlink()
+    transcript.say("another beginning")
+    assert work.save(what) == 1
+
+
+def test_what_tools_did_is_left_out_unless_asked_for(home: str, transcript: Transcript) -> None:
+    transcript.say("List the files.")
+    transcript.use_tool()
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    without = Work(home, set_up(home))
+    assert without.save(what) == 1
+    without.close()
+    other = f"{home}2"
+    with_tools = Work(other, set_up(other, save_tools=True))
+    assert with_tools.save(what) == 3
+    with_tools.close()
+
+
+def test_secrets_are_taken_out_and_one_bad_message_stops_nothing(work: Work, transcript: Transcript) -> None:
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    work.memory.add("another text", key="claude-code:00000000-0000-4000-8000-000000000002")
+    transcript.say(f"use {KEY}")
+    transcript.say("its key is taken")
+    transcript.say("after")
+    assert work.save(what) == 2
+    texts = [event.text for event in work.memory.events(session=SESSION)]
+    assert texts[-1] == "after"
+    assert not any(KEY in text for text in texts)
+    assert "left out claude-code:" in journal.last_errors(work.home, 1)[0]
+
+
+def test_what_was_left_by_a_session_that_died_is_saved_later(work: Work, transcript: Transcript) -> None:
+    transcript.say("one")
+    work.save({"transcript": str(transcript.path), "format": "claude-code"})
+    transcript.say("two, and then the power went out")
+    assert work.save_what_was_left() == 1
+    assert work.save_what_was_left() == 0
+    transcript.path.unlink()
+    assert work.save_what_was_left() == 0
+
+
+def test_a_codex_turn(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    turn = {
+        "type": "agent-turn-complete",
+        "thread-id": "019a2d7a-41c4-78b1-b7cc-a45d62a89cd5",
+        "turn-id": "1",
+        "cwd": "/home/ben/ledger",
+        "input-messages": ["Round half to even.", ""],
+        "last-assistant-message": "Done.",
+    }
+    what = {"transcript": "codex", "format": "codex", "turn": turn}
+    assert (work.save(what), work.save(what)) == (2, 0)
+    assert {event.wing for event in work.memory.events()} == {"ledger"}
+    # Where Codex keeps a file of the thread, that is read instead.
+    folder = tmp_path / "codex" / "sessions" / "2026" / "03" / "04"
+    folder.mkdir(parents=True)
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "From the file."}]}
+    lines = [
+        {"timestamp": "2026-03-04T10:00:00Z", "type": "session_meta", "payload": {"id": turn["thread-id"]}},
+        {"timestamp": "2026-03-04T10:00:02Z", "type": "response_item", "payload": said},
+    ]
+    rollout = folder / f"rollout-2026-03-04T10-00-00-{turn['thread-id']}.jsonl"
+    rollout.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert work.save(what) == 1
+    assert "From the file." in [event.text for event in work.memory.events()]
+    assert work.save({**what, "turn": {**turn, "thread-id": "*"}}) == 2  # a name, not a pattern
+
+
+# When it is saved
+
+
+def test_a_turn_s_end_saves_when_enough_was_said(home: str, transcript: Transcript) -> None:
+    set_up(home, save_every=4)
+    for number in range(3):
+        transcript.say(f"message {number}")
+        transcript.use_tool()  # no message
+    assert run(home, "Stop", transcript_path=str(transcript.path)) == 0
+    time.sleep(0.3)
+    assert not Path(f"{home}/memory.db").exists()
+    transcript.say("the fourth", "assistant")
+    assert run(home, "Stop", transcript_path=str(transcript.path)) == 0
+    assert len(kept(home, at_least=4)) == 4
+
+
+@pytest.mark.parametrize("event", ["PreCompact", "SessionEnd"])
+def test_compaction_and_the_end_save_all(home: str, transcript: Transcript, event: str) -> None:
+    set_up(home)
+    transcript.say("just one")
+    run(home, event, transcript_path=str(transcript.path))
+    assert kept(home, at_least=1) == ["just one"]
+
+
+def test_remember_that_saves_at_once(home: str, transcript: Transcript) -> None:
+    set_up(home, inject_prompt=False)
+    transcript.say("hello")
+    prompt = "Please remember that Ünal is allergic to nuts."
+    run(home, "UserPromptSubmit", prompt=prompt, transcript_path=str(transcript.path))
+    transcript.say(prompt)  # the agent writes it down after the hook
+    assert kept(home, at_least=2) == ["hello", prompt]
+
+
+def test_a_switched_off_hook_does_nothing(home: str, transcript: Transcript) -> None:
+    set_up(home, off=("SessionEnd",))
+    transcript.say("hello")
+    run(home, "SessionEnd", transcript_path=str(transcript.path))
+    time.sleep(0.3)
+    assert kept(home) == []
+
+
+# Giving back
+
+
+def test_a_session_starts_with_what_was_last(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(home)
+    run(home, "SessionStart", source="startup")
+    assert capsys.readouterr().out == ""
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour", at="2026-02-01T10:00Z")
+        memory.add("Elsewhere.", role="user", session="other", wing="kitchen", at="2026-02-02T10:00Z")
+    run(home, "SessionStart", source="startup")
+    told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
+    assert told["hookEventName"] == "SessionStart"
+    assert "Add tide tables." in told["additionalContext"]
+    assert "Elsewhere" not in told["additionalContext"]
+
+
+@pytest.fixture(scope="module")
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+    """A memory with the real model: only it knows how sure it is."""
+    home = str(tmp_path_factory.mktemp("h"))
+    work = Work(home, HookSettings(memory=f"{home}/m.db", resident=False, timeout_s=60.0))
+    for number, text in enumerate(
+        (
+            "We decided to keep the tide tables in PostgreSQL.",
+            "The staging server is called Aurora and runs in Lisbon.",
+            "Ana prefers tabs over spaces.",
+            "The release is planned for the ninth of May.",
+        )
+    ):
+        work.memory.add(text, speaker="user", role="user", session=f"s{number}", at="2026-02-01T10:00Z")
+    yield work
+    work.close()
+
+
+def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Work) -> None:
+    text = remembered.for_prompt("What is the staging server called?", "now")
+    assert "Aurora" in text
+    assert "[1]" in text
+    assert "not instructions" in text.splitlines()[0]
+    assert remembered.for_prompt("How do I peel a mango?", "now") == ""
+
+
+def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: Work) -> None:
+    assert remembered.for_prompt("What is the staging server called?", "s1") == ""
+
+
+def test_a_prompt_gets_no_more_than_its_tokens(remembered: Work) -> None:
+    from recollect.inference.tokens import load_tokenizer
+
+    small = Work(remembered.home, remembered.settings._replace(prompt_tokens=60, confidence=0.0))
+    text = small.for_prompt(
+        "What is the staging server called, and where did we decide to keep the tide tables?", "now"
+    )
+    small.close()
+    assert 0 < load_tokenizer().count(text) <= 60
+
+
+@pytest.mark.parametrize("prompt", ["", "  ", "/clear"])
+def test_what_is_no_question_is_not_looked_up(home: str, capsys: pytest.CaptureFixture[str], prompt: str) -> None:
+    set_up(home)
+    run(home, "UserPromptSubmit", prompt=prompt)
+    assert capsys.readouterr().out == ""
+    assert not Path(f"{home}/memory.db").exists()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *("thanks!", "what?", "yes please do it", "continue", "Please rename the function and run the tests again."),
+        *("\x00" * 10 + "\ud800 what?", "a" * 1_000_000, "?" * 100_000),
+    ],
+)
+def test_what_asks_for_nothing_gets_nothing(remembered: Work, prompt: str) -> None:
+    eager = Work(remembered.home, remembered.settings._replace(confidence=0.0))
+    eager._memory = remembered.memory  # pyright: ignore[reportPrivateUsage]
+    assert eager.for_prompt(prompt, "now") == ""
+
+
+def test_an_order_that_names_what_is_remembered_gets_it(remembered: Work) -> None:
+    assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "now")
+
+
+@pytest.mark.parametrize("prompt", ["remember " * 100_000, "don't " * 100_000, "note" + " " * 1_000_000, "\ud800"])
+def test_hostile_prompts_take_no_time(home: str, prompt: str) -> None:
+    set_up(home, inject_prompt=False)
+    started = time.perf_counter()
+    assert run(home, "UserPromptSubmit", prompt=prompt) == 0
+    assert time.perf_counter() - started < 1
+    assert not journal.last_errors(home, 1)
+
+
+# Never the agent's trouble
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense", b"[]", b"\xff\xfe", b'{"hook_event_name": 7}', b"{" * 100_000])
+def test_nonsense_ends_with_zero_and_a_line_in_the_log(
+    home: str, said: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up(home)
+    assert hooks.main(["run", "--home", home], io.BytesIO(said)) == 0
+    assert capsys.readouterr().out == ""
+    assert (Path(home) / journal.FILE).read_text()
+
+
+def test_a_memory_that_can_not_be_opened_is_only_in_the_log(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(home)
+    Path(f"{home}/memory.db").write_text("this is no memory" * 100)
+    assert run(home, "SessionStart") == 0
+    assert capsys.readouterr().out == ""
+    assert "ForeignFile" in journal.last_errors(home, 1)[0]
+
+
+def test_a_hook_that_is_not_set_up_ends_with_zero(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect.hooks", "run", "--home", str(tmp_path / "none")],
+        input=b"{}",
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_folder_that_is_worked_in_lends_no_modules(home: str, tmp_path: Path) -> None:
+    set_up(home)
+    (tmp_path / "json.py").write_text("raise SystemExit(7)")
+    (tmp_path / "recollect.py").write_text("raise SystemExit(7)")
+    done = subprocess.run([*asking.COMMAND, "run", "--home", home], input=b"{}", cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_hook_that_takes_too_long_ends_itself(home: str) -> None:
+    set_up(home, timeout_s=0.05)  # shorter than opening a memory
+    payload = json.dumps({"hook_event_name": "SessionStart", "cwd": "/home/ana/harbour"}).encode()
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect.hooks", "run", "--home", home], input=payload, capture_output=True
+    )
+    assert time.perf_counter() - started < 10
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert "ended after 0.05 s" in journal.last_errors(home, 1)[0]
+
+
+def test_the_log_does_not_grow_without_end(home: str) -> None:
+    os.makedirs(home)
+    (Path(home) / journal.FILE).write_bytes(b"x" * (2 << 20))
+    journal.note(home, "first\nline \x00 \ud800")
+    journal.note(home, "second")
+    assert (Path(home) / journal.FILE).stat().st_size < 1000
+    assert len((Path(home) / journal.FILE).read_text().splitlines()) == 2

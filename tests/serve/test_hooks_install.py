@@ -1,0 +1,220 @@
+"""Hooks into an agent's settings and out again: nothing of the user's is lost, and the file can be as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import hooks
+from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
+from recollect.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
+from recollect.hooks.settings import EVENTS, load
+from recollect.serve.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
+
+THEIRS: dict[str, Any] = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "hooks": {
+        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check"}]}],
+    },
+    "motto": "für immer",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(THEIRS, indent=4), encoding="utf-8")
+    return path
+
+
+def commands(path: Path, event: str) -> list[str]:
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    return [hook["command"] for entry in settings["hooks"].get(event, []) for hook in entry["hooks"]]
+
+
+def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
+    change = hooks.install(path, memory="m.db", home=home)
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    assert settings["permissions"] == THEIRS["permissions"]
+    assert settings["motto"] == "für immer"
+    assert settings["hooks"]["PreToolUse"] == THEIRS["hooks"]["PreToolUse"]
+    assert commands(path, "Stop")[0] == "say done"
+    for event in EVENTS:
+        ours = shlex.split(commands(path, event)[-1])
+        assert ours[:5] == [sys.executable, "-P", "-m", "recollect.hooks", "run"]
+    assert any(line.startswith("+") and "SessionStart" in line for line in change.diff.splitlines())
+    assert not any(line.startswith("-") and "motto" in line for line in change.diff.splitlines())
+    assert Path(load(str(home)).memory).is_absolute()
+
+
+def test_a_dry_run_changes_nothing(path: Path, home: Path) -> None:
+    before = path.read_bytes()
+    assert "recollect.hooks" in hooks.install(path, memory="m.db", home=home, dry_run=True).diff
+    assert path.read_bytes() == before
+    assert not home.exists()
+    assert sorted(path.parent.iterdir()) == [path]
+
+
+def test_uninstalling_gives_the_very_file_back(path: Path, home: Path) -> None:
+    before = path.read_bytes()
+    change = hooks.install(path, memory="m.db", home=home)
+    assert change.backup is not None
+    assert change.backup.read_bytes() == before
+    hooks.install(path, memory="other.db", home=home, save_every=5)  # again, with other settings
+    assert load(str(home)).save_every == 5
+    assert len(commands(path, "Stop")) == 2
+    hooks.uninstall(path, home=home)
+    assert path.read_bytes() == before
+    assert not change.backup.exists()
+
+
+def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "new" / "settings.json"
+    assert hooks.install(path, memory="m.db", home=home).backup is None
+    assert len(commands(path, "Stop")) == 1
+    hooks.uninstall(path, home=home)
+    assert not path.exists()
+
+
+def test_what_the_user_changed_since_stays(path: Path, home: Path) -> None:
+    hooks.install(path, memory="m.db", home=home)
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["theme"] = "dark"
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    hooks.uninstall(path, home=home)
+    assert json.loads(path.read_text(encoding="utf-8")) == {**THEIRS, "theme": "dark"}
+
+
+def test_a_link_stays_a_link(tmp_path: Path, path: Path, home: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    before = path.read_bytes()
+    hooks.install(link, memory="m.db", home=home)
+    assert link.is_symlink()
+    assert b"recollect.hooks" in path.read_bytes()
+    hooks.uninstall(link, home=home)
+    assert link.is_symlink()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["{not json", "[]", '{"hooks": []}', '{"hooks": {"Stop": "x"}}', "// comment\n{}"])
+def test_a_file_that_is_not_understood_is_not_touched(path: Path, home: Path, text: str) -> None:
+    path.write_text(text)
+    with pytest.raises(InvalidInput):
+        hooks.install(path, memory="m.db", home=home)
+    assert path.read_text() == text
+    assert not home.exists()
+
+
+def test_only_the_hooks_that_are_wanted(path: Path, home: Path) -> None:
+    hooks.install(path, memory="m.db", home=home, events=("Stop", "SessionEnd"))
+    assert commands(path, "SessionStart") == []
+    with pytest.raises(InvalidSetting, match="Known: SessionStart"):
+        hooks.install(path, memory="m.db", home=home, events=("Never",))
+    with pytest.raises(InvalidSetting):
+        hooks.install(path, memory="m.db", home=home, save_every="often")
+
+
+def test_each_has_its_own_switch(path: Path, home: Path) -> None:
+    hooks.install(path, memory="m.db", home=home)
+    hooks.switch("UserPromptSubmit", on=False, home=home)
+    hooks.switch("inject_prompt", on=False, home=home)
+    seen = hooks.status(home)
+    assert seen["on"] == {event: event != "UserPromptSubmit" for event in EVENTS}
+    assert not seen["settings"]["inject_prompt"]
+    hooks.switch("UserPromptSubmit", on=True, home=home)
+    assert all(hooks.status(home)["on"].values())
+    with pytest.raises(InvalidSetting, match="Known"):
+        hooks.switch("Nothing", on=True, home=home)
+
+
+def test_status_tells_what_is_there(path: Path, home: Path) -> None:
+    assert hooks.status(home) == {"home": str(home), "installed": []}
+    hooks.install(path, memory="m.db", home=home)
+    seen = hooks.status(home)
+    assert [one["settings"] for one in seen["installed"]] == [str(path)]
+    assert set(seen["installed"][0]["hooks"]) == set(EVENTS)
+    assert seen["resident"] is None
+    path.write_text("{}")  # the user took them out by hand
+    assert hooks.status(home)["installed"][0]["hooks"] == []
+
+
+def test_codex(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('model = "x"\n\n[tools]\nweb = true\n')
+    before = path.read_bytes()
+    hooks.install(path, memory="m.db", home=home)
+    hooks.install(path, memory="m.db", home=home)
+    parsed = tomllib.loads(path.read_text())
+    assert parsed["notify"] == [sys.executable, "-P", "-m", "recollect.hooks", "codex", "--home", str(home)]
+    assert parsed["tools"] == {"web": True}
+    assert hooks.status(home)["installed"][0]["hooks"] == ["notify"]
+    path.write_text(path.read_text() + "more = 1\n")
+    hooks.uninstall(path, home=home)
+    assert path.read_bytes() == before + b"more = 1\n"
+
+
+@pytest.mark.parametrize("text", ['notify = ["say"]\n', "notify = [\n  'say',\n]\n", "[broken\n"])
+def test_codex_settings_that_can_not_be_changed_are_left_alone(tmp_path: Path, home: Path, text: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput):
+        hooks.install(path, memory="m.db", home=home)
+    assert path.read_text() == text
+
+
+def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--settings", str(path), "--home", str(home)]
+    assert hooks.main(["install", *asked, "--memory", "m.db", "--dry-run"]) == 0
+    assert "+++" in capsys.readouterr().out
+    assert hooks.main(["install", *asked, "--memory", "m.db", "--yes", "--without", "Stop", "--every", "7"]) == 0
+    assert "A backup is in" in capsys.readouterr().out
+    assert commands(path, "Stop") == ["say done"]
+    assert hooks.main(["off", "SessionStart", "--home", str(home)]) == 0
+    capsys.readouterr()
+    assert hooks.main(["status", "--home", str(home)]) == 0
+    seen = json.loads(capsys.readouterr().out)
+    assert (seen["on"]["SessionStart"], seen["settings"]["save_every"]) == (False, 7)
+    assert hooks.main(["off", "Nothing", "--home", str(home)]) == 2
+    assert hooks.main(["uninstall", *asked, "--yes"]) == 0
+    assert json.loads(path.read_text(encoding="utf-8")) == THEIRS
+    assert hooks.main(["uninstall", "--settings", str(path) + ".none", "--home", str(home), "--yes"]) == 9
+    assert "There is no" in capsys.readouterr().err
+    with pytest.raises(BadLocation):
+        hooks.uninstall(str(path) + ".none", home=home)
+
+
+def test_the_settings_in_the_documents_can_be_read() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "agents.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert [list(json.loads(block)) for block in blocks] == [["mcpServers"]] * len(blocks)
+    assert blocks
+    for line in re.findall(r"^recollect hook (.*)$", page, re.MULTILINE):
+        _parser().parse_args(shlex.split(line, comments=True))
+    for line in re.findall(r"^recollect mcp ?(.*)$", page, re.MULTILINE):
+        mcp_parser().parse_args(["--memory", "m.db", *shlex.split(line, comments=True)])
+
+
+def test_without_a_terminal_nothing_is_done_unasked(path: Path, home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect.hooks", "install", "--settings", str(path), "--home", str(home)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+    )
+    assert b"give --yes" in done.stdout
+    assert json.loads(path.read_text(encoding="utf-8")) == THEIRS

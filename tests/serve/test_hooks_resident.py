@@ -1,0 +1,199 @@
+"""The resident process behind the hooks: one only, gone with its agent, and nothing depends on it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory, __version__, hooks
+from recollect.hooks import asking, journal
+from recollect.hooks.settings import HookSettings, load, save
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
+COMMAND = asking.COMMAND
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[str]:
+    home = str(tmp_path / "h")
+    save(home, HookSettings(memory=f"{home}/m.db", embedder="hashing", timeout_s=20.0))
+    assert asking.possible(home)
+    yield home
+    found = pid_of(home)
+    asking.ask(home, {"do": "stop"}, 2.0)
+    if found:
+        until(lambda: not is_running(found))
+
+
+def until(happens: Callable[[], Any], seconds: float = 20.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (seen := happens()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return seen
+
+
+def pid_of(home: str) -> int:
+    return (asking.ask(home, {"do": "ping"}, 2.0) or {}).get("pid", 0)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def run(home: str, event: str, **said: Any) -> int:
+    payload = {"hook_event_name": event, "session_id": "now", "cwd": "/home/ana/harbour", **said}
+    return hooks.main(["run", "--home", home], io.BytesIO(json.dumps(payload).encode()))
+
+
+def transcript(path: Path, *texts: str) -> str:
+    with path.open("a") as file:
+        for text in texts:
+            line = {"type": "user", "uuid": text, "sessionId": "t", "message": {"content": text}, "parentUuid": None}
+            file.write(json.dumps({**line, "timestamp": "2026-02-03T09:00:00Z"}) + "\n")
+    return str(path)
+
+
+def kept(home: str) -> list[str]:
+    with Memory.open(f"{home}/m.db", embedder="none") as memory:
+        return [event.text for event in memory.events()]
+
+
+def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+    # The first session is not kept waiting; what it should have been told comes with its first prompt, once.
+    run(home, "SessionStart", source="startup")
+    assert capsys.readouterr().out == ""
+    first = until(lambda: pid_of(home))
+    assert first
+    run(home, "UserPromptSubmit", prompt="hello")
+    assert "Add tide tables." in capsys.readouterr().out
+    run(home, "UserPromptSubmit", prompt="hello")
+    assert capsys.readouterr().out == ""
+    run(home, "SessionStart", source="resume")
+    assert "Add tide tables." in capsys.readouterr().out
+    # However many are started, even at once, one serves.
+    others = [subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(os.getpid())]) for _ in range(3)]
+    assert [other.wait(20) for other in others] == [0, 0, 0]
+    assert pid_of(home) == first
+    # It saves what hooks hand over, and answers prompts once it is ready.
+    run(home, "SessionEnd", transcript_path=transcript(tmp_path / "t.jsonl", "one", "two"))
+    assert until(lambda: len(kept(home)) == 3)
+    assert until(lambda: (asking.ask(home, {"do": "ping"}, 2.0) or {}).get("ready"))
+    run(home, "UserPromptSubmit", prompt="What about the tide tables?")
+    assert not journal.last_errors(home, 1)
+    # Only its owner may talk to it.
+    assert os.stat(f"{home}/{asking.SOCKET}").st_mode & 0o077 == 0
+    # Other settings: it makes way for one that knows them.
+    save(home, load(home)._replace(save_every=3))
+    assert until(lambda: not is_running(first))
+    assert not os.path.exists(f"{home}/{asking.SOCKET}")
+
+
+def test_it_ends_with_its_agent_and_saves_before_that(home: str, tmp_path: Path) -> None:
+    agent = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    resident = subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(agent.pid)])
+    assert until(lambda: pid_of(home)) == resident.pid
+    time.sleep(2.5)  # longer than it lingers
+    assert resident.poll() is None
+    path = transcript(tmp_path / "t.jsonl", *(f"message {number}" for number in range(100)))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:  # in the name of the agent
+        asked.connect(f"{home}/{asking.SOCKET}")
+        request = {"do": "save", "transcript": path, "format": "claude-code", "version": __version__}
+        asked.sendall(json.dumps(request).encode() + b"\n")
+        assert asked.recv(100) == b"{}"
+    agent.kill()
+    agent.wait()
+    assert resident.wait(20) == 0
+    assert len(kept(home)) == 100
+
+
+def test_one_that_was_killed_is_replaced(home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(home, "SessionStart")
+    first = until(lambda: pid_of(home))
+    os.kill(first, signal.SIGKILL)
+    assert until(lambda: not is_running(first))
+    assert os.path.exists(f"{home}/{asking.SOCKET}")  # it had no time to clean up
+    # Without it, a save is done by a process of its own.
+    run(home, "PreCompact", transcript_path=transcript(tmp_path / "t.jsonl", "kept all the same"))
+    assert until(lambda: os.path.exists(f"{home}/m.db") and kept(home) == ["kept all the same"])
+    # A prompt is not kept waiting: it starts the next one, and goes on without.
+    run(home, "UserPromptSubmit", prompt="What about the tide tables?")
+    assert capsys.readouterr().out == ""
+    second = until(lambda: pid_of(home))
+    assert second
+    assert second != first
+    # A request of another version ends it: what serves is what is installed.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+        asked.connect(f"{home}/{asking.SOCKET}")
+        asked.sendall(b'{"do": "prompt", "version": "0.0.0"}\n')
+        assert json.loads(asked.recv(100)) == {"stale": True}
+    assert until(lambda: not is_running(second))
+
+
+def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
+    save(home, load(home)._replace(timeout_s=0.5))
+    hung = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    hung.bind(f"{home}/{asking.SOCKET}")
+    hung.listen()
+    waiting: list[socket.socket] = []
+
+    def take() -> None:
+        with suppress(OSError):
+            while True:
+                waiting.append(hung.accept()[0])
+
+    threading.Thread(target=take, daemon=True).start()
+    payload = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "What about the tide tables?"}).encode()
+    started = time.perf_counter()
+    done = subprocess.run([*COMMAND, "run", "--home", home], input=payload, capture_output=True)
+    assert time.perf_counter() - started < 5
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    hung.close()
+    for one in waiting:
+        one.close()
+    os.remove(f"{home}/{asking.SOCKET}")
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"\xff\n", b"{" * 100_000])
+def test_nonsense_on_its_socket_does_not_end_it(shared_home: str, said: bytes) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
+        asked.connect(f"{shared_home}/{asking.SOCKET}")
+        asked.sendall(said)
+        asked.shutdown(socket.SHUT_WR)
+        asked.recv(100)
+    assert pid_of(shared_home)
+
+
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = str(tmp_path_factory.mktemp("h"))
+    save(home, HookSettings(memory=f"{home}/m.db", embedder="hashing"))
+    process = subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(os.getpid())])
+    assert until(lambda: pid_of(home))
+    yield home
+    asking.ask(home, {"do": "stop"}, 2.0)
+    process.wait(20)
+
+
+def test_measuring(home: str) -> None:
+    timings = {timing.hook: timing for timing in hooks.measure(home, runs=1)}
+    assert set(timings) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
+    assert all(0 < timing.p50_ms <= timing.p95_ms <= timing.most_ms for timing in timings.values())
+    assert kept(home) == []

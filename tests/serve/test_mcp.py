@@ -1,0 +1,395 @@
+"""The MCP server as clients see it: the protocol's own client, over both transports and in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import version as versions
+
+from recollect import Memory
+from recollect.core.errors import InvalidSetting
+from recollect.operations import BY_NAME
+from recollect.serve.mcp import run
+from recollect.serve.mcp.greeting import VERSIONS, reply_to
+from recollect.serve.mcp.opened import Opened
+from recollect.serve.mcp.server import build
+from recollect.serve.mcp.tools import OFFERS, agent_tools
+
+COMMAND = ["-m", "recollect.serve.mcp", "--embedder", "hashing"]
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+HANDSHAKE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    opened = Opened(str(tmp_path / "memory.db"), embedder="hashing")
+    yield opened
+    opened.close()
+
+
+def asked(server: Any, ask: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
+    """Let a client ask something of a server, whichever kind it is."""
+
+    async def connect() -> Any:
+        async with Client(server, **options) as client:
+            with anyio.fail_after(20):
+                return await ask(client)
+
+    return anyio.run(connect)
+
+
+def said(result: Any) -> str:
+    return result.content[0].text
+
+
+# What is offered
+
+
+def test_the_tools_are_the_table_s_own() -> None:
+    tools = agent_tools()
+    assert {"remember", "recall", "context", "show", "sessions", "stats", "forget"} <= set(tools)
+    for offer in OFFERS:
+        if offer.operation in BY_NAME:
+            assert tools[offer.tool or offer.operation].operation is BY_NAME[offer.operation]
+    known = {parameter.name for parameter in BY_NAME["recall"].parameters}
+    assert set(tools["recall"].schema()["properties"]) <= known
+    assert tools["recall"].schema()["required"] == ["query"]
+
+
+def test_a_client_sees_what_each_tool_does_to_the_memory(opened: Opened) -> None:
+    async def ask(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asked(build(opened), ask)}
+    assert tools["recall"].annotations.read_only_hint
+    assert not tools["remember"].annotations.read_only_hint
+    assert not tools["remember"].annotations.destructive_hint
+    assert tools["forget"].annotations.destructive_hint
+    for tool in tools.values():
+        assert tool.description
+        assert all(about["description"] for about in tool.input_schema["properties"].values())
+
+
+def test_a_server_bound_to_a_wing_sees_that_wing_alone(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("The boat is called Aurora.", wing="sea")
+        memory.add("The car is called Blitz.", wing="land")
+    opened = Opened(path, wing="sea", embedder="hashing")
+
+    async def ask(client: Client) -> Any:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert "wing" not in tools["recall"].input_schema["properties"]
+        return said(await client.call_tool("recall", {"query": "What is it called?"}))
+
+    answer = asked(build(opened), ask)
+    opened.close()
+    assert "Aurora" in answer
+    assert "Blitz" not in answer
+
+
+# The main job
+
+
+def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
+    async def ask(client: Client) -> None:
+        told = said(await client.call_tool("remember", {"text": "I moved to Lisbon in March.", "speaker": "Ana"}))
+        event_id = told.removeprefix("Remembered as ").removesuffix(".")
+        assert event_id.startswith("ev_")
+        found = said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": 3}))
+        assert f"[{event_id}]" in found
+        assert "I moved to Lisbon in March." in found
+        context = said(await client.call_tool("context", {"query": "Where did Ana move?", "budget": 200}))
+        assert "Lisbon" in context
+        shown = json.loads(said(await client.call_tool("show", {"id": event_id})))
+        assert shown["speaker"] == "Ana"
+        assert json.loads(said(await client.call_tool("stats", {})))["events"] == 1
+
+    asked(build(opened), ask)
+
+
+def test_forgetting_can_be_looked_at_first(opened: Opened) -> None:
+    async def ask(client: Client) -> None:
+        await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})
+        looked = json.loads(said(await client.call_tool("forget", {"session": "s", "dry_run": True})))
+        assert (looked["events"], looked["dry_run"]) == (1, True)
+        assert "shoe" in said(await client.call_tool("recall", {"query": "shoe size"}))
+        assert json.loads(said(await client.call_tool("forget", {"session": "s"})))["events"] == 1
+        assert said(await client.call_tool("recall", {"query": "shoe size"})) == "Nothing was found."
+
+    asked(build(opened), ask)
+
+
+def test_a_secret_is_not_kept(opened: Opened) -> None:
+    async def ask(client: Client) -> None:
+        told = said(await client.call_tool("remember", {"text": f"the token is {KEY}"}))
+        assert "Taken out" in told
+        assert KEY not in told
+
+    asked(build(opened), ask)
+    assert [event.text.startswith("the token is [redacted") for event in opened.memory.events()] == [True]
+
+
+def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
+    opened.memory.add_many({"text": "hello", "session": f"s{number}"} for number in range(130))
+
+    async def ask(client: Client) -> Any:
+        return json.loads(said(await client.call_tool("sessions", {})))
+
+    listed = asked(build(opened), ask)
+    assert len(listed["sessions"]) == 100
+    assert listed["left_out"].startswith("30 more")
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "told"),
+    [
+        ("recall", {}, "recall needs query"),
+        ("recall", {"query": "x", "limit": 3}, "recall has no parameter 'limit'. It takes query, k"),
+        ("recall", {"query": "x", "k": "ten"}, "k must be of type integer, not str"),
+        ("recall", {"query": "x", "k": True}, "k must be of type integer, not bool"),
+        ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
+        ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
+        ("forget", {}, "InvalidFilter: Say what to forget"),
+        ("remember", {"text": "  "}, "InvalidEvent"),
+    ],
+)
+def test_an_error_is_an_answer_that_says_what_to_do(
+    opened: Opened, tool: str, given: dict[str, Any], told: str
+) -> None:
+    async def ask(client: Client) -> Any:
+        return await client.call_tool(tool, given)
+
+    result = asked(build(opened), ask)
+    assert result.is_error
+    assert told in said(result)
+
+
+def test_a_file_that_is_no_memory_is_told_to_each_who_asks(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("just notes, " * 100)
+    opened = Opened(str(tmp_path / "notes.txt"), embedder="hashing")
+
+    async def ask(client: Client) -> Any:
+        return await client.call_tool("recall", {"query": "x"})
+
+    result = asked(build(opened), ask)
+    assert result.is_error
+    assert "ForeignFile" in said(result)
+    assert (tmp_path / "notes.txt").read_text() == "just notes, " * 100
+
+
+def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: Opened) -> None:
+    opened.memory.add("half a character \ud83d and a NUL \x00")
+
+    async def ask(client: Client) -> Any:
+        return said(await client.call_tool("recall", {"query": "half a character"}))
+
+    assert "half a character ?" in asked(build(opened), ask, mode="legacy")
+
+
+def test_unknown_names_are_refused(opened: Opened) -> None:
+    async def ask(client: Client) -> None:
+        for call in (
+            lambda: client.call_tool("drop_everything", {}),
+            lambda: client.read_resource("recollect://session/none"),
+            lambda: client.read_resource("recollect://secrets"),
+            lambda: client.get_prompt("none", {}),
+            lambda: client.get_prompt("recall_before_answering", {"question": " "}),
+        ):
+            with pytest.raises(MCPError):
+                await call()
+
+    asked(build(opened), ask)
+
+
+def test_a_memory_is_not_served_to_the_network_without_a_token(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="token"):
+        run(str(tmp_path / "memory.db"), transport="http", host="0.0.0.0")
+
+
+def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from recollect.serve.mcp.__main__ import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--memory", str(tmp_path / "m.db")],
+        input=json.dumps(HANDSHAKE).encode() + b"\n",
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout) == (6, b"")
+    assert b"pip install 'recollect[mcp]'" in done.stderr
+
+
+# Resources and prompts
+
+
+def test_sessions_can_be_read_as_resources(opened: Opened) -> None:
+    opened.memory.add("Shall we sail?", speaker="Ana", session="a/b ü", at="2026-04-02T10:00Z")
+    opened.memory.add("On Sunday.", speaker="Ben", session="a/b ü", at="2026-04-02T10:01Z")
+
+    async def ask(client: Client) -> None:
+        listed = {str(one.uri): one for one in (await client.list_resources()).resources}
+        assert "recollect://sessions" in listed
+        uri = next(uri for uri in listed if uri.startswith("recollect://session/"))
+        text = (await client.read_resource(uri)).contents[0].text  # pyright: ignore
+        assert [line.split(": ", 1)[1] for line in text.splitlines()] == ["Shall we sail?", "On Sunday."]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [template.uri_template for template in templates] == ["recollect://session/{name}"]
+
+    asked(build(opened), ask)
+
+
+def test_a_prompt_brings_what_is_remembered(opened: Opened) -> None:
+    opened.memory.add("The boat is called Aurora.", speaker="Ana")
+
+    async def ask(client: Client) -> Any:
+        assert {one.name for one in (await client.list_prompts()).prompts} >= {"recall_before_answering"}
+        return await client.get_prompt("recall_before_answering", {"question": "What is the boat called?"})
+
+    text = asked(build(opened), ask).messages[0].content.text
+    assert "Aurora" in text
+    assert text.endswith("Question: What is the boat called?")
+
+
+# The first reply
+
+
+def test_the_greeting_is_what_the_protocol_s_package_would_say(opened: Opened) -> None:
+    ours = reply_to(json.dumps(HANDSHAKE).encode())
+    assert ours is not None
+
+    async def ask(client: Client) -> Any:
+        return client.session.initialize_result
+
+    theirs = asked(build(opened), ask, mode="legacy").model_dump(by_alias=True, exclude_none=True, mode="json")
+    ours["result"]["protocolVersion"] = theirs["protocolVersion"]  # each client asks for its own
+    assert ours["result"] == theirs
+    assert versions.HANDSHAKE_PROTOCOL_VERSIONS == VERSIONS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\n",
+        b"not json\n",
+        b"[1]\n",
+        b"[" * 100_000,
+        json.dumps({**HANDSHAKE, "id": True}).encode(),
+        json.dumps({**HANDSHAKE, "id": None}).encode(),
+        json.dumps({**HANDSHAKE, "method": "server/discover"}).encode(),
+        json.dumps({**HANDSHAKE, "params": {**HANDSHAKE["params"], "protocolVersion": "2099-01-01"}}).encode(),
+        json.dumps({**HANDSHAKE, "params": {**HANDSHAKE["params"], "clientInfo": "me"}}).encode(),
+    ],
+)
+def test_what_is_no_plain_handshake_is_left_to_the_package(line: bytes) -> None:
+    assert reply_to(line) is None
+
+
+def test_the_first_reply_comes_at_once_and_only_once(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    started = time.perf_counter()
+    process.stdin.write(json.dumps(HANDSHAKE).encode() + b"\n")
+    process.stdin.flush()
+    first = json.loads(process.stdout.readline())
+    waited = time.perf_counter() - started
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    process.stdin.flush()
+    second = json.loads(process.stdout.readline())
+    process.stdin.close()
+    rest = process.stdout.read()
+    assert process.wait(20) == 0
+    process.stdout.close()
+    assert first["result"]["serverInfo"]["name"] == "recollect"
+    assert (second["id"], rest) == (1, b"")
+    assert waited < 1.0
+
+
+# Over the wire
+
+
+def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+
+    def server() -> StdioServerParameters:
+        return StdioServerParameters(command=sys.executable, args=[*COMMAND, "--memory", path], env=dict(os.environ))
+
+    async def together() -> None:
+        # One as clients are today, one as the protocol's newest revision has it.
+        async with Client(server(), mode="legacy") as first, Client(server()) as second:
+            with anyio.fail_after(30):
+                async with anyio.create_task_group() as group:
+                    for number in range(5):
+                        group.start_soon(first.call_tool, "remember", {"text": f"first {number}"})
+                        group.start_soon(second.call_tool, "remember", {"text": f"second {number}"})
+                assert "second 3" in said(await first.call_tool("recall", {"query": "second 3"}))
+                assert "first 4" in said(await second.call_tool("recall", {"query": "first 4"}))
+                assert json.loads(said(await first.call_tool("stats", {})))["events"] == 10
+
+    anyio.run(together)
+
+
+def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db"), "--transport", "http", "--port", str(port)],
+        env={**os.environ, "RECOLLECT_MCP_TOKEN": "sesame"},
+    )
+    try:
+        _wait_for(port)
+
+        async def together() -> None:
+            url = f"http://127.0.0.1:{port}/mcp"
+            assert httpx2.post(url, json=HANDSHAKE).status_code == 401
+            assert httpx2.post(url, json=HANDSHAKE, headers={"Authorization": "Bearer x"}).status_code == 401
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": "Bearer sesame"}) as knows,
+                Client(streamable_http_client(url, http_client=knows)) as first,
+                Client(streamable_http_client(url, http_client=knows), mode="legacy") as second,
+            ):
+                with anyio.fail_after(20):
+                    await first.call_tool("remember", {"text": "The boat is called Aurora."})
+                    assert "Aurora" in said(await second.call_tool("recall", {"query": "the boat"}))
+
+        anyio.run(together)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with closing(socket.socket()) as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the server does not answer")
