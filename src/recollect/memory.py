@@ -12,7 +12,6 @@ import numpy as np
 
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import line_count, read_events, write_events
-from recollect.capture.recognise import is_own, recognise
 from recollect.core.clock import Clock, from_micros, utc_now
 from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
@@ -29,7 +28,6 @@ from recollect.core.values import (
     Written,
     WrittenBatch,
 )
-from recollect.engine import upkeep
 from recollect.engine.arguments import (
     Time,
     checked_count,
@@ -40,9 +38,7 @@ from recollect.engine.arguments import (
     settings_of,
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
-from recollect.engine.importing import BATCH, import_source
 from recollect.engine.serving import Models
-from recollect.engine.write import write
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -50,6 +46,9 @@ from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
 from recollect.store.opening import open_store
 from recollect.store.protocol import Reader, Seqs
+
+# What writes, imports and looks after a memory is imported where it is needed: reading what events state brings many
+# patterns along, and a process that only asks should not pay for them.
 
 Given = Event | Mapping[str, Json]
 
@@ -170,6 +169,8 @@ class Memory(Recalling, Statements):
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
         as not new. The same key with other content is a KeyConflict.
         """
+        from recollect.engine.write import write
+
         if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
             raise InvalidEvent("add_many takes a list of events.")
         return write(self._engine, self._space, list(events), wing=self._wing)
@@ -186,6 +187,10 @@ class Memory(Recalling, Statements):
 
         format: its name, where it can't be told by looking. redact: take secrets out of what comes from elsewhere.
         """
+        from recollect.capture.recognise import is_own, recognise
+        from recollect.engine.importing import BATCH, import_source
+        from recollect.engine.write import write
+
         source = checked_path(path)
         if not is_own(source, format):
             found = recognise(source, format)
@@ -307,6 +312,8 @@ class Memory(Recalling, Statements):
         Several conditions narrow: an event must meet all of them. At least one is needed; a handle on a wing never
         reaches beyond it. The receipt holds ids and hashes that `verify` checks from then on.
         """
+        from recollect.engine import upkeep
+
         if all(one is None for one in (ids, keys, session, speaker, wing, before)):
             raise InvalidFilter("Say what to forget: ids, keys, session, speaker, wing or before.")
         for field, several in (("ids", ids), ("keys", keys)):
@@ -328,10 +335,14 @@ class Memory(Recalling, Statements):
 
     def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
         """Make every index anew from the log. The old ones serve until the new are complete."""
+        from recollect.engine import upkeep
+
         upkeep.rebuild(self._engine, progress, vectors=vectors)
 
     def settle(self, *, progress: Progress = silent) -> int:
         """Do all work that waits, such as vectors that a failing model owed; tell how much was done."""
+        from recollect.engine import upkeep
+
         return upkeep.settle(self._engine, progress)
 
     def backup(self, path: str | os.PathLike[str]) -> None:

@@ -353,8 +353,8 @@ class TestUpkeep:
             done = run("import", str(tmp_path / "bad"), "--json")
             assert done.code == 2
             assert done.error["type"] in {"InvalidEvent", "InvalidInput"}
-        for path in (tmp_path, tmp_path / "none"):
-            assert run("import", str(path), "--json").error["type"] == "BadLocation"
+        assert run("import", str(tmp_path / "none"), "--json").error["type"] == "BadLocation"
+        assert run("import", str(tmp_path), "--json").error["type"] == "InvalidInput"
 
     def test_backup(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
         copy = tmp_path / "copy.db"

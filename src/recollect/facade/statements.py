@@ -11,9 +11,6 @@ from recollect.core.clock import as_datetime
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.values import Change, Event
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question
-from recollect.engine.derive import catch_up
-from recollect.engine.write import write
-from recollect.extract.corrections import correcting
 from recollect.facade.handle import Handle
 from recollect.store.artifacts import ArtifactFilter
 from recollect.store.protocol import Reader
@@ -109,6 +106,10 @@ class Statements(Handle):
     def _follow(self, known: Artifact, text: str | None) -> Artifact:
         """Write the event that changes an artifact; give what holds then, or the artifact that was taken back."""
         source = self._source(known)
+        # Imported here: a process that only asks should not pay for what reads events.
+        from recollect.engine.write import write
+        from recollect.extract.corrections import correcting
+
         write(self._engine, self._space, [correcting(known, text)], wing=source.wing)
         self._catch_up()  # where deriving is behind the log, the correction waits in it
         with self._engine.store.reader() as reader:
@@ -116,6 +117,8 @@ class Statements(Handle):
         return next((one for one in chain if one.replaces == known.id), None) or self.artifact(known.id)
 
     def _catch_up(self) -> None:
+        from recollect.engine.derive import catch_up
+
         with self._engine.store.reader() as reader:
             behind = reader.derived_upto(self._space) is not None
         while behind:

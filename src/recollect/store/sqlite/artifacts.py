@@ -122,7 +122,20 @@ class ArtifactRows(Snapshot):
 
     def said_later(self, space: str, seqs: Sequence[int], *, limit: int) -> list[int]:
         found = self.space(space)
-        return [row[0] for row in self.rows("said_later", (found.id, array(seqs), limit))] if found else []
+        if found is None:
+            return []
+        firsts: dict[str, tuple[int, int]] = {}
+        for seq, session, _, _, at in self.rows("outlines_by_seq", (array(seqs), found.id)):
+            if session is not None:
+                firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
+        later: list[int] = []
+        for session, first in firsts.items():
+            rows = self.rows("said_from", (found.id, session, *first))
+            said, among = [row[0] for row in rows], set(seqs)
+            later += [
+                seq for place, (seq, states) in enumerate(rows) if states and _looks_back_at(said, place, among, limit)
+            ]
+        return sorted(later)
 
     def readings(self, space: str, seqs: Sequence[int]) -> dict[int, str]:
         found = self.space(space)
@@ -288,6 +301,19 @@ def _artifact(row: Row) -> Artifact:
         status=Status(status),
         replaces=replaces,
     )
+
+
+def _looks_back_at(said: Sequence[int], place: int, among: set[int], limit: int) -> bool:
+    """Tell whether one of some is in what said_earlier gives for a place; in one pass, since a session may be long."""
+    seen = 0
+    for earlier in range(place - 1, -1, -1):
+        if said[earlier] < said[place]:
+            if said[earlier] in among:
+                return True
+            seen += 1
+            if seen == limit:
+                return False
+    return False
 
 
 def _as_known(artifact: Artifact, row: Row, as_of: int | None) -> Artifact:

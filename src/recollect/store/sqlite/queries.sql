@@ -294,10 +294,10 @@ ORDER BY artifacts.number LIMIT :limit;
 
 -- name: artifacts_of_events
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
-       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.seq IN carray(?) AND +artifacts.space = ? ORDER BY artifacts.number;
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ?2 AND artifacts.seq IN carray(?1) ORDER BY artifacts.number;
 
 -- name: stated_by
-SELECT seq, max(status = 'current') FROM artifacts WHERE seq IN carray(?) AND +space = ? GROUP BY seq;
+SELECT seq, max(status = 'current') FROM artifacts WHERE space = ?2 AND seq IN carray(?1) GROUP BY seq;
 
 -- name: artifacts_standing
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
@@ -490,21 +490,10 @@ DELETE FROM jobs WHERE id IN carray(?) RETURNING id;
 SELECT json_extract(body, '$.about'), min(seq) FROM artifacts WHERE space = ? AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT ?;
 
--- The other side of said_earlier: events that have one of these among the turns before them, and state something.
--- name: said_later
-SELECT DISTINCT later.seq FROM events AS here JOIN events AS later
-  ON later.space = here.space AND later.session = here.session
-  AND (later.at, later.seq) > (here.at, here.seq) AND later.seq > here.seq
-WHERE here.space = ?1 AND here.seq IN carray(?2)
-  AND EXISTS (SELECT 1 FROM artifacts WHERE artifacts.space = ?1 AND artifacts.seq = later.seq)
-  AND (
-    SELECT count(*) FROM (
-      SELECT 1 FROM events AS amid
-      WHERE amid.space = here.space AND amid.session = here.session AND (amid.at, amid.seq) > (here.at, here.seq)
-        AND (amid.at, amid.seq) < (later.at, later.seq) AND amid.seq < later.seq LIMIT ?3
-    )
-  ) < ?3
-ORDER BY later.seq;
+-- A session from one of its turns on, and which of the turns state something.
+-- name: said_from
+SELECT seq, EXISTS (SELECT 1 FROM artifacts WHERE artifacts.space = events.space AND artifacts.seq = events.seq)
+FROM events WHERE space = ? AND session = ? AND (at, seq) >= (?, ?) ORDER BY at, seq;
 
 -- An edge belongs to the later of its two: a reference starts there, any other ends there.
 -- name: delete_edges_of_later

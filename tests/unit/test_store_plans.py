@@ -1,0 +1,51 @@
+"""Every query finds its rows by an index: what is quick with ten events must be quick with a million."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from recollect.store.sqlite.queries import query
+from recollect.store.sqlite.schema import migrate
+
+TEXT = files("recollect.store.sqlite").joinpath("queries.sql").read_text(encoding="utf-8")
+NAMES = [name for name in re.findall(r"^-- name: (\w+)$", TEXT, re.MULTILINE) if not name.startswith("where_")]
+# These go through all of a table on purpose: its rows are few, or all of them are meant.
+ALL_OF_IT = {
+    *("space_names", "last_seq", "total_events", "models", "receipts", "bytes_by_part"),
+    *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
+}
+OURS = "events|artifacts|journal|artifact_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[apsw.Connection]:
+    opened = apsw.Connection(":memory:")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ALL_OF_IT])
+def test_a_query_goes_through_no_table(connection: apsw.Connection, name: str) -> None:
+    sql = query(name).replace("{where}", "")
+    if sql.startswith("PRAGMA"):
+        return
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", _values(sql))]
+    assert not [step for step in plan if re.match(rf"SCAN (?:{OURS})\b", step)], plan
+
+
+def _values(sql: str) -> Any:
+    """Make a value for each parameter: a table of numbers where one is bound, else a number."""
+    if names := set(re.findall(r":(\w+)", sql)):
+        return dict.fromkeys(names, 1)
+    values: dict[int, Any] = {}
+    for place, (table, number) in enumerate(re.findall(r"(carray\()?\?(\d*)", sql), 1):
+        values[int(number or place)] = apsw.carray(np.array([1, 2], np.int64)) if table else 1
+    return [values[place] for place in sorted(values)]
