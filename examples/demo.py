@@ -41,6 +41,7 @@ def main() -> None:
         for question in QUESTIONS:
             ask(memory, question)
         as_it_was(memory)
+        what_was_said(memory)
         hand_over(memory)
         weigh(memory)
 
@@ -86,6 +87,15 @@ def as_it_was(memory: Memory) -> None:
             console.print(f"  {cited(hit)}", highlight=False)
 
 
+def what_was_said(memory: Memory) -> None:
+    """Show what was decided and is to be done, with the words that say so."""
+    console.print("\n[bold]Decided, and still to be done[/], by rules, each with its quote:", highlight=False)
+    for kind in ("decision", "todo"):
+        for one in memory.artifacts(kind=kind)[-3:]:
+            since = f"{one.valid_from:%d %b %Y}" if one.valid_from else ""
+            console.print(f"  [green]{since}[/] [magenta]{kind}[/] “{escape(one.quote)}”", highlight=False)
+
+
 def hand_over(memory: Memory) -> None:
     """Show what an agent would be given for its prompt."""
     context = memory.context("What should I know before I cook for Ana?", budget=220, now=NOW)
@@ -99,6 +109,7 @@ def weigh(memory: Memory) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_row("events", f"{stats.events:,} in {stats.sessions} sessions, by {stats.speakers} speakers")
     table.add_row("file", f"{stats.bytes / 1e6:.1f} MB, {memory.location}")
+    table.add_row("statements", ", ".join(f"{count} {kind}" for kind, count in stats.artifacts.items()))
     table.add_row("model", str(stats.model))
     table.add_row("verified", "every index agrees with the log" if memory.verify().ok else "[red]problems[/]")
     console.print()
