@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from pathlib import Path
 
 import apsw
@@ -16,6 +17,8 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 _PAGE_BYTES = 16384  # seven rows of token vectors fit with little left over; half of it would waste a fifth of the file
 _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
+_LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
+_BETWEEN_LOOKS_S = 0.01
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
 
 
@@ -28,16 +31,22 @@ def inspect(path: Path, *, create: bool) -> bool:
             return _absent(path, create=create)
         if not path.is_file():
             raise BadLocation(f"{path} is a device or a pipe, not a file; choose another path.")
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-            size = os.fstat(file.fileno()).st_size
+        header, size = _head(path)
+        looks = 1
+        while (short := _is_short(path, header, size)) and looks < _LOOKS:
+            # Another process may just be writing its log back and removing it: look again before calling it damaged.
+            time.sleep(_BETWEEN_LOOKS_S)
+            header, size = _head(path)
+            looks += 1
     except PermissionError as error:
         raise BadLocation(f"{path} can't be read ({error.strerror}); check its permissions.") from error
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path!s} is not a path that can be opened ({error}).") from error
     if not header:
         return _absent(path, create=create)
-    _check_header(path, header, size)
+    _check_header(path, header)
+    if short:
+        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_bytes_told(header)}. Restore a backup.")
     return True
 
 
@@ -51,18 +60,33 @@ def _absent(path: Path, *, create: bool) -> bool:
     return False
 
 
-def _check_header(path: Path, header: bytes, size: int) -> None:
+def _check_header(path: Path, header: bytes) -> None:
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
         raise ForeignFile(f"{path} is not a Recollect memory. The file was not touched; choose another path.")
     (application,) = struct.unpack(">I", header[68:72])
     if application != APPLICATION_ID:
         raise ForeignFile(f"{path} is a SQLite file of another program. It was not touched; choose another path.")
+
+
+def _head(path: Path) -> tuple[bytes, int]:
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES), os.fstat(file.fileno()).st_size
+
+
+def _is_short(path: Path, header: bytes, size: int) -> bool:
+    """Tell whether pages are missing. With a write-ahead log they may still be there, and SQLite puts them back."""
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or _bytes_told(header) <= size:
+        return False
+    try:
+        return not Path(f"{path}-wal").stat().st_size
+    except FileNotFoundError:
+        return True
+
+
+def _bytes_told(header: bytes) -> int:
     (page_bytes,) = struct.unpack(">H", header[16:18])
     (pages,) = struct.unpack(">I", header[28:32])
-    wal = Path(f"{path}-wal")
-    # With a write-ahead log the missing pages may still be there, and SQLite puts them back.
-    if pages * (65536 if page_bytes == 1 else page_bytes) > size and not (wal.exists() and wal.stat().st_size):
-        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {pages * page_bytes}. Restore a backup.")
+    return pages * (65536 if page_bytes == 1 else page_bytes)
 
 
 def connect(path: Path | None, settings: Settings, *, read_only: bool) -> apsw.Connection:
