@@ -1,6 +1,6 @@
 """The table of operations: what can be asked of a memory, by every surface.
 
-The command line is generated from it; HTTP routes and MCP tools will be. Nothing heavy is imported here, since
+The command line and the MCP tools are generated from it. Nothing heavy is imported here, since
 `recollect --help` reads this table.
 """
 
