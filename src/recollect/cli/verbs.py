@@ -16,7 +16,9 @@ from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import BadLocation, InvalidInput
-from recollect.operations import ASK, EVENTS, FORGET, IMPORT, Operation
+from recollect.operations import Operation
+from recollect.operations.asking import ASK
+from recollect.operations.log import EVENTS, FORGET, IMPORT
 
 if TYPE_CHECKING:
     from recollect.memory import Memory

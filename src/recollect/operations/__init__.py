@@ -1,0 +1,38 @@
+"""The table of operations: what can be asked of a memory, by every surface.
+
+The command line and the MCP tools are generated from it. Nothing heavy is imported here, since
+`recollect --help` reads this table. One module a domain; the order here is the one that surfaces show.
+"""
+
+from __future__ import annotations
+
+from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
+from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
+from recollect.operations.table import Kind, Operation, Parameter, Scope
+from recollect.operations.upkeep import BACKUP, REBUILD, SETTLE, STATS, VERIFY
+
+__all__ = ["BY_NAME", "OPERATIONS", "Kind", "Operation", "Parameter", "Scope"]
+
+OPERATIONS = (
+    ADD,
+    IMPORT,
+    RECALL,
+    CONTEXT,
+    ASK,
+    ARTIFACTS,
+    HISTORY,
+    CORRECT,
+    RETRACT,
+    SHOW,
+    SESSIONS,
+    EVENTS,
+    FORGET,
+    STATS,
+    VERIFY,
+    REBUILD,
+    SETTLE,
+    BACKUP,
+    EXPORT,
+)
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
