@@ -235,7 +235,7 @@ def _say(*words: object) -> None:
 def _victim(path: str, seed: int) -> None:
     """Add, add batches, and forget, until killed; say what is done as soon as it is."""
     from recollect import Memory
-    from recollect.store.sqlite import writer
+    from recollect.store.sql import writer
 
     writer.SEAL_AT = 64  # sealing happens every few hundred events; here it should be hit by a kill now and then
     draw = random.Random(seed)

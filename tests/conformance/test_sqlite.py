@@ -13,7 +13,8 @@ from conformance.making import SPACE
 from conformance.suite import StoreConformance
 from recollect.core.settings import Settings
 from recollect.store.protocol import Store
-from recollect.store.sqlite import SqliteStore, writer
+from recollect.store.sql import writer
+from recollect.store.sqlite import SqliteStore
 from recollect.store.units import unit_of
 
 SETTINGS = Settings(durability="normal")

@@ -13,7 +13,8 @@ from crash_children import FORGET_AND_DIE
 
 from recollect import Memory, RecollectNotice
 from recollect.core.errors import NotFound, StoreBusy
-from recollect.store.sqlite import SqliteStore, writer
+from recollect.store.sql import writer
+from recollect.store.sqlite import SqliteStore
 
 SECRETS = ("xylophonequartz", "zanzibarvortex", "quixoticmumble", "sphinxblackjudge", "vexedjumpywaltz")
 SEEDS = (0, 4, 8)  # with any of them the test fails where scrub() does not rewrite the file

@@ -17,7 +17,7 @@ from recollect import Event, Memory
 from recollect.core.errors import KeyConflict, NotFound
 from recollect.engine import upkeep
 from recollect.store import pooled
-from recollect.store.sqlite import writer
+from recollect.store.sql import writer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SPACES = ("default", "other")

@@ -80,7 +80,8 @@ def test_a_migration_comes_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 def test_every_query_is_valid_and_used(tmp_path: Path) -> None:
     from recollect.store.sqlite.queries import queries
 
-    source = "".join(path.read_text() for path in (Path(str(files("recollect.store"))) / "sqlite").glob("*.py"))
+    folder = Path(str(files("recollect.store")))
+    source = "".join(path.read_text() for part in ("sql", "sqlite") for path in (folder / part).glob("*.py"))
     connection = apsw.Connection(str(_fresh(tmp_path)))
     for name, sql in queries().items():
         used = f'"{name}"' in source or (name.startswith("where_") and "where_{" in source)

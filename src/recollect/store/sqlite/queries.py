@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from importlib.resources import files
 
-_NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+from recollect.store.sql.queries import named_queries
 
 
 @cache
 def queries() -> dict[str, str]:
     """Read every query once."""
-    text = files(__package__).joinpath("queries.sql").read_text(encoding="utf-8")
-    parts = _NAMED.split(text)
-    return {name: body.strip().removesuffix(";") for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    return named_queries("recollect.store.sqlite")
 
 
 def query(name: str) -> str:

@@ -115,6 +115,10 @@ UPDATE spaces SET words_upto = ?, word_tail = ? WHERE id = ?;
 -- name: insert_postings
 INSERT INTO postings (space, generation, term, first, chunk) VALUES (?, ?, ?, ?, ?);
 
+-- The terms of a question at once.
+-- name: postings_of_terms
+SELECT term, first, chunk FROM postings WHERE space = ? AND generation = ? AND term IN carray(?) ORDER BY term, first;
+
 -- name: postings_of_term
 SELECT first, chunk FROM postings WHERE space = ? AND generation = ? AND term = ? ORDER BY first;
 
@@ -166,11 +170,8 @@ DELETE FROM models WHERE id = ?;
 -- name: insert_vector
 INSERT INTO vectors (unit, space, start, stop, windows, tokens) VALUES (?, ?, ?, ?, ?, ?);
 
--- name: vectors_between
-SELECT unit, start, stop, tokens FROM vectors WHERE unit BETWEEN ? AND ? AND space = ?;
-
--- name: vectors_of_first_windows
-SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit IN carray(?) AND space = ?;
+-- name: vectors_of_units
+SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit IN carray(?) AND space = ? ORDER BY unit;
 
 -- name: units_present
 SELECT unit FROM vectors WHERE unit IN carray(?);

@@ -1,77 +1,58 @@
-"""Named queries within one transaction of one connection: what readers and writers are made of."""
+"""Named queries on one connection to the file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
+from recollect.store.sql.snapshot import Row, Snapshot
 from recollect.store.sqlite.queries import query
-from recollect.store.sqlite.rows import Row
 
-_NO_ROW = (-1,)  # an empty table can't be bound; no row has this number
-
-
-class Space(NamedTuple):
-    """A space's row: its number and counters."""
-
-    id: int
-    name: str
-    events: int
-    words: int
-    generation: int
-    words_upto: int
-    word_tail: int
-    epoch: int
+# An empty table can't be bound: no row has this number, and no id, name or kind is empty.
+_NO_ROW = np.array([-1], np.int64)
+_NO_WORD = ("",)
 
 
-class Snapshot:
+class SqliteSnapshot(Snapshot):
     """Runs queries by their names."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
+    def query(self, name: str) -> str:
+        return query(name)
+
     def rows(self, name: str, values: Sequence[Any] | Mapping[str, Any] = (), where: str = "") -> list[Row]:
-        """Run a named query and read all its rows."""
         sql = query(name)
         if "{where}" in sql:
             sql = sql.replace("{where}", where)
-        return cast("list[Row]", self._connection.execute(sql, values).fetchall())
+        return cast("list[Row]", self._connection.execute(sql, _bound(values)).fetchall())
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
-        """Run a named query and read its rows one by one."""
-        return iter(self._connection.execute(query(name), values))
+        return iter(self._connection.execute(query(name), _bound(values)))
 
     def one(self, name: str, values: Sequence[Any] = ()) -> Any:
-        """Run a named query for one value."""
-        return self._connection.execute(query(name), values).get
+        return self._connection.execute(query(name), _bound(values)).get
 
-    def space(self, name: str) -> Space | None:
-        """Read a space's row."""
-        rows = self.rows("space_by_name", (name,))
-        return Space(*rows[0]) if rows else None
-
-    def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
-        """Run a named query that changes something."""
-        self._connection.execute(query(name), values)
+    def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
+        self._connection.execute(query(name), _bound(values))
+        return self._connection.changes()
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
-        """Run a named query for each row of values."""
         self._connection.executemany(query(name), values)
 
-    def space_to_write(self, name: str) -> Space:
-        """Read a space's row, and make it where there is none."""
-        return self.space(name) or Space(*self.rows("add_space", (name,))[0])
+
+def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
+    """Bind what is to be taken as a whole as a table of its own: `IN carray(?)`."""
+    if isinstance(values, Mapping):
+        return values
+    if any(isinstance(value, np.ndarray | tuple) for value in values):
+        return [_table(value) if isinstance(value, np.ndarray | tuple) else value for value in values]
+    return values
 
 
-def array(numbers: Sequence[int] | NDArray[np.int64]) -> Any:
-    """Bind numbers as a table of their own: `IN carray(?)`."""
-    return apsw.carray(np.ascontiguousarray(numbers if len(numbers) else _NO_ROW, dtype=np.int64))
-
-
-def words(texts: Sequence[str]) -> Any:
-    """Bind texts as a table of their own."""
-    return apsw.carray(tuple(texts) or ("",))
+def _table(value: Any) -> Any:
+    return apsw.carray(value if len(value) else _NO_ROW if isinstance(value, np.ndarray) else _NO_WORD)

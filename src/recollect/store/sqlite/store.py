@@ -15,9 +15,9 @@ import apsw
 from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
 from recollect.core.settings import Settings
 from recollect.store.protocol import Audit
+from recollect.store.sql.audit import audit
+from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
-from recollect.store.sqlite.audit import audit
-from recollect.store.sqlite.caches import Caches
 from recollect.store.sqlite.connect import connect, inspect
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.queries import query

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import event_id
 from recollect.core.values import Event, Filter, Json
 from recollect.store.protocol import Draft
-from recollect.store.sqlite.queries import query
-
-Row = Sequence[Any]
+from recollect.store.sql.snapshot import Row
 
 
 def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
@@ -53,7 +51,7 @@ def event_of(space: str, row: Row) -> Event:
 
 
 def storable(text: str) -> str | bytes:
-    """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
+    """Keep text as text, unless a lone surrogate makes it something that a database's text can't hold."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -66,7 +64,7 @@ def meta_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def conditions(which: Filter) -> tuple[str, dict[str, Any]]:
+def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
     """Write a filter as SQL conditions and their values."""
     parts: list[str] = []
     values: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""What a process keeps in memory of a file: the word tail and the pooled vectors, brought up to date at each look.
+"""What a process keeps in memory of a store: the word tail and the pooled vectors, brought up to date at each look.
 
-The file decides, always: a reader first reads its space's epoch and then only what is newer than the cache. An epoch
+The store decides, always: a reader first reads its space's epoch and then only what is newer than the cache. An epoch
 that moved means that something was removed or rebuilt, and the cache starts anew. So a cache can be behind or ahead of
 a snapshot but never wrong: what a snapshot does not hold is dropped when its events are fetched.
 """
@@ -18,7 +18,7 @@ from recollect.store.postings import Tail, flatten
 
 if TYPE_CHECKING:
     from recollect.store.protocol import Model
-    from recollect.store.sqlite.reader import Space, SqliteReader
+    from recollect.store.sql.snapshot import Snapshot, Space
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -55,7 +55,7 @@ class Caches:
             self._words.clear()
             self._pooled.clear()
 
-    def word_tail(self, reader: SqliteReader, space: Space) -> Tail:
+    def word_tail(self, reader: Snapshot, space: Space) -> Tail:
         """Give the terms of the events that are not in postings yet."""
         with self._lock:
             cached = self._words.pop(space.id, None)
@@ -74,7 +74,7 @@ class Caches:
             _keep(self._words, space.id, cached)
             return cached.tail
 
-    def pooled(self, reader: SqliteReader, space: Space, model: Model) -> PooledView:
+    def pooled(self, reader: Snapshot, space: Space, model: Model) -> PooledView:
         """Give the pooled vectors of a space."""
         key = (space.id, model.id)
         with self._lock:
@@ -85,7 +85,7 @@ class Caches:
             _keep(self._pooled, key, cached)
             return cached.matrix.view()
 
-    def _extend(self, reader: SqliteReader, space: Space, model: Model, cached: _Pooled) -> None:
+    def _extend(self, reader: Snapshot, space: Space, model: Model, cached: _Pooled) -> None:
         scope = (space.id, model.id)
         for last, positions, units, pooled in reader.rows("blocks_after", (*scope, cached.position)):
             at = np.frombuffer(positions, np.int64)

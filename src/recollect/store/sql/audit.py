@@ -22,7 +22,8 @@ from recollect.store.facts import ANALYSIS, SCRUB_OWED
 from recollect.store.postings import Postings, flatten, terms_of, unpack
 from recollect.store.protocol import EMBED, Audit, Model
 from recollect.store.receipts import receipt_from_json
-from recollect.store.sqlite.reader import Space, SqliteReader
+from recollect.store.sql.reader import SqlReader
+from recollect.store.sql.snapshot import Space
 from recollect.store.units import seqs_of, unit_bounds
 
 _BATCH = 2_000
@@ -32,28 +33,28 @@ _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backu
 _REBUILD = "recollect rebuild"
 
 
-def audit(reader: SqliteReader, *, deep: bool) -> Audit:
+def audit(reader: SqlReader, *, deep: bool) -> Audit:
     """Check pages, counters, the log's own hashes, and each index against the log."""
     checked: dict[str, int] = defaultdict(int)
-    problems = list(_page_problems(reader, checked, deep=deep))
+    problems = list(_own_problems(reader, checked, deep=deep))
     if not problems:  # on damaged pages nothing else can be told
         problems += islice(_index_problems(reader, checked, deep=deep), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
 
 
-def _index_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+def _index_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     for space in _spaces(reader):
         yield from _space_problems(reader, space, checked, deep=deep)
     yield from _file_problems(reader)
 
 
-def _spaces(reader: SqliteReader) -> Iterator[Space]:
+def _spaces(reader: SqlReader) -> Iterator[Space]:
     for name in reader.spaces():
         if (space := reader.space(name)) is not None:
             yield space
 
 
-def _space_problems(reader: SqliteReader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+def _space_problems(reader: SqlReader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     checked["spaces"] += 1
     count = reader.one("count_events", (space.id,))
     checked["events"] += count
@@ -74,13 +75,13 @@ def _space_problems(reader: SqliteReader, space: Space, checked: dict[str, int],
     yield from _receipt_problems(reader, space, checked)
 
 
-def _page_problems(reader: SqliteReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
-    checked["pages"] = reader.page_count()
-    for line in reader.pages_problems(deep=deep):
+def _own_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    checked.update(reader.own_parts())
+    for line in reader.own_problems(deep=deep):
         yield Problem(where="file", what=line, fix="restore a backup, or export what can be read")
 
 
-def _file_problems(reader: SqliteReader) -> Iterator[Problem]:
+def _file_problems(reader: SqlReader) -> Iterator[Problem]:
     if reader.fact(SCRUB_OWED) == "1":
         yield Problem(
             where="file",
@@ -92,7 +93,7 @@ def _file_problems(reader: SqliteReader) -> Iterator[Problem]:
         yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=_REBUILD)
 
 
-def _log_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
+def _log_problems(reader: SqlReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
     after = 0
     while rows := reader.log(space.name, after=after, limit=_BATCH):
         contents = {row[0]: row[1] for row in reader.rows("contents_after", (space.id, after, _BATCH))}
@@ -115,7 +116,7 @@ def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
         )
 
 
-def _word_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
+def _word_problems(reader: SqlReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
     for term, first, chunk in reader.each("all_postings", (space.id, space.generation)):
         sums.add_index(term, unpack(first, chunk))
     tail_rows = reader.rows("word_tail_after", (space.id, 0))
@@ -131,7 +132,7 @@ def _word_problems(reader: SqliteReader, space: Space, sums: _Sums, checked: dic
         )
 
 
-def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
+def _vector_problems(reader: SqlReader, space: Space, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
     where = f"vectors of space {space.name}"
     low, high = unit_bounds(model.id)
     units = np.array([row[0] for row in reader.rows("units_between", (low, high, space.id))], np.int64)
@@ -153,7 +154,7 @@ def _vector_problems(reader: SqliteReader, space: Space, model: Model, checked: 
         yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=_REBUILD)
 
 
-def _derived_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+def _derived_problems(reader: SqlReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
         checked[name] += reader.one(query, (space.id,))
@@ -177,7 +178,7 @@ _LOOSE = {
 }
 
 
-def _quote_problems(reader: SqliteReader, space: Space) -> Iterator[Problem]:
+def _quote_problems(reader: SqlReader, space: Space) -> Iterator[Problem]:
     """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
     after = 0
     try:
@@ -199,7 +200,7 @@ def _quote_problems(reader: SqliteReader, space: Space) -> Iterator[Problem]:
         )
 
 
-def _receipt_problems(reader: SqliteReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+def _receipt_problems(reader: SqlReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
     for upto, kept in reader.rows("receipts", (space.id,)):
         checked["receipts"] += 1
         receipt = receipt_from_json(kept)

@@ -1,4 +1,4 @@
-"""Artifacts in the file: versions, the journal, edges and tags."""
+"""Artifacts in a database: versions, the journal, edges and tags."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from recollect.core.ids import event_id
 from recollect.core.values import Change, Edge, Span
 from recollect.store.artifacts import READ, ArtifactFilter
 from recollect.store.protocol import Job
-from recollect.store.sqlite.rows import Row
-from recollect.store.sqlite.snapshot import Snapshot, array, words
+from recollect.store.sql.snapshot import Row, Snapshot, array, words
 
 
 class ArtifactRows(Snapshot):
