@@ -19,7 +19,9 @@ from recollect.store.sql.artifacts import ArtifactChanges
 from recollect.store.sql.reader import SqlReader, model_of
 from recollect.store.sql.rows import event_values
 from recollect.store.sql.snapshot import Space, array
-from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
+from recollect.store.units import seqs_of, unit_bounds, unit_of
+
+_TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
 class SqlWriter(SqlReader, ArtifactChanges):
@@ -56,10 +58,10 @@ class SqlWriter(SqlReader, ArtifactChanges):
     def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         into = self.space_to_write(space)
         there = {int(seq) for seq in self.fetch(space, list(vectors))}
-        done = {int(seq) for seq in self._with_vectors(model, list(vectors))}
+        done = {int(seq) for seq in self._with_vectors(into, model, list(vectors))}
         self._insert_vectors(into, model, {seq: units for seq, units in vectors.items() if seq in there - done})
         if model.state == "active":
-            self.run("settle_jobs", (EMBED, array(sorted(there))))
+            self.run("settle_jobs", (EMBED, array(sorted(there)), into.id))
 
     def remove(self, space: str, seqs: Seqs) -> dict[str, int]:
         found = self.space(space)
@@ -73,7 +75,7 @@ class SqlWriter(SqlReader, ArtifactChanges):
             changed = self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = changed
-        self.run("delete_jobs_of", (array(gone),))
+        self.run("delete_jobs_of", (array(gone), found.id))
         self.run("delete_events", (array(gone), found.id))
         self.run("next_epoch", (found.id,))
         return {"events": len(gone), **removed}
@@ -136,10 +138,10 @@ class SqlWriter(SqlReader, ArtifactChanges):
     # Jobs and facts of the file
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
-        self.run("fail_job", (error, due_at, job.id))
+        self.run("fail_job", (error, due_at, job.id, self.space_to_write(job.space).id))
 
     def drop_job(self, job: Job) -> None:
-        self.run("delete_job", (job.id,))
+        self.run("delete_job", (job.id, self.space_to_write(job.space).id))
 
     def set_fact(self, name: str, value: str) -> None:
         self.run("set_fact", (name, value))
@@ -186,9 +188,9 @@ class SqlWriter(SqlReader, ArtifactChanges):
         self.run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
         self.run("clear_pooled_tail", (space.id, model.id, last))
 
-    def _with_vectors(self, model: Model, seqs: Sequence[int]) -> NDArray[np.int64]:
+    def _with_vectors(self, space: Space, model: Model, seqs: Sequence[int]) -> NDArray[np.int64]:
         firsts = array([unit_of(model.id, seq, 0) for seq in seqs])
-        return seqs_of(np.array([row[0] for row in self.rows("units_present", (firsts,))], np.int64))
+        return seqs_of(np.array([row[0] for row in self.rows("windows_of_units", (firsts, space.id))], np.int64))
 
     def _remove_words(self, space: Space, events: Mapping[int, Event]) -> dict[str, int]:
         by_term: dict[int, list[int]] = {}
@@ -208,21 +210,28 @@ class SqlWriter(SqlReader, ArtifactChanges):
         return {"words": words}
 
     def _trim_postings(self, space: Space, generation: int, by_term: Mapping[int, list[int]]) -> None:
-        for term, seqs in by_term.items():
-            gone = np.array(seqs, np.int64)
-            for first, chunk in self.rows("postings_of_term", (space.id, generation, term)):
-                kept = without(first, chunk, gone)
+        terms = list(by_term)
+        for start in range(0, len(terms), _TERMS_AT_ONCE):
+            some = array(terms[start : start + _TERMS_AT_ONCE])
+            old: list[tuple[int, int]] = []
+            new: list[tuple[int, int, bytes]] = []
+            for term, first, chunk in self.rows("postings_of_terms", (space.id, generation, some)):
+                kept = without(first, chunk, np.array(by_term[term], np.int64))
                 if kept == (first, chunk):
                     continue
-                self.run("delete_chunk", (space.id, generation, term, first))
+                old.append((term, first))
                 if kept is not None:
-                    self.run("insert_postings", (space.id, generation, term, *kept))
+                    new.append((term, *kept))
+            self.run_many("delete_chunk", ((space.id, generation, *chunk) for chunk in old))
+            self.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in new))
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         windows = 0
         for model in self.models():
-            for seq in gone.tolist():
-                windows += self.run("delete_vectors_between", unit_range(model.id, seq, seq))
+            firsts = array([unit_of(model.id, seq, 0) for seq in gone.tolist()])
+            counted = self.rows("windows_of_units", (firsts, space.id))
+            units = array([unit + window for unit, count in counted for window in range(count)])
+            windows += self.run("delete_units", (units, space.id)) if len(units) else 0
         tail = np.array([row[0] for row in self.rows("pooled_tail_units", (space.id,))], np.int64)
         self.run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
         for block, _, positions, units, pooled in self.rows("blocks_of_space", (space.id,)):
@@ -231,11 +240,11 @@ class SqlWriter(SqlReader, ArtifactChanges):
             if keep.all():
                 continue
             if not keep.any():
-                self.run("delete_block", (block,))
+                self.run("delete_block", (block, space.id))
                 continue
             rows = np.frombuffer(pooled, np.int8).reshape(len(held), -1)[keep]
             at = np.frombuffer(positions, np.int64)[keep]
-            self.run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block))
+            self.run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block, space.id))
         return windows
 
 

@@ -119,9 +119,6 @@ INSERT INTO postings (space, generation, term, first, chunk) VALUES (?, ?, ?, ?,
 -- name: postings_of_terms
 SELECT term, first, chunk FROM postings WHERE space = ? AND generation = ? AND term IN carray(?) ORDER BY term, first;
 
--- name: postings_of_term
-SELECT first, chunk FROM postings WHERE space = ? AND generation = ? AND term = ? ORDER BY first;
-
 -- The oldest and newest generation: forgetting must reach also one that is still being built.
 -- name: generations
 SELECT min(generation), max(generation) FROM postings WHERE space = ?;
@@ -173,8 +170,8 @@ INSERT INTO vectors (unit, space, start, stop, windows, tokens) VALUES (?, ?, ?,
 -- name: vectors_of_units
 SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit IN carray(?) AND space = ? ORDER BY unit;
 
--- name: units_present
-SELECT unit FROM vectors WHERE unit IN carray(?);
+-- name: windows_of_units
+SELECT unit, windows FROM vectors WHERE unit IN carray(?) AND space = ?;
 
 -- name: count_vectors
 SELECT count(*) FROM vectors WHERE unit BETWEEN ? AND ? AND space = ?;
@@ -182,8 +179,8 @@ SELECT count(*) FROM vectors WHERE unit BETWEEN ? AND ? AND space = ?;
 -- name: units_between
 SELECT unit FROM vectors WHERE unit BETWEEN ? AND ? AND space = ? ORDER BY unit;
 
--- name: delete_vectors_between
-DELETE FROM vectors WHERE unit BETWEEN ? AND ?;
+-- name: delete_units
+DELETE FROM vectors WHERE unit IN carray(?) AND space = ?;
 
 -- name: delete_some_vectors
 DELETE FROM vectors WHERE unit IN (SELECT unit FROM vectors WHERE unit BETWEEN ? AND ? LIMIT ?);
@@ -221,10 +218,10 @@ ORDER BY last_position;
 SELECT block, model, positions, units, pooled FROM pooled_blocks WHERE space = ?;
 
 -- name: update_block
-UPDATE pooled_blocks SET positions = ?, units = ?, pooled = ? WHERE block = ?;
+UPDATE pooled_blocks SET positions = ?, units = ?, pooled = ? WHERE block = ? AND space = ?;
 
 -- name: delete_block
-DELETE FROM pooled_blocks WHERE block = ?;
+DELETE FROM pooled_blocks WHERE block = ? AND space = ?;
 
 -- name: delete_model_blocks
 DELETE FROM pooled_blocks WHERE model = ?;
@@ -254,16 +251,16 @@ WHERE (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due_at <= ?2) ORDER BY jobs.i
 SELECT count(*) FROM jobs WHERE space = ?;
 
 -- name: fail_job
-UPDATE jobs SET attempts = attempts + 1, error = ?, due_at = ? WHERE id = ?;
+UPDATE jobs SET attempts = attempts + 1, error = ?, due_at = ? WHERE id = ? AND space = ?;
 
 -- name: delete_job
-DELETE FROM jobs WHERE id = ?;
+DELETE FROM jobs WHERE id = ? AND space = ?;
 
 -- name: settle_jobs
-DELETE FROM jobs WHERE kind = ? AND seq IN carray(?);
+DELETE FROM jobs WHERE kind = ? AND seq IN carray(?) AND space = ?;
 
 -- name: delete_jobs_of
-DELETE FROM jobs WHERE seq IN carray(?);
+DELETE FROM jobs WHERE seq IN carray(?) AND space = ?;
 
 -- name: job_seqs
 SELECT seq FROM jobs WHERE space = ? AND kind = ? ORDER BY seq;
