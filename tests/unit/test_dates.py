@@ -452,7 +452,6 @@ def test_a_time_without_a_direction_takes_the_one_of_its_verb(sentence: str, sta
     assert _only(sentence).start == _day(start)
 
 
-
 @pytest.mark.parametrize(
     ("said", "first_day"),
     [

@@ -56,9 +56,7 @@ class _Found:
     guessed: bool = False
 
 
-def find_dates(
-    text: str, anchor: datetime, *, past: bool | None = None, nearest: bool = False
-) -> list[DateMention]:
+def find_dates(text: str, anchor: datetime, *, past: bool | None = None, nearest: bool = False) -> list[DateMention]:
     """List the times that a text speaks of, in its order, each as a window in UTC.
 
     `anchor` is when the text was said (or the question's now); its own clock says what "yesterday" was. Without an

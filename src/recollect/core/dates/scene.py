@@ -20,7 +20,8 @@ _AHEAD = re.compile(
     re.IGNORECASE,
 )
 _FROM_ONE = re.compile(
-    r"\b(?:(?:day|week|month|year)s? from|(?:moved|pushed|shifted|changed|delayed)(?: back| out| forward)? to(?: the)?) $",
+    r"\b(?:(?:day|week|month|year)s? from|(?:moved|pushed|shifted|changed|delayed)(?: back| out| forward)? to"
+    r"(?: the)?) $",
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(r"\s{1,3}([A-Za-z][A-Za-z']*)")

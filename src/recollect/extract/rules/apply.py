@@ -181,8 +181,8 @@ class _Reading:
         if not TIME_HINT.search(words):
             return None
         past = True if clause.past else False if found.kind in _AHEAD else None
-        found = find_dates(words, self.event.at, past=past, nearest=True)
-        mentions = [mention for mention in found if _is_a_date(mention)]
+        named = find_dates(words, self.event.at, past=past, nearest=True)
+        mentions = [mention for mention in named if _is_a_date(mention)]
         own = Span(clause.span.start - sentence.start, clause.span.end - sentence.start)
         said = [mention for mention in mentions if own.start <= mention.span.start < own.end]
         if not said:
