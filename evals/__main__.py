@@ -51,10 +51,11 @@ def _run(asked: argparse.Namespace) -> int:
         limit=asked.limit,
     )
     chosen = load_task(asked.task, options)
-    with shown(f"{asked.task} · {asked.system}") as progress:
+    system = "+".join([asked.system, *asked.set])
+    with shown(f"{asked.task} · {system}") as progress:
         results = run(
             chosen,
-            asked.system,
+            system,
             asked.json,
             options=options,
             k=asked.k,
@@ -62,6 +63,8 @@ def _run(asked: argparse.Namespace) -> int:
             made=SystemOptions(embedder=asked.embedder, budgets=asked.budgets, anew=asked.no_cache),
             fresh=asked.fresh,
             keep_contexts=asked.keep_contexts,
+            timed=asked.timed,
+            processes=asked.processes,
             progress=progress,
         )
     print_grids(grids([results]))
@@ -135,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--audit", type=Path, help="corrected LoCoMo evidence, JSONL")
     run.add_argument("--union", action="store_true", help="LongMemEval: one store from all sessions of the file")
     run.add_argument("--system", default="recollect", help="recollect, recollect:-late, bm25, vectors, a peer ...")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="a field of Recollect's recipe; may be given again",
+    )
     run.add_argument("--json", type=Path, required=True, help="where the rows go; an interrupted run goes on from it")
     run.add_argument("--limit", type=int, help="ask this many questions, taken evenly")
     run.add_argument("--k", type=int, default=LINES_ASKED, help="lines asked for (%(default)s)")
@@ -148,6 +158,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--held-back", action="store_true", help="generated tasks: the templates kept for scoring")
     run.add_argument("--embedder", help="another one than the product's default")
     run.add_argument("--no-cache", action="store_true", help="encode everything anew; later runs take the new times")
+    run.add_argument(
+        "--timed", type=_positive, default=1, metavar="N", help="take the latency of each Nth question (1)"
+    )
+    run.add_argument("--processes", type=_positive, default=1, help="divide the stores of a system that is ours (1)")
     run.add_argument("--fresh", action="store_true", help="replace what is there")
     run.add_argument("--keep-contexts", action="store_true", help="keep the texts too, for a judge")
     run.add_argument("--remarks", action="store_true", help="list wrong or missing gold evidence")
@@ -180,6 +194,13 @@ def _parser() -> argparse.ArgumentParser:
         "--peer-minutes", type=float, help="for all peers together; the next call goes on from there"
     )
     return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 if __name__ == "__main__":

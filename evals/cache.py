@@ -49,6 +49,7 @@ class Encodings:
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.anew = anew
         self._made_here: set[bytes] | None = set() if anew else None
         self._sql = _statements()
         # Another run may write at the same time: both wait, and both would write the same.
@@ -82,6 +83,7 @@ class CachedEmbedder:
     def __init__(self, embedder: Embedder, kept: Encodings) -> None:
         self._embedder = embedder
         self._kept = kept
+        self.anew = kept.anew
         self._ready = False
         self._saved_ms = 0.0
 

@@ -20,6 +20,7 @@ from evals.report import write_report
 from evals.results import Results
 from evals.runner import run
 from evals.systems import BASELINES, SystemOptions, ablations, peer_names
+from evals.systems.variants import file_name
 from evals.tasks import Chosen, TaskOptions, load_task
 from evals.terminal import say, shown
 
@@ -120,7 +121,7 @@ def _one(
     budgets: Sequence[int],
     end: float | None = None,
 ) -> None:
-    out = to / "results" / f"{part.task}.{system.replace(':', '_')}.jsonl"
+    out = to / "results" / file_name(part.task, system)
     seconds = None if end is None else max(0.0, end - time.monotonic())
     with shown(f"{part.task} · {system}") as progress:
         for fresh in (False, True):

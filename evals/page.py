@@ -21,6 +21,7 @@ from evals.errors import EvalError
 from evals.results import Results, read_results
 from evals.summary import EVERYTHING, Summary, difference, summarise
 from evals.systems import ablations, peer_names
+from evals.systems.variants import file_name
 
 _BLOCK = re.compile(
     r"(?P<mark><!-- figures (?P<spec>[^>\n]*) -->)\n(?P<table>[^<]*(?:<(?!!-- /figures)[^<]*)*)<!-- /figures -->"
@@ -82,7 +83,7 @@ class _Tables:
 
     def _run(self, task: str, system: str) -> tuple[Results, Summary] | None:
         if (task, system) not in self._known:
-            path = self._folder / f"{task}.{system.replace(':', '_')}.jsonl"
+            path = self._folder / file_name(task, system)
             run = read_results(path) if path.is_file() else None
             self._known[task, system] = (run, summarise(run)) if run else None
         return self._known[task, system]

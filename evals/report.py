@@ -147,7 +147,7 @@ def _ablations(runs: Sequence[Results], metric: str) -> Mapping[str, Any]:
 def _by_size(results: Results) -> list[tuple[int, float]]:
     times: dict[str, list[float]] = {}
     for row in results.questions.values():
-        if not row.get("error"):
+        if not row.get("error") and row["ms"] is not None:
             times.setdefault(row["store"], []).append(row["ms"])
     stores = results.stores
     return [(stores[store]["lines"], float(np.median(ms))) for store, ms in times.items() if store in stores]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,15 @@ def run(
     fresh: bool = False,
     keep_contexts: bool = False,
     seconds: float | None = None,
+    timed: int = 1,
+    processes: int = 1,
     progress: Progress = silent,
 ) -> Results:
-    """Ask what is not yet answered in `out`, for as long as `seconds` says, and give all of it."""
+    """Ask what is not yet answered in `out`, for as long as `seconds` says, and give all of it.
+
+    timed: each so manyth question is also asked for its latency alone. processes: among which the stores are divided;
+    only for systems that are ours.
+    """
     made = made or SystemOptions()
     header = _header(chosen, options) | {"system": system_name, "k": k, "seed": seed, "budgets": list(made.budgets)}
     header |= {"contexts_kept": keep_contexts, **origin_of(system_name, made)}
@@ -55,7 +61,13 @@ def run(
     try:
         header["described"] = dict(system.describe())
         with ResultsFile.begin(out, header, fresh=fresh) as file:
-            _Asking(chosen, system, file, measuring, progress).all_stores(seconds)
+            sent = Sent(chosen=chosen, system=system_name, made=made, k=k, keep_contexts=keep_contexts, timed=timed)
+            if processes > 1:
+                from evals.processes import ask_among
+
+                ask_among(processes, sent, waiting_in(chosen, file.results), file, progress)
+            else:
+                Asking(sent, measuring).all_stores(system, file, seconds, progress)
             return file.results
     finally:
         system.close()
@@ -100,82 +112,75 @@ class _Measuring:
         return {name: round(value, 5) for name, value in scores.items()}
 
 
-class _Asking:
-    """One system's way through a task."""
+Write = Callable[[str, Row], None]  # takes a line of the results
 
-    def __init__(
-        self, chosen: Chosen, system: System, file: ResultsFile, measuring: _Measuring, progress: Progress
-    ) -> None:
-        self._chosen = chosen
-        self._system = system
-        self._file = file
-        self._measuring = measuring
-        self._k: int = file.results.header["k"]
-        self._keep_contexts: bool = file.results.header["contexts_kept"]
-        self._progress = progress
-        self._total = len(chosen.task.questions)
 
-    def all_stores(self, seconds: float | None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What is asked of whom, and how: all that a process needs to ask a part of it."""
+
+    chosen: Chosen
+    system: str
+    made: SystemOptions
+    k: int
+    keep_contexts: bool
+    timed: int  # each so manyth question is timed
+
+
+class Asking:
+    """How a task is asked, whoever answers."""
+
+    def __init__(self, sent: Sent, measuring: _Measuring | None = None) -> None:
+        self._chosen = sent.chosen
+        self._measuring = measuring or _Measuring(sent.chosen, sent.made.budgets)
+        self._k = sent.k
+        self._keep_contexts = sent.keep_contexts
+        self._timed = sent.timed
+
+    def all_stores(self, system: System, file: ResultsFile, seconds: float | None, progress: Progress) -> None:
         """Go through the stores, one after the other, and end the file; or leave the rest for another time."""
-        waiting: dict[str, list[Asked]] = {}
-        for asked in self._chosen.task.questions:
-            known = self._file.results.questions.get(asked.id)
-            if known is None or known.get("error"):
-                waiting.setdefault(asked.store, []).append(asked)
         begun = time.perf_counter()
         end = begun + seconds if seconds is not None else float("inf")
-        for store, questions in waiting.items():
-            if not self._one_store(store, questions, end):
-                return
-        failed = sum(1 for row in self._file.results.questions.values() if row.get("error"))
-        self._file.write(
-            "end",
-            questions=len(self._file.results.questions),
-            failed=failed,
-            bytes=self._system.size_bytes(),
-            seconds=round(time.perf_counter() - begun, 1),
-        )
 
-    def _one_store(self, store: str, questions: Sequence[Asked], end: float) -> bool:
+        def write(kind: str, row: Row) -> None:
+            file.write(kind, **row)
+            progress(str(row["store"]), len(file.results.questions), len(self._chosen.task.questions))
+
+        for store, questions in waiting_in(self._chosen, file.results).items():
+            progress(f"{store}: taking in its lines", len(file.results.questions), len(self._chosen.task.questions))
+            if not self.one_store(system, store, questions, end, write):
+                return
+        finish(file, system.size_bytes(), begun)
+
+    def one_store(self, system: System, store: str, questions: Sequence[Asked], end: float, write: Write) -> bool:
+        """Tell a store's lines and ask its questions; False where the time is over before all are asked."""
         if time.perf_counter() > end:
             return False
         lines = self._chosen.task.stores[store]
-        self._show(f"{store}: taking in {len(lines)} lines")
-        broken = self._ingest(store, lines)
+        broken = _ingest(system, store, lines, write)
         by_key = {line.key: line for line in lines}
-        for asked in questions:
+        for number, asked in enumerate(questions):
             if time.perf_counter() > end:
                 return False
-            self._ask(asked, by_key, broken)
-            self._show(store)
+            write("question", self._row(system, asked, by_key, broken, timed=number % self._timed == 0))
         return True
 
-    def _ingest(self, store: str, lines: Sequence[Line]) -> str | None:
-        begun = time.perf_counter()
-        try:
-            told = self._system.ingest(store, lines)
-        except Exception as error:
-            return f"taking in the store: {_said(error)}"
-        took = told if told is not None else (time.perf_counter() - begun) * 1e3
-        self._file.write("store", store=store, lines=len(lines), ms=round(took, 1))
-        return None
-
-    def _ask(self, asked: Asked, lines: Mapping[str, Line], broken: str | None) -> None:
-        error, answer, took_ms = broken, Answer(found=()), 0.0
+    def _row(self, system: System, asked: Asked, lines: Mapping[str, Line], broken: str | None, *, timed: bool) -> Row:
+        error, answer, took_ms = broken, Answer(found=()), None
         if error is None:
             try:
-                answer, took_ms = self._search(asked)
+                answer, took_ms = self._search(system, asked, timed=timed)
             except Exception as failure:
                 error = _said(failure)
         measured, contexts = self._measuring.measured(asked, answer, lines)
-        row: dict[str, Any] = {
+        row: Row = {
             "id": asked.id,
             "store": asked.store,
             "category": asked.category,
             "answerable": asked.answerable,
             "found": [[one.key, round(one.score, 5)] for one in answer.found],
             "confidence": answer.confidence,
-            "ms": round(took_ms, 3),
+            "ms": None if took_ms is None else round(took_ms, 3),
             "packed_by": "runner" if answer.pack is None else "system",
             **measured,
         }
@@ -186,19 +191,46 @@ class _Asking:
         if self._keep_contexts:
             now = asked.now.strftime("%Y-%m-%d %H:%M %Z").strip() if asked.now else None
             row |= {"question": asked.text, "answer": asked.answer, "now": now, "contexts": dict(contexts)}
-        self._file.write("question", **row)
+        return row
 
-    def _search(self, asked: Asked) -> tuple[Answer, float]:
+    def _search(self, system: System, asked: Asked, *, timed: bool) -> tuple[Answer, float | None]:
         """Search once for as many lines as an agent asks for, timed, and once for all that is scored and packed."""
-        begun = time.perf_counter()
-        answer = self._system.search(asked.store, asked.text, k=min(self._k, LINES_TIMED), now=asked.now)
-        took_ms = (time.perf_counter() - begun) * 1e3 if answer.took_ms is None else answer.took_ms
-        if self._k > LINES_TIMED:
-            answer = self._system.search(asked.store, asked.text, k=self._k, now=asked.now)
-        return answer, took_ms
+        took_ms = None
+        if timed:
+            begun = time.perf_counter()
+            answer = system.search(asked.store, asked.text, k=min(self._k, LINES_TIMED), now=asked.now)
+            took_ms = (time.perf_counter() - begun) * 1e3 if answer.took_ms is None else answer.took_ms
+            if self._k <= LINES_TIMED:
+                return answer, took_ms
+        return system.search(asked.store, asked.text, k=self._k, now=asked.now), took_ms
 
-    def _show(self, what: str) -> None:
-        self._progress(what, len(self._file.results.questions), self._total)
+
+def waiting_in(chosen: Chosen, results: Results) -> dict[str, list[Asked]]:
+    """List the questions that have no answer yet, by store."""
+    waiting: dict[str, list[Asked]] = {}
+    for asked in chosen.task.questions:
+        known = results.questions.get(asked.id)
+        if known is None or known.get("error"):
+            waiting.setdefault(asked.store, []).append(asked)
+    return waiting
+
+
+def finish(file: ResultsFile, size_bytes: int | None, begun: float) -> None:
+    """End the file of a run that asked everything."""
+    failed = sum(1 for row in file.results.questions.values() if row.get("error"))
+    seconds = round(time.perf_counter() - begun, 1)
+    file.write("end", questions=len(file.results.questions), failed=failed, bytes=size_bytes, seconds=seconds)
+
+
+def _ingest(system: System, store: str, lines: Sequence[Line], write: Write) -> str | None:
+    begun = time.perf_counter()
+    try:
+        told = system.ingest(store, lines)
+    except Exception as error:
+        return f"taking in the store: {_said(error)}"
+    took = told if told is not None else (time.perf_counter() - begun) * 1e3
+    write("store", {"store": store, "lines": len(lines), "ms": round(took, 1)})
+    return None
 
 
 def _header(chosen: Chosen, options: TaskOptions) -> dict[str, Any]:

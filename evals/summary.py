@@ -57,7 +57,7 @@ def summarise(results: Results) -> Summary:
     """Draw all figures of a run; the seed of the run makes the intervals repeatable."""
     rows = list(results.questions.values())
     seed = int(results.header.get("seed") or 0)
-    timed = [row["ms"] for row in rows if not row.get("error")]
+    timed = [row["ms"] for row in rows if not row.get("error") and row["ms"] is not None]
     # Where an order is all that a system tells, nothing says how sure it is.
     tells = results.header.get("described", {}).get("tells_scores", True)
     auroc, auroc_from = _abstention(rows, seed) if tells else (None, "")

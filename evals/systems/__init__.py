@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals import provenance
 from evals.errors import EvalError
 from evals.packing import BUDGETS
+from evals.systems.variants import NAME, is_ours, stages, variant_of
 from evals.values import System
 
 if TYPE_CHECKING:
     from evals.cache import CachedEmbedder
 
 BASELINES = ("bm25", "vectors")
+STORES = Path(".evals") / "stores"
 _HERE = "evals/systems"
 
 
@@ -26,17 +29,17 @@ class SystemOptions:
     embedder: str | None = None  # None: the product's default
     budgets: Sequence[int] = BUDGETS
     anew: bool = False  # encode everything again, whatever the cache has
+    stores: Path = STORES  # where ours keep what they wrote
 
 
 def open_system(name: str, options: SystemOptions | None = None) -> System:
     """Make a system; EvalError says why it can't be made here."""
     options = options or SystemOptions()
-    family, _, variant = name.partition(":")
     # Each is imported only when chosen: none pays for, or fails with, another.
-    if family == "recollect":
-        from evals.systems.recollect import recollect_system
+    if is_ours(name):
+        from evals.systems.recollect import RecollectSystem
 
-        return recollect_system(variant, _embedder(options))
+        return RecollectSystem(name, _embedder(options), options.stores)
     if name == "bm25":
         from evals.systems.baselines import Bm25
 
@@ -51,9 +54,7 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
 
 def ablations() -> list[str]:
     """Name the shipped default less each of its stages."""
-    from evals.systems.recollect import NAME, recipe_of, stages
-
-    return [f"{NAME}:-{stage}" for stage in stages(recipe_of(""))]
+    return [f"{NAME}:-{stage}" for stage in stages(variant_of(NAME).recipe)]
 
 
 def peer_names() -> list[str]:
@@ -63,15 +64,15 @@ def peer_names() -> list[str]:
 
 def origin_of(name: str, options: SystemOptions) -> dict[str, Any]:
     """Tell, without making a system, what its answers follow from: its code, and the model behind its vectors."""
-    family = name.partition(":")[0]
-    if family == "recollect":
+    if is_ours(name):
+        variant_of(name)  # says so where there is no such variant
         code = provenance.code_hash((provenance.PRODUCT, f"{_HERE}/recollect.py", "evals/cache.py"))
     elif name in BASELINES:
         code = provenance.code_hash((f"{_HERE}/baselines.py", "evals/wording.py"))
     else:
         setups = _peers(name).SETUPS
         if name not in setups:
-            known = ("recollect", "recollect:RECIPE", *ablations(), *BASELINES, *setups)
+            known = (NAME, f"{NAME}:RECIPE", f"{NAME}:+FIELD=VALUE", *ablations(), *BASELINES, *setups)
             raise EvalError(f"There is no system {name!r}. Known: {', '.join(known)}.")
         setup = setups[name]
         shared = (f"{_HERE}/peers/{part}.py" for part in ("client", "embeddings", "worker_protocol"))

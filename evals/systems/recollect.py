@@ -1,80 +1,62 @@
-"""Recollect itself, through its public interface: the shipped default, a recipe by name, or a recipe less a stage.
-
-`recollect` is what `Memory.open` gives; `recollect:words` opens with that recipe; `recollect:-late` is the default
-without late interaction, `recollect:pooled-words` the recipe `pooled` without its words.
-"""
+"""Recollect itself, through its public interface: the shipped default, or a variant of it (`variants.py`)."""
 
 from __future__ import annotations
 
-import inspect
+import json
+import os
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import recollect
+from evals import provenance
 from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce
 from evals.errors import EvalError
+from evals.systems.variants import variant_of
 from evals.values import LINES_TIMED, Answer, Found, Line
 from recollect import Memory
-from recollect.recall.recipes import RECIPES, Recipe
 
-NAME = "recollect"
 _BATCH = 256  # lines a transaction
-_STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
-
-
-def recollect_system(variant: str, embedder: CachedEmbedder) -> RecollectSystem:
-    """Make the system for what follows `recollect:`."""
-    return RecollectSystem(f"{NAME}:{variant}" if variant else NAME, recipe_of(variant), embedder)
-
-
-def recipe_of(variant: str) -> Recipe:
-    """Read a recipe's name and the stages to leave out, as in `hybrid-words-late`."""
-    name, *stages = variant.split("-")
-    recipe = RECIPES.get(name) if name else _default()
-    if recipe is None:
-        raise EvalError(f"There is no recipe {name!r}. Known: {', '.join(RECIPES)}.")
-    for stage in stages:
-        recipe = _without(recipe, stage)
-    return recipe
-
-
-def stages(recipe: Recipe) -> list[str]:
-    """Name what can be left out of a recipe: parts that are there, and what is off unless a recipe says otherwise."""
-    named = {field: stage for stage, field in _STAGES.items()}
-    return [
-        named.get(one.name, one.name)
-        for one in fields(recipe)
-        if is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default)
-    ]
+# What an ingest does not depend on: a store that was written once serves every trial that changes only how it is read.
+_READERS = ("recall", "facade", "cli", "serve", "hooks", "adapters", "operations")
+_KEPT = 3  # versions of the writing code whose stores are kept
 
 
 class RecollectSystem:
-    """One file a store; one of them open at a time."""
+    """One file a store, kept between runs; one of them open at a time."""
 
-    def __init__(self, name: str, recipe: Recipe, embedder: CachedEmbedder) -> None:
+    def __init__(self, name: str, embedder: CachedEmbedder, folder: Path) -> None:
         self.name = name
-        self._recipe = recipe
+        self._variant = variant_of(name)
         self._embedder = embedder
         self._tokenizer = CountedOnce()
-        self._folder = Path(tempfile.mkdtemp(prefix="recollect-eval-"))
+        self._folder = _stores(folder, embedder.card.label)
         self._files: dict[str, Path] = {}
-        self._open: tuple[str, Memory] | None = None
+        self._open: tuple[Path, Memory] | None = None
 
     def ingest(self, store: str, lines: Sequence[Line]) -> float:
-        """Write lines in batches; tell the time that it takes without the cache."""
+        """Write lines in batches, unless that was done before; tell the time that it takes without the cache."""
+        path = self._files[store] = self._folder / f"{provenance.hash_of(lines)}.db"
+        done = path.with_suffix(".json")
+        if done.is_file() and not self._embedder.anew:
+            return float(json.loads(done.read_text(encoding="utf-8"))["ms"])
+        # Whole or not there: a run may be interrupted, and another may write the same.
+        self._files[store] = path.with_suffix(f".{os.getpid()}.new")
         memory = self._memory(store)
         self._embedder.saved_ms()
         begun = time.perf_counter()
         for start in range(0, len(lines), _BATCH):
             memory.add_many([_event(line) for line in lines[start : start + _BATCH]])
         _check_whole(memory)
-        return (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
+        took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
+        self._leave()
+        self._files[store] = self._files[store].replace(path)
+        done.write_text(json.dumps({"ms": took_ms}), encoding="utf-8")
+        return took_ms
 
     def search(self, store: str, question: str, *, k: int, now: datetime | None) -> Answer:
         """Recall, timed; a context is packed from the same hits when it is asked for."""
@@ -97,7 +79,8 @@ class RecollectSystem:
         """Tell version, recipe, model and tokenizer."""
         return {
             "version": recollect.__version__,
-            "recipe": asdict(self._recipe),
+            "recipe": asdict(self._variant.recipe),
+            "reranker": self._variant.reranker,
             "model": self._embedder.card.label,
             "tokenizer": self._tokenizer.name,
         }
@@ -105,26 +88,26 @@ class RecollectSystem:
     def size_bytes(self) -> int:
         """Add up the files."""
         self._leave()
-        return sum(path.stat().st_size for path in self._folder.iterdir())
+        return sum(path.stat().st_size for path in self._files.values())
 
     def close(self) -> None:
-        """Close and remove the files."""
+        """Close; the files stay for the next run."""
         self._leave()
         self._embedder.release()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _memory(self, store: str) -> Memory:
-        if self._open is None or self._open[0] != store:
+        path = self._files[store]
+        if self._open is None or self._open[0] != path:
             self._leave()
-            path = self._files.setdefault(store, self._folder / f"{len(self._files)}.db")
             memory = Memory.open(
                 path,
                 self._embedder,
-                recipe=self._recipe,
+                recipe=self._variant.recipe,
+                reranker=self._variant.reranker,
                 tokenizer=self._tokenizer,
-                durability="normal",  # a temporary file need not survive a power cut
+                durability="normal",  # a file of this harness need not survive a power cut
             )
-            self._open = (store, memory)
+            self._open = (path, memory)
         return self._open[1]
 
     def _leave(self) -> None:
@@ -150,16 +133,15 @@ def _event(line: Line) -> dict[str, Any]:
     }
 
 
-def _default() -> Recipe:
-    return inspect.signature(Memory.open).parameters["recipe"].default
-
-
-def _without(recipe: Recipe, stage: str) -> Recipe:
-    """Switch a stage off: an arm becomes None, a depth or a weight 0."""
-    field = _STAGES.get(stage, stage)
-    known = {one.name for one in fields(recipe)} - {"name"}
-    if field not in known:
-        raise EvalError(f"A recipe has no stage {stage!r}. Known: {', '.join(sorted(known | set(_STAGES)))}.")
-    given = getattr(recipe, field)
-    off = type(given)(0) if isinstance(given, bool | int | float) else None
-    return replace(recipe, name=f"{recipe.name}-{stage}", **{field: off})
+def _stores(folder: Path, model: str) -> Path:
+    """Give the folder of the stores that the present code writes, and remove those of code that is long gone."""
+    parts = sorted((provenance.ROOT / provenance.PRODUCT).iterdir())
+    writers = [
+        f"{provenance.PRODUCT}/{part.name}" for part in parts if part.name not in _READERS and part.name[0] not in "_."
+    ]
+    chosen = folder / provenance.code_hash((*writers, "evals/systems/recollect.py", "evals/cache.py"), model)
+    chosen.mkdir(parents=True, exist_ok=True)
+    chosen.touch()
+    for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return chosen

@@ -10,7 +10,7 @@ import pytest
 from evals.errors import EvalError
 from evals.systems import SystemOptions, ablations, open_system, origin_of, peer_names
 from evals.systems.baselines import Bm25
-from evals.systems.recollect import recipe_of, stages
+from evals.systems.variants import stages, variant_of
 from evals.values import Line
 from evals.wording import document
 
@@ -25,28 +25,28 @@ LINES = [
 
 
 def test_recipes_and_stages_by_name() -> None:
-    assert recipe_of("").name == "hybrid"
-    assert recipe_of("words").vectors is None
-    assert recipe_of("-words").words is None
-    assert recipe_of("-vectors").vectors is None
-    assert recipe_of("-late").rerank_depth == 0
-    assert recipe_of("-late").name == "hybrid-late"
-    both = recipe_of("pooled-words-late")
+    assert variant_of("recollect").recipe.name == "hybrid"
+    assert variant_of("recollect:words").recipe.vectors is None
+    assert variant_of("recollect:-words").recipe.words is None
+    assert variant_of("recollect:-vectors").recipe.vectors is None
+    assert variant_of("recollect:-late").recipe.rerank_depth == 0
+    assert variant_of("recollect:-late").recipe.name == "hybrid-late"
+    both = variant_of("recollect:pooled-words-late").recipe
     assert (both.words, both.rerank_depth) == (None, 0)
     with pytest.raises(EvalError, match="no recipe 'best'"):
-        recipe_of("best")
+        variant_of("recollect:best")
     with pytest.raises(EvalError, match="no stage 'magic'"):
-        recipe_of("-magic")
+        variant_of("recollect:-magic")
 
 
 def test_every_stage_of_the_default_has_its_ablation() -> None:
     names = ablations()
     assert {"recollect:-late", "recollect:-words", "recollect:-vectors"} <= set(names)
     for name in names:
-        less = recipe_of(name.partition(":")[2])
-        assert less != recipe_of("")
+        less = variant_of(name).recipe
+        assert less != variant_of("recollect").recipe
         assert len(stages(less)) == len(names) - 1
-    assert "late" not in stages(recipe_of("pooled"))
+    assert "late" not in stages(variant_of("recollect:pooled").recipe)
 
 
 def test_an_answer_s_origin_is_the_code_of_its_system_and_its_model_alone() -> None:

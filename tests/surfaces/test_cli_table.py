@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from recollect.aio import AsyncMemory
+from recollect.cli import main
 from recollect.cli.parser import build
 from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
@@ -83,3 +84,9 @@ def test_piped_recall_does_not_import_rich(tmp_path: os.PathLike[str]) -> None:
     )
     environment = {**os.environ, "RECOLLECT_MEMORY": os.path.join(tmp_path, "m.db"), "RECOLLECT_EMBEDDER": "hashing"}
     subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
+
+
+def test_a_program_calls_itself_by_the_verb_that_runs_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["mcp", "--help"])
+    assert capsys.readouterr().out.startswith("usage: recollect mcp ")

@@ -452,6 +452,44 @@ def test_a_time_without_a_direction_takes_the_one_of_its_verb(sentence: str, sta
     assert _only(sentence).start == _day(start)
 
 
+@pytest.mark.parametrize(
+    ("said", "first_day"),
+    [
+        ("We ship on June 14.", "2023-06-14"),
+        ("The sync moves to Thursday.", "2023-05-18"),
+        ("The demo is on Friday.", "2023-05-19"),
+        ("The launch was moved to Friday.", "2023-05-19"),
+        ("She flies to Oslo in June.", "2023-06-01"),
+        ("Two of the ships sailed on Friday.", "2023-05-12"),
+        ("I moved to Lisbon in March.", "2023-03-01"),
+    ],
+)
+def test_the_present_tense_tells_what_is_fixed_for_a_day_to_come(said: str, first_day: str) -> None:
+    (mention,) = find_dates(said, NOW)
+    assert (mention.start, mention.guessed) == (_day(first_day), False)
+
+
+@pytest.mark.parametrize(
+    ("said", "behind", "nearest"),
+    [
+        ("Release: June 14.", "2022-06-14", "2023-06-14"),
+        ("Thursday works for me.", "2023-05-11", "2023-05-18"),
+        ("Review on Monday?", "2023-05-15", "2023-05-15"),
+        ("A party in April", "2023-04-01", "2023-04-01"),
+    ],
+)
+def test_a_name_that_nothing_gives_a_direction_is_a_guess(said: str, behind: str, nearest: str) -> None:
+    (guess,) = find_dates(said, NOW)
+    (nearer,) = find_dates(said, NOW, nearest=True)
+    assert (guess.start, guess.guessed) == (_day(behind), True)
+    assert (nearer.start, nearer.guessed) == (_day(nearest), True)
+
+
+def test_whoever_knows_the_direction_makes_it_no_guess() -> None:
+    (mention,) = find_dates("Release: June 14.", NOW, past=False)
+    assert (mention.start, mention.guessed) == (_day("2023-06-14"), False)
+
+
 def test_times_in_a_row_look_the_same_way() -> None:
     ahead = [mention.start for mention in find_dates("I'm off this Thursday and Friday.", NOW)]
     behind = [mention.start for mention in find_dates("I was off on Thursday and Friday.", NOW)]

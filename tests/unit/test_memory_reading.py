@@ -358,3 +358,9 @@ def test_stats_count(memory: Memory) -> None:
     assert stats.model.startswith("hashing@")
     assert stats.bytes > 0
     assert stats.bytes_by_part
+
+
+@pytest.mark.parametrize("method", ["recall", "context", "ask"])
+def test_a_condition_that_there_is_none_of_is_named_with_those_there_are(memory: Memory, method: str) -> None:
+    with pytest.raises(InvalidFilter, match=r"'sesion' is no condition.*session"):
+        getattr(memory, method)("Where?", sesion="s1")

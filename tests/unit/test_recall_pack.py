@@ -142,6 +142,8 @@ def worked_out(text: str, at: datetime = MONDAY) -> list[str]:
         ("We moved last summer.", ["last summer = June 2022 to August 2022"]),
         ("We moved two years ago.", ["two years ago = 2021"]),
         ("We moved in March.", ["March = March 2023"]),
+        ("The sync moves to Thursday.", ["Thursday = 11 May 2023"]),
+        ("We ship on June 14.", ["June 14 = 14 June 2023"]),
         ("Yesterday or tomorrow?", ["Yesterday = 7 May 2023", "tomorrow = 9 May 2023"]),
     ],
 )
@@ -161,6 +163,9 @@ def test_a_time_that_is_told_from_the_day_of_the_line_is_worked_out(text: str, n
         "It was in May 2023.",
         "It was in 2019, or since 1999.",
         "May I march on?",
+        "Thursday works for me.",  # the last one, or the next?
+        "Release: June 14.",
+        "Friday: yoga. Saturday: rest.",
     ],
 )
 def test_a_time_that_needs_nothing_or_is_too_vague_gets_no_note(text: str) -> None:

@@ -45,7 +45,8 @@ def _program(name: str, arguments: list[str]) -> int:
     from recollect.serve.mcp.__main__ import main as mcp
 
     named = any(argument.split("=")[0] == "--memory" for argument in arguments) or "--help" in arguments
-    return mcp(arguments if named else ["--memory", default_path(make_folder=True), *arguments])
+    given = arguments if named else ["--memory", default_path(make_folder=True), *arguments]
+    return mcp(given, program="recollect mcp")
 
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:

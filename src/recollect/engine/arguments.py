@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from recollect.capture.drafts import checked_meta, checked_name
 from recollect.core.clock import as_datetime
@@ -17,36 +18,57 @@ from recollect.core.values import Filter, Json
 from recollect.recall.recipes import RECIPES, Recipe
 
 Time = datetime | date | str | int | float
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def filter_of(
-    settings: Settings,
-    handle_wing: str | None,
-    *,
-    wing: str | None = None,
-    session: str | None = None,
-    speaker: str | None = None,
-    since: Time | None = None,
-    until: Time | None = None,
-    as_of: Time | None = None,
-    tag: str | None = None,
-    meta: Mapping[str, Json] | None = None,
-) -> Filter:
+class Conditions(TypedDict, total=False):
+    """What the events that a read looks at must meet."""
+
+    as_of: Time | None
+    wing: str | None
+    session: str | None
+    speaker: str | None
+    since: Time | None
+    until: Time | None
+    tag: str | None
+    meta: Mapping[str, Json] | None
+
+
+def spelled_out(method: Method) -> Method:
+    """Show each condition by its name to `help()` and whoever else looks at the signature."""
+    signature = inspect.signature(method)
+    given = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
+        for name, kind in Conditions.__annotations__.items()
+    ]
+    method.__signature__ = signature.replace(parameters=[*given, *named])  # type: ignore[attr-defined]
+    return method
+
+
+def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) -> Filter:
     """Check the conditions of a read; a handle on a wing never sees beyond it."""
-    for field, value in (("wing", wing), ("session", session), ("speaker", speaker), ("tag", tag)):
-        if value is not None:
-            name_to_find(field, value, settings)
+    unknown = given.keys() - Conditions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(Conditions.__annotations__)
+        raise InvalidFilter(f"{min(unknown)!r} is no condition.", fix=f"Conditions are {known}.")
+    for field in ("wing", "session", "speaker", "tag"):
+        if (name := given.get(field)) is not None:
+            name_to_find(field, name, settings)
+    wing = given.get("wing")
     if wing is not None and handle_wing is not None and wing != handle_wing:
         raise InvalidFilter(f"This handle sees the wing {handle_wing!r} alone; ask the memory itself for {wing!r}.")
+    times = {
+        field: None if (time := given.get(field)) is None else as_datetime(cast(Time, time), field)
+        for field in ("since", "until", "as_of")
+    }
     return Filter(
         wing=handle_wing if wing is None else wing,
-        session=session,
-        speaker=speaker,
-        since=None if since is None else as_datetime(since, "since"),
-        until=None if until is None else as_datetime(until, "until"),
-        as_of=None if as_of is None else as_datetime(as_of, "as_of"),
-        tag=tag,
-        meta=_meta_to_find(meta, settings),
+        session=given.get("session"),
+        speaker=given.get("speaker"),
+        tag=given.get("tag"),
+        meta=_meta_to_find(given.get("meta"), settings),
+        **times,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Unpack
 
 from recollect.core.clock import as_datetime
 from recollect.core.values import Filter
-from recollect.engine.arguments import Time, filter_of
+from recollect.engine.arguments import Conditions, Time, filter_of
 from recollect.engine.engine import Engine
 
 
@@ -23,5 +23,5 @@ class Handle:
     def _moment(self, now: Time | None) -> datetime:
         return self._engine.clock() if now is None else as_datetime(now, "now")
 
-    def _filter(self, **conditions: Any) -> Filter:
-        return filter_of(self._engine.settings, self._wing, **conditions)
+    def _filter(self, **conditions: Unpack[Conditions]) -> Filter:
+        return filter_of(self._engine.settings, self._wing, conditions)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Unpack
 
 from recollect.core.errors import InvalidInput, ModelError
-from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits, Json
-from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, filter_of
+from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits
+from recollect.engine.arguments import (
+    Conditions,
+    Time,
+    checked_count,
+    checked_id,
+    checked_question,
+    spelled_out,
+)
 from recollect.engine.asking import answered_by
 from recollect.engine.passages import ask
 from recollect.engine.serving import warm
@@ -31,31 +39,24 @@ _HITS_FOR_AN_ANSWER = 10
 class Recalling(Handle):
     """What a memory finds."""
 
+    @spelled_out
     def recall(
         self,
         query: str,
         k: int = 10,
         *,
         now: Time | None = None,
-        as_of: Time | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        tag: str | None = None,
-        meta: Mapping[str, Json] | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Hits:
         """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
 
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
         from which "last week" is counted.
         """
-        which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, tag=tag, meta=meta
-        )
+        which = self._filter(**conditions)
         return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
 
+    @spelled_out
     def context(
         self,
         query: str,
@@ -64,23 +65,14 @@ class Recalling(Handle):
         hits: Sequence[Hit] | None = None,
         style: str = "plain",
         now: Time | None = None,
-        as_of: Time | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        tag: str | None = None,
-        meta: Mapping[str, Json] | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Context:
         """Write the lines that answer a question, each with a citation mark, within a token budget.
 
         hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
         instruction before the lines that fits the kind of question, for an LLM that answers from them.
         """
-        which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, tag=tag, meta=meta
-        )
+        which = self._filter(**conditions)
         question = checked_question(query)
         if style not in STYLES:
             raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
@@ -89,10 +81,11 @@ class Recalling(Handle):
             hits = self._search(question, most, which, now)
         elif not isinstance(hits, Sequence) or not all(isinstance(hit, Hit) for hit in hits):
             raise InvalidInput("hits is what recall() gave: a list of hits.")
-        elif which != filter_of(self._engine.settings, self._wing):
+        elif which != self._filter():
             raise InvalidInput("Give either hits or conditions on what to search, not both.")
         return self._packed(question, hits[:most], budget, which, style=style, now=now)
 
+    @spelled_out
     def ask(
         self,
         query: str,
@@ -100,14 +93,7 @@ class Recalling(Handle):
         *,
         told: Callable[[str], None] | None = None,
         now: Time | None = None,
-        as_of: Time | None = None,
-        wing: str | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        since: Time | None = None,
-        until: Time | None = None,
-        tag: str | None = None,
-        meta: Mapping[str, Json] | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Answer:
         """Answer a question from the memory alone, with citations, or say that it holds no answer.
 
@@ -115,9 +101,7 @@ class Recalling(Handle):
         of `budget` tokens, and its citations are checked; told: gets the words as they are written.
         """
         question = checked_question(query)
-        which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, tag=tag, meta=meta
-        )
+        which = self._filter(**conditions)
         checked_count("budget", budget, 1_000_000)
         moment = self._moment(now)
         most = max(_HITS_FOR_AN_ANSWER, min(_MOST_HITS, budget // _TOKENS_A_LINE))
@@ -191,4 +175,3 @@ class Recalling(Handle):
         except ModelError as error:
             self._engine.models.say(f"The hits stay as they were before the reranker: {error}")
             return ranked
-

@@ -22,7 +22,6 @@ SPEAKER = "speaker"
 OWN = "own words"
 TOLD = "assistant"
 TIME = "time"
-STATED = "stated"
 SUPERSEDED = "superseded"
 LENGTH = "length"
 
@@ -102,9 +101,7 @@ class Boosts:
             gains[TOLD] = recipe.told
         if self._times:
             gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)
-        if candidate.states is True and recipe.stated:
-            gains[STATED] = recipe.stated
-        elif candidate.states is False and recipe.superseded and not self._of_the_past:
+        if candidate.states is False and recipe.superseded and not self._of_the_past:
             gains[SUPERSEDED] = -recipe.superseded
         if recipe.length and length > recipe.long_event:
             gains[LENGTH] = -recipe.length * math.log2(length / recipe.long_event)

@@ -26,8 +26,8 @@ def dates_worked_out(words: str, at: datetime) -> tuple[str, ...]:
 
 
 def told_date(mention: DateMention, at: datetime) -> str | None:
-    """Write a window in the unit it was said in; None where it is too vague to be written down."""
-    if mention.repeats or not mention.certain:
+    """Write a window in the unit it was said in; None where it is too vague, or might lie on either side."""
+    if mention.repeats or mention.guessed or not mention.certain:
         return None
     try:
         start = mention.start.astimezone(at.tzinfo)

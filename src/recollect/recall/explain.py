@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.boost import LENGTH, OWN, SPEAKER, STATED, SUPERSEDED, TIME, TOLD
+from recollect.recall.boost import LENGTH, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
 from recollect.recall.candidates import TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 
 _ARMS = {
@@ -16,7 +16,6 @@ _BOOSTS = {
     OWN: "it asks for what the user said, and the user spoke",
     TOLD: "it asks for what the assistant said, and the assistant spoke",
     TIME: "how near it lies to the time that the question names",
-    STATED: "it states something that is current",
     SUPERSEDED: "a later statement says otherwise",
     LENGTH: "a long event matches anything",
 }

@@ -54,7 +54,6 @@ class Recipe:
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
     told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
     time: float = 0.0  # it names a time, and the event lies in it; less the further outside
-    stated: float = 0.0  # it states something that is current: a fact, a decision, a liking
     superseded: float = 0.0  # taken off what it states where a later statement says otherwise
     length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens

@@ -65,8 +65,7 @@ def _matched(asking: Asking, matching: Matching, candidates: Sequence[Candidate]
     seqs = [candidate.seq for candidate in candidates]
     matching.read(seqs)
     outlines = asking.reader.outlines(asking.space, seqs)
-    wanted = asking.recipe.stated or asking.recipe.superseded
-    stated = asking.reader.stated_by(asking.space, seqs) if wanted else {}
+    stated = asking.reader.stated_by(asking.space, seqs) if asking.recipe.superseded else {}
     matched = [candidate for candidate in candidates if candidate.seq in matching.rows]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)

@@ -53,25 +53,26 @@ class _Found:
     stretch: Stretch
     rule: Rule
     match: re.Match[str]
+    guessed: bool = False
 
 
-def find_dates(text: str, anchor: datetime, *, past: bool | None = None) -> list[DateMention]:
+def find_dates(text: str, anchor: datetime, *, past: bool | None = None, nearest: bool = False) -> list[DateMention]:
     """List the times that a text speaks of, in its order, each as a window in UTC.
 
     `anchor` is when the text was said (or the question's now); its own clock says what "yesterday" was. Without an
-    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say, behind where none does; `past` decides
-    instead of them.
+    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say; `past` decides instead of them. Where
+    none does it is `guessed`: behind, or with `nearest` the one that lies nearer.
     """
     read = text[:MOST_READ]
     if _TELLING.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
         return []
     scene = Scene(text=read.replace("’", "'"), now=to_seconds(anchor), past=past)
     offset = anchor.utcoffset() or timedelta(0)
-    mentions = (_mention(text, found, offset) for found in _ranges(scene, _scan(scene)))
+    mentions = (_mention(text, found, offset) for found in _ranges(scene, _scan(scene, nearest)))
     return [mention for mention in mentions if mention is not None]
 
 
-def _scan(scene: Scene) -> list[_Found]:
+def _scan(scene: Scene, nearest: bool) -> list[_Found]:
     finds: list[_Found] = []
     reached = 0
     for word in _WORD.finditer(scene.text):
@@ -85,6 +86,7 @@ def _scan(scene: Scene) -> list[_Found]:
         found = _longest(scene, start, rules) if rules and _begins(scene.text, start) else None
         if found is None:
             continue
+        found = _directed(scene, found, nearest)
         begin, stretch = composed(scene, found.start, found.stretch)
         while finds and finds[-1].end > begin:
             if finds[-1].start < begin:
@@ -106,6 +108,15 @@ def _longest(scene: Scene, start: int, rules: tuple[Rule, ...]) -> _Found | None
         if stretch is not None:
             best = _Found(start, match.end(), stretch, rule, match)
     return best
+
+
+def _directed(scene: Scene, found: _Found, nearest: bool) -> _Found:
+    """Note where a time could as well lie ahead; choose the nearer one if that is asked for."""
+    ahead = found.rule.resolve(found.match, replace(scene, unsaid=False))
+    if ahead is None or ahead == found.stretch:
+        return found
+    nearer = nearest and ahead.start - scene.now < scene.now - found.stretch.end
+    return replace(found, stretch=ahead if nearer else found.stretch, guessed=True)
 
 
 def _begins(text: str, start: int) -> bool:
@@ -145,7 +156,9 @@ def _alike(scene: Scene, one: _Found, two: _Found) -> _Found:
     if scene.past is not None or not one.stretch.joinable:
         return two
     resolved = two.rule.resolve(two.match, replace(scene, past=one.stretch.start <= scene.now))
-    return two if resolved is None else replace(two, stretch=replace(resolved, bound=two.stretch.bound))
+    if resolved is None:
+        return two
+    return replace(two, stretch=replace(resolved, bound=two.stretch.bound), guessed=one.guessed)
 
 
 def _pair(scene: Scene, one: _Found, two: _Found) -> _Found | None:
@@ -166,7 +179,8 @@ def _pair(scene: Scene, one: _Found, two: _Found) -> _Found | None:
     if first is None or last is None or first.start >= last.end:
         return None
     stretch = replace(last, start=first.start, certain=first.certain and last.certain, bound=None)
-    return replace(two, start=opening.start() if opening else one.start, stretch=stretch)
+    guessed = (one.guessed or two.guessed) and not (first.dated or last.dated)
+    return replace(two, start=opening.start() if opening else one.start, stretch=stretch, guessed=guessed)
 
 
 def _mention(text: str, found: _Found, offset: timedelta) -> DateMention | None:
@@ -182,6 +196,7 @@ def _mention(text: str, found: _Found, offset: timedelta) -> DateMention | None:
         certain=found.stretch.certain,
         repeats=found.stretch.repeats,
         bound=found.stretch.bound,
+        guessed=found.guessed,
     )
 
 

@@ -12,13 +12,18 @@ _NEIGHBOUR = 24  # characters in which the word before or after a place is looke
 _CLAUSE = 120  # characters on either side of a place in which its verb is looked for
 _AFTER_PENALTY = 4  # words: the verb mostly stands before its time, so that a hint behind counts as farther away
 
-# Words that look ahead where no verb says otherwise, and those that do so whatever it says: "a week from Friday".
+# Words that look ahead where no verb says otherwise, and those that do so whatever it says: "a week from Friday",
+# "the launch was moved to Friday".
 _AHEAD = re.compile(
     r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?(?: (?:end|start|beginning|middle) of)?"
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
-_FROM_ONE = re.compile(r"\b(?:day|week|month|year)s? from $", re.IGNORECASE)
+_FROM_ONE = re.compile(
+    r"\b(?:(?:day|week|month|year)s? from|(?:moved|pushed|shifted|changed|delayed)(?: back| out| forward)? to"
+    r"(?: the)?) $",
+    re.IGNORECASE,
+)
 _NEXT_WORD = re.compile(r"\s{1,3}([A-Za-z][A-Za-z']*)")
 _CLAUSE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
 # Words before a number, or between a part and its whole, that make it a year or a month.
@@ -34,12 +39,26 @@ _OTHER_CLAUSE = frozenset("and but because so which that since while if".split()
 _FUTURE = frozenset(
     """will won't shall gonna tomorrow upcoming scheduled postponed rescheduled hopefully deadline due let's should
     might could plan plans planning wanna remind reminder expect expects expecting appointment starts begins leaves
-    arrives i'll we'll he'll she'll they'll you'll it'll ahead""".split()
+    arrives flies i'll we'll he'll she'll they'll you'll it'll ahead""".split()
 )
 _FUTURE_PAIRS = frozenset(
     """going-to about-to hope-to hoping-to want-to wants-to need-to needs-to have-to has-to like-to love-to supposed-to
     set-to looking-forward can't-wait see-you thinking-of thinking-about""".split()
 )
+# What is fixed for a day is told in the present: "we ship on 14 May", "the sync moves to Thursday".
+_FIXED = frozenset(
+    """ship launch release start begin leave arrive fly travel move meet open close end finish land depart return come
+    go present deploy deliver publish submit kick host graduate retire resume expire renew migrate switch play perform
+    compete interview freeze merge premiere debut ride drive""".split()
+)
+_WHO_DOES = frozenset("i we they you".split())
+# Before a plural, and not before a verb.
+_COUNTING = frozenset(
+    """the a an two three four five six some several many few more most all both my your his her its our their these
+    those new old other first last next of in on for with from by""".split()
+)
+_IS = frozenset("is are isn't aren't it's that's".split())
+_AT_A_TIME = frozenset("on at in by this the for until till".split())
 _BEING = frozenset("am are is i'm we're you're they're he's she's it's be".split())
 _NOT_DOING = frozenset("being during evening morning thing something anything nothing everything spring".split())
 _PAST = frozenset(
@@ -64,6 +83,7 @@ class Scene:
     text: str
     now: int  # seconds, as `almanac` counts
     past: bool | None
+    unsaid: bool = True  # what is taken to be past where nothing says which
 
     @property
     def day(self) -> int:
@@ -76,12 +96,14 @@ class Scene:
         return _leaning(self.text, start, end)
 
     def looks_back(self, match: re.Match[str]) -> bool:
-        """Tell whether a find without a direction of its own lies behind; so it is where nothing says otherwise."""
+        """Tell whether a find without a direction of its own lies behind; `unsaid` where nothing says which."""
         leaning = self.leaning(match.start(), match.end())
         if leaning is not None and (self.past is not None or not leaning):
             return leaning
         ahead = _AHEAD if leaning is None else _FROM_ONE
-        return ahead.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is None
+        if ahead.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is not None:
+            return False
+        return self.unsaid if leaning is None else leaning
 
     def before(self, place: int) -> str:
         """Give the word, in small letters, that stands right before a place; with its punctuation, if it has any."""
@@ -168,10 +190,19 @@ def _hint(words: list[str], place: int) -> bool | None:
         return False if follows in _OWNED else None
     if word.endswith("ed"):
         return None if word in _NOT_PAST else True
+    if _is_fixed(word, words[place - 1] if place else "") or (word in _IS and (not follows or follows in _AT_A_TIME)):
+        return False
     if word.endswith("ing") and word not in _NOT_DOING and place:
         aide = words[place - 2] if words[place - 1].endswith("ly") and place > 1 else words[place - 1]
         return False if aide in _BEING or words[place - 1] == "not" else None
     return None
+
+
+def _is_fixed(word: str, before: str) -> bool:
+    if word in _FIXED:
+        return before in _WHO_DOES
+    verb = word.removesuffix("s")
+    return (verb in _FIXED or verb.removesuffix("e") in _FIXED) and verb != word and before not in _COUNTING
 
 
 def _is_done(word: str) -> bool:

@@ -50,3 +50,4 @@ class DateMention:
     certain: bool = True  # False: "a few months ago", "recently", or an order of day and month that could be either
     repeats: bool = False  # "every Tuesday", "on weekends": a habit, not a date
     bound: Bound | None = None  # the word before it: SINCE and UNTIL are in the window, the others only named
+    guessed: bool = False  # "on Friday" where nothing says whether it is behind or ahead

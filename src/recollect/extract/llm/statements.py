@@ -110,7 +110,7 @@ def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: st
 def _checked(event: Event, draft: ArtifactDraft, known: Collection[str]) -> ArtifactDraft | Rejected:
     """Check a draft; a date that its words come to may be written out in its content, and no other number."""
     content, date = draft.content, draft.date
-    for mention in reversed(find_dates(content, event.at)) if date else ():
+    for mention in reversed(find_dates(content, event.at, nearest=True)) if date else ():
         if date and mention.start < date.end and date.start < mention.end:
             content = content[: mention.span.start] + content[mention.span.end :]
     # Without its date: that would let in each of its numbers as any number.
@@ -219,7 +219,7 @@ def _dated(scene: Scene, draft: ArtifactDraft, when: str) -> ArtifactDraft:
     said = _mention(scene, draft.span, when.casefold()) if draft.span.end else None
     if said is None:
         return draft
-    date = SaidDate(said.start, said.end, said.text, said.certain)
+    date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
     return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
 
 
@@ -230,7 +230,7 @@ def _mention(scene: Scene, quote: Span, when: str) -> DateMention | None:
     around = Span(touched[0].start, max(touched[-1].end, quote.end))
     mentions = [
         mention
-        for mention in find_dates(text[around.start : around.end], scene.event.at)
+        for mention in find_dates(text[around.start : around.end], scene.event.at, nearest=True)
         if not mention.repeats and mention.granularity is not Granularity.LIFE
     ]
     named = [one for one in mentions if when and (one.text.casefold() in when or when in one.text.casefold())]

@@ -181,14 +181,15 @@ class _Reading:
         if not TIME_HINT.search(words):
             return None
         past = True if clause.past else False if found.kind in _AHEAD else None
-        mentions = [mention for mention in find_dates(words, self.event.at, past=past) if _is_a_date(mention)]
+        named = find_dates(words, self.event.at, past=past, nearest=True)
+        mentions = [mention for mention in named if _is_a_date(mention)]
         own = Span(clause.span.start - sentence.start, clause.span.end - sentence.start)
         said = [mention for mention in mentions if own.start <= mention.span.start < own.end]
         if not said:
             return None
         # "recently, on 3 March": the surer of two is meant.
         mention = next((mention for mention in said if mention.certain), said[0])
-        return SaidDate(mention.start, mention.end, mention.text, mention.certain)
+        return SaidDate(mention.start, mention.end, mention.text, mention.certain and not mention.guessed)
 
 
 def _is_a_date(mention: DateMention) -> bool:

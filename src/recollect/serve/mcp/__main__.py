@@ -11,9 +11,9 @@ from recollect.core.errors import RecollectError
 from recollect.serve.mcp import DEFAULT_PORT, run
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, program: str = "python -m recollect.serve.mcp") -> int:
     """Read the command line and serve; give the exit code."""
-    given = _parser().parse_args(argv)
+    given = _parser(program).parse_args(argv)
     try:
         run(
             given.memory,
@@ -34,8 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m recollect.serve.mcp", description="Serve a memory over MCP.")
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description="Serve a memory over MCP.")
     parser.add_argument("--memory", required=True, metavar="PATH", help="the file; made when there is none")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
     parser.add_argument("--space", metavar="NAME", help="the tenant that clients see")

@@ -1,0 +1,120 @@
+"""Variants of Recollect by name: a recipe, less some stages, with other numbers, with a third stage.
+
+    recollect                      what `Memory.open` gives
+    recollect:words                that recipe
+    recollect:-late                the default without late interaction; `recollect:pooled-words` likewise
+    recollect:+length=0.02         a field of the recipe with another value; `+neighbours.seeds=40` within a part of it
+    recollect:+cross-encoder       with the bundled reranker as third stage; `+reranker=onnx:FOLDER` or another
+
+The colon may be left out before a sign. `--set FIELD=VALUE` of the command line adds `+FIELD=VALUE` to the name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from evals.errors import EvalError
+from recollect import Memory
+from recollect.recall.recipes import RECIPES, Recipe
+
+NAME = "recollect"
+RERANKER = "reranker"
+_CROSS_ENCODER = "cross-encoder"
+_STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
+_NOT_IN_A_FILE_NAME = re.compile(r"[^\w.+=-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """What a memory is opened with."""
+
+    recipe: Recipe
+    reranker: str | None = None
+
+
+def is_ours(system: str) -> bool:
+    """Tell whether a name is Recollect's own."""
+    return system.startswith(NAME) and system[len(NAME) :][:1] in ("", ":", "+", "-")
+
+
+def variant_of(system: str) -> Variant:
+    """Read the name of a system."""
+    base, *changes = system.removeprefix(NAME).removeprefix(":").split("+")
+    name, *left_out = base.split("-")
+    recipe = RECIPES.get(name) if name else _default()
+    if recipe is None:
+        raise EvalError(f"There is no recipe {name!r}. Known: {', '.join(RECIPES)}.")
+    for stage in left_out:
+        recipe = _without(recipe, stage)
+    variant = Variant(recipe=recipe)
+    for change in changes:
+        variant = _changed(variant, change)
+    return variant
+
+
+def stages(recipe: Recipe) -> list[str]:
+    """Name what can be left out of a recipe: parts that are there, and what is off unless a recipe says otherwise."""
+    named = {field: stage for stage, field in _STAGES.items()}
+    return [
+        named.get(one.name, one.name)
+        for one in fields(recipe)
+        if is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default)
+    ]
+
+
+def file_name(task: str, system: str) -> str:
+    """Name the file of a run."""
+    return f"{task}.{_NOT_IN_A_FILE_NAME.sub('_', system)}.jsonl"
+
+
+def _default() -> Recipe:
+    return inspect.signature(Memory.open).parameters["recipe"].default
+
+
+def _without(recipe: Recipe, stage: str) -> Recipe:
+    """Switch a stage off: an arm becomes None, a depth or a weight 0."""
+    field = _STAGES.get(stage, stage)
+    known = {one.name for one in fields(recipe)} - {"name"}
+    if field not in known:
+        raise EvalError(f"A recipe has no stage {stage!r}. Known: {', '.join(sorted(known | set(_STAGES)))}.")
+    given = getattr(recipe, field)
+    off = type(given)(0) if isinstance(given, bool | int | float) else None
+    return replace(recipe, name=f"{recipe.name}-{stage}", **{field: off})
+
+
+def _changed(variant: Variant, change: str) -> Variant:
+    field, has_value, value = change.partition("=")
+    if field == _CROSS_ENCODER and not has_value:
+        return replace(variant, reranker=_CROSS_ENCODER)
+    if not has_value:
+        raise EvalError(f"{change!r} says nothing to set: write FIELD=VALUE, or {_CROSS_ENCODER}.")
+    if field == RERANKER:
+        return replace(variant, reranker=value)
+    recipe = _with(variant.recipe, field.split("."), value)
+    return replace(variant, recipe=replace(recipe, name=f"{variant.recipe.name}+{change}"))
+
+
+def _with(part: Any, path: list[str], value: str) -> Any:
+    """Set a field of a recipe, or of a part of it, to what is written."""
+    field, *rest = path
+    if not is_dataclass(part) or field not in {one.name for one in fields(part)} - {"name"}:
+        known = ", ".join(one.name for one in fields(part) if one.name != "name") if is_dataclass(part) else "no field"
+        raise EvalError(f"There is no field {field!r} to set here: {known}.")
+    given = getattr(part, field)
+    return replace(part, **{field: _with(given, rest, value) if rest else _read(given, value)})
+
+
+def _read(given: Any, value: str) -> Any:
+    if value == "none":
+        return None
+    try:
+        if isinstance(given, bool):
+            return bool(int(value))
+        if isinstance(given, tuple):
+            return tuple(float(one) for one in value.split(","))
+        return type(given)(value) if isinstance(given, int | float) else float(value)
+    except ValueError:
+        raise EvalError(f"{value!r} can't be set: numbers, several with commas, or none.") from None
