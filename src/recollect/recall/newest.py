@@ -1,9 +1,9 @@
 """Newest first: of several hits that give a value for what is asked now, the newer stands before the older.
 
-"I've read 20 pages" and "I'm on page 45 now" match "how many pages have I read" alike; only the second is so today. Where
-artifacts share a slot the older one is known to be superseded. Most changes are said in too many ways for that; here
-two hits count as one matter when they come from one speaker, share enough of the question's words, and match it about as
-well.
+"I've read 20 pages" and "I'm on page 45 now" match "how many pages have I read" alike; only the second is so today.
+Where artifacts share a slot the older one is known to be superseded. Most changes are said in too many ways for that;
+here two hits count as one matter when they come from one speaker, share enough of the question's words, and match it
+about as well.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NOW = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|at the time|"
-    r"total|altogether|combined|between)\b",
+    r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
+    r"at the time|total|altogether|combined|between)\b",
     re.IGNORECASE,
 )
 _DID = re.compile(r"\bdid\b", re.IGNORECASE)
@@ -53,17 +53,15 @@ def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: Newe
         return order
     terms = set(question_terms(question))
     amount = _AMOUNT.search(question) is not None
-    stating = [_Stating(hit, terms) for hit in hits[: rule.depth] if (hit.event.role or "").casefold() not in _ASSISTANT]
+    stating = [
+        _Stating(hit, terms) for hit in hits[: rule.depth] if (hit.event.role or "").casefold() not in _ASSISTANT
+    ]
     stating = [one for one in stating if one.shared and (not amount or one.has_value)]
     moved: set[str] = set()
     for place, older in enumerate(stating):
         if older.hit.event.id in moved:
             continue
-        newer = [
-            one.hit
-            for one in stating[place + 1 :]
-            if one.hit.event.id not in moved and one.follows(older, rule)
-        ]
+        newer = [one.hit for one in stating[place + 1 :] if one.hit.event.id not in moved and one.follows(older, rule)]
         if newer:
             order = _moved(order, newer, older.hit)
             moved.update(hit.event.id for hit in newer)
@@ -93,7 +91,11 @@ class _Stating:
     def follows(self, older: _Stating, rule: Newest) -> bool:
         """Tell whether this says of the same matter how it went on."""
         mine, its = self.hit.event, older.hit.event
-        if mine.at <= its.at or mine.speaker != its.speaker or (mine.session is not None and mine.session == its.session):
+        if (
+            mine.at <= its.at
+            or mine.speaker != its.speaker
+            or (mine.session is not None and mine.session == its.session)
+        ):
             return False
         if older.hit.score - self.hit.score > rule.within:
             return False
