@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from itertools import islice
 from pathlib import Path
@@ -38,6 +39,12 @@ def writing(folder: Path, *, embedded: int = 768, plain: int = 50_000) -> dict[s
             ["add_many without embedding", f"{stating:.0f}", ""],
         ],
     )
+    slow = {known: _one_more(known) for known in _KNOWN}
+    table(
+        "One more statement about somebody, ms (read by rules, compared, stored; median)",
+        ["known about them already", "ms", "goal"],
+        [[f"{known:,}", f"{took:.2f}", "2"] for known, took in slow.items()],
+    )
     rates = {"embedder": alone, "add_many": with_model, "add": single, "hashing": hashing}
     return {**rates, "without": without, "stating": stating}
 
@@ -64,6 +71,39 @@ def _written(
         for start in range(0, len(events), batch):
             memory.add_many(events[start : start + batch])
         return len(events) / (time.perf_counter() - begun)
+
+
+def _one_more(known: int) -> float:
+    """Measure what a statement adds to a write, where much is known about the one it speaks of; in milliseconds."""
+    said = [{"text": _statement(number), "speaker": "Ana"} for number in range(known + _MORE)]
+    took: dict[bool, list[float]] = {}
+    for extract in (False, True):
+        with Memory.open(":memory:", embedder="none", extract=extract) as memory:
+            memory.add_many(said[:known])
+            took[extract] = []
+            for event in said[known:]:
+                begun = time.perf_counter()
+                memory.add_many([event])
+                took[extract].append(1e3 * (time.perf_counter() - begun))
+    return statistics.median(took[True]) - statistics.median(took[False])
+
+
+def _statement(number: int) -> str:
+    thing = f"{_KINDS[number % len(_KINDS)]} {_THINGS[number // 7 % len(_THINGS)]} {number}"
+    return _FORMS[number % len(_FORMS)].format(thing)
+
+
+_KNOWN = (30, 300, 3_000)  # statements
+_MORE = 200
+_KINDS = "old new red small big quiet loud French Spanish early late".split()
+_THINGS = "lamp kettle chair record novel jacket bicycle poster camera clock guitar tent rug puzzle".split()
+_FORMS = (
+    "I love the {}.",
+    "I need to buy the {}.",
+    "I bought the {} last week.",
+    "I don't like the {}.",
+    "I own the {}.",
+)
 
 
 def _singly(path: Path, events: list[dict[str, object]]) -> float:

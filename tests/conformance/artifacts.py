@@ -187,6 +187,25 @@ class ArtifactsConformance:
                 "statement 1",
             ]
 
+    def test_what_is_current_is_found_by_any_of_its_keys_the_newest_first(self, store: Store) -> None:
+        seqs = put(store, drafts([f"statement {n}" for n in range(4)]))
+        with store.writer() as writer:
+            events = writer.fetch(SPACE, seqs)
+            artifacts = [stated(events[seq]) for seq in seqs]
+            for seq, artifact, keys in zip(seqs, artifacts, ([1, 2], [2, -3], [2], [4]), strict=True):
+                writer.put_artifact(SPACE, seq, artifact, keys)
+            assert writer.standing_by(SPACE, [2, -3], limit=9) == [artifacts[2], artifacts[1], artifacts[0]]
+            assert writer.standing_by(SPACE, [2], limit=2) == [artifacts[2], artifacts[1]]
+            assert writer.standing_by(SPACE, [1], limit=9) == [artifacts[0]]
+            assert writer.standing_by(SPACE, [5], limit=9) == writer.standing_by(SPACE, [], limit=9) == []
+            assert writer.standing_by("nowhere", [2], limit=9) == []
+            writer.close_artifact(SPACE, artifacts[1].id, status=Status.RETRACTED, valid_to=None, at=1)
+            assert writer.standing_by(SPACE, [2, -3], limit=9) == [artifacts[2], artifacts[0]]
+        remove(store, [seqs[2]])
+        with store.reader() as reader:
+            assert reader.standing_by(SPACE, [2, -3], limit=9) == [artifacts[0]]
+        assert store.audit(deep=True).problems == ()
+
     # Closing, and what was known when
 
     def test_a_closed_artifact_ends_and_is_still_there(self, store: Store) -> None:

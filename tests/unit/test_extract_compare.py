@@ -9,7 +9,7 @@ import pytest
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, Status, adopt
 from recollect.core.values import Event
-from recollect.extract.compare import Action, Outcome, decide, is_single_valued
+from recollect.extract.compare import SAME_WORDS, Action, Outcome, decide, is_single_valued, keys_for, keys_of
 from recollect.extract.rules import extract
 
 START = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
@@ -30,6 +30,8 @@ def story(*lines: str) -> list[Outcome]:
         assert drafts, line
         for draft in drafts:
             outcome = decide(draft, known)
+            # A memory reads only what shares a key: nothing that matters may be missed by it.
+            assert decide(draft, [one for one in known if keys_of(one) & keys_for(draft)]) == outcome
             outcomes.append(outcome)
             known = _after(known, draft, outcome)
     return outcomes
@@ -203,3 +205,56 @@ def test_which_slots_hold_one_value() -> None:
         map(is_single_valued, ["lives_in", "job", "favourite:band", "database", "database:billing service", "wife"])
     )
     assert not any(map(is_single_valued, ["likes:jazz", "has:cat", "allergic:peanuts", "sister:mia"]))
+
+
+_VALUES = (
+    "jazz",
+    "old jazz records",
+    "the old jazz records of my uncle",
+    "green tea",
+    "green tea with honey and lemon",
+)
+_SAID = tuple(
+    form.format(value)
+    for value in (
+        *_VALUES,
+        *(f"{a} {b} books about {c}" for a in ("five", "six") for b in ("old", "new") for c in "xyz"),
+    )
+    for form in (
+        "I like {}.",
+        "I used to like {}.",
+        "I don't like {}.",
+        "I need to buy {}.",
+        "I bought {} yesterday.",
+        "I don't need to buy {} any more.",
+        "I've read {}.",
+        "We decided to use {} for the shop.",
+        "We decided against {}.",
+        "Let's use {} instead of green tea.",
+    )
+)
+
+
+def test_what_shares_no_key_is_never_touched() -> None:
+    known: list[Artifact] = []
+    seen: set[Action] = set()
+    for number, text in enumerate(_SAID * 2):
+        for draft in told(text, number):
+            outcome = decide(draft, known)
+            assert decide(draft, [one for one in known if keys_of(one) & keys_for(draft)]) == outcome, text
+            known = _after(known, draft, outcome)
+            seen.add(outcome.action)
+    assert seen == set(Action)
+
+
+@pytest.mark.parametrize("size", range(1, 31))
+def test_a_statement_in_nearly_the_same_words_is_found_whatever_its_length(size: int) -> None:
+    (plain,) = told("I like jazz.")
+    words = [f"word{number}" for number in range(size)]
+    for fewer in range(size):
+        for more in range(size):
+            other = [*words[fewer:], *(f"other{number}" for number in range(more))]
+            if size - fewer < SAME_WORDS * (size + more):
+                break
+            mine, its = (replace(plain, slot=None, value=" ".join(one)) for one in (words, other))
+            assert keys_of(mine) & keys_for(its)

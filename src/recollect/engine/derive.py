@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
 from recollect.core.clock import from_micros, to_micros
+from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
-from recollect.extract.compare import Action, Outcome, decide
+from recollect.extract.compare import Action, Outcome, decide, keys_for, keys_of
 from recollect.extract.corrections import Correction, corrected, correction_of
 from recollect.extract.links import Link, Placed, link
 from recollect.extract.llm.stored import LLMReading, beside, from_body
@@ -27,8 +28,9 @@ from recollect.extract.rules import extract
 from recollect.extract.tags import tags_of_event
 from recollect.store.protocol import Writer
 
-# What is current about one person or thing, the newest: what a new statement is compared with.
-_COMPARED = 300
+# Of what is current about one person or thing and may be touched, the newest: what a new statement is compared with.
+_COMPARED = 50
+_KEY_BYTES = 8
 LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
 REJECT = "reject"
 
@@ -120,34 +122,26 @@ def catch_up(writer: Writer, space: str, *, limit: int) -> int:
 
 @dataclass(slots=True)
 class _Known:
-    """What is current about each one, as this transaction sees it, and the journal of what it did."""
+    """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer
     space: str
-    by_about: dict[str, list[Artifact]] = field(default_factory=dict[str, list[Artifact]])
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
-    def about(self, key: str) -> list[Artifact]:
-        if key not in self.by_about:
-            self.by_about[key] = self.writer.standing(self.space, key, limit=_COMPARED)
-        return self.by_about[key]
+    def like(self, draft: ArtifactDraft) -> list[Artifact]:
+        """Read what a draft may touch, the newest first."""
+        keys = _hashed(_about(draft), keys_for(draft))
+        known = self.writer.standing_by(self.space, keys, limit=_COMPARED)
+        return [one for one in known if _about(one) == _about(draft)]
 
     def add(self, seq: int, artifact: Artifact) -> None:
-        known = self.about(_about(artifact))  # before it is there itself
-        self.writer.put_artifact(self.space, seq, artifact)
-        if artifact.status is Status.CURRENT:
-            known.insert(0, artifact)
-            del known[_COMPARED:]  # a batch sees as much as one event after the other would
+        self.writer.put_artifact(self.space, seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
 
     def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
         ends = outcome.ends_at or event.at
         self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
-        known = self.about(_about(artifact))
-        if len(known) == _COMPARED:
-            del self.by_about[_about(artifact)]  # there may be another to be read in its place
-        known[:] = [one for one in known if one.id != artifact.id]
 
     def note(
         self,
@@ -175,10 +169,9 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     event, id, draft = reading.event, artifact_id(draft), _in_zone(draft, reading.event)
     if state.writer.artifact(state.space, id) is not None:
         return ()  # the same words were read twice
-    known = state.about(_about(draft))
-    outcome = decide(draft, known)
+    outcome = decide(draft, state.like(draft))
     if outcome.action is Action.ADD and id in reading.follows:
-        outcome = _as_told(draft, known, reading.follows[id]) or outcome
+        outcome = _as_told(draft, state.writer.artifact(state.space, reading.follows[id])) or outcome
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
         state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
@@ -209,11 +202,12 @@ def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
     )
 
 
-def _as_told(draft: ArtifactDraft, known: Sequence[Artifact], id: str) -> Outcome | None:
+def _as_told(draft: ArtifactDraft, target: Artifact | None) -> Outcome | None:
     """Believe an LLM that a statement ends or replaces a known one, unless it speaks of an earlier time."""
-    target = next((one for one in known if one.id == id), None)
     ends = draft.valid_to or draft.valid_from
     if target is None or ends is None or draft.stance is Stance.MAYBE:
+        return None
+    if target.status is not Status.CURRENT or _about(target) != _about(draft):
         return None
     if target.valid_from is not None and ends < target.valid_from:
         return None
@@ -251,6 +245,11 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
 
 def _about(draft: ArtifactDraft) -> str:
     return (draft.about or "").casefold()
+
+
+def _hashed(about: str, keys: Iterable[str]) -> list[int]:
+    """Number keys within one person or thing; no word is left in the index when its last statement is forgotten."""
+    return [int.from_bytes(fingerprint("key", about, key)[:_KEY_BYTES], signed=True) for key in sorted(keys)]
 
 
 # Links

@@ -8,12 +8,14 @@ target was confirmed.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from itertools import combinations
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Stance, Status
 from recollect.core.words import STOPWORDS
@@ -22,6 +24,8 @@ from recollect.extract.rules.verbs import FORMS
 
 SAME_WORDS = 0.8  # share of words in common (of all words of both) from which two statements are one
 LIGHT_VERB_WORDS = 2  # words that must come back where the verb says little: one can get, take and make anything
+_LONGEST_COMPARED = 600  # characters: no sentence that rules read is longer; what is written by hand may be
+_ROUNDING = 1e-9  # of the share above: a bound on words must not be one too tight
 DONE_WORDS = 0.5  # share of the words of a thing to do that must come back in what is said to be done
 
 
@@ -54,6 +58,31 @@ def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
         if outcome is not None:
             return outcome
     return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="nothing like it is known")
+
+
+def keys_of(known: ArtifactDraft) -> frozenset[str]:
+    """Name what a statement can be found by, when a later one is to be compared with it.
+
+    Whatever `decide` finds to be touched by a draft shares one of keys_for(draft) with it: a person of whom a thousand
+    things are known costs no more than one of whom ten are.
+    """
+    keys = {*_slot_keys(known), *_wording_keys(known)}
+    if known.kind in _CHOICES:
+        keys.update(f"choice:{word}" for word in _words(known.value))
+    if known.kind in _ACTIONS:
+        keys.update(_deed_keys(known))
+    return frozenset(keys)
+
+
+def keys_for(draft: ArtifactDraft) -> frozenset[str]:
+    """Name what a draft is compared by: the keys of all that it may repeat, follow, end or settle."""
+    keys = {*_slot_keys(draft), *_wording_keys(draft)}
+    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
+    keys.update(f"choice:{word}" for word in _words(match["old"] if match else refused))
+    if _is_dropped(draft) or draft.stance is Stance.DONE:
+        keys.update(_deed_keys(draft))
+    return frozenset(keys)
 
 
 def is_single_valued(attribute: str) -> bool:
@@ -144,7 +173,7 @@ def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
 
 def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """A thing to do that was done, or that is to be done no more."""
-    dropped = draft.kind in _ACTIONS and (draft.negated or draft.stance is Stance.ENDED)
+    dropped = _is_dropped(draft)
     if not dropped and draft.stance is not Stance.DONE:
         return None
     for known in similar:
@@ -168,6 +197,10 @@ def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | No
         if mine and len(mine & theirs) >= SAME_WORDS * len(mine | theirs):
             return Outcome(action=Action.NONE, target=known, reinforces=True, reason="said before")
     return None
+
+
+def _is_dropped(draft: ArtifactDraft) -> bool:
+    return draft.kind in _ACTIONS and (draft.negated or draft.stance is Stance.ENDED)
 
 
 def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
@@ -216,6 +249,38 @@ def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
     return said == known_words or (prefix == "count" and (said < known_words or known_words < said))
 
 
+def _slot_keys(draft: ArtifactDraft) -> Iterator[str]:
+    """Write a slot so that those in which _same_slot() sees one slot have a key in common."""
+    if draft.slot is None:
+        return
+    prefix, _, named = draft.slot.attribute.partition(":")
+    words = sorted(_words(named))
+    # Of two counts one may name more words than the other: each word is a key.
+    for name in words if words and prefix == "count" else (" ".join(words) or named,):
+        yield f"slot:{draft.slot.about.casefold()}:{prefix}:{name}"
+
+
+def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
+    """Give pairs of a statement's words, so that whatever shares SAME_WORDS of all of them has one in common with it.
+
+    Two such statements share at least SAME_WORDS * n of n words: at least two of any n - SAME_WORDS * n + 2, if both
+    take them from one order. The longest words come first in it: they are the rarest.
+    """
+    words = sorted(_words(draft.value or draft.content), key=lambda word: (-len(word), word))
+    if not words:
+        return
+    shared = math.ceil(SAME_WORDS * len(words) - _ROUNDING)
+    for several in combinations(words[: len(words) - shared + 2], min(2, len(words))):
+        yield f"{draft.kind}:{draft.stance}:{draft.negated:d}:{' '.join(several)}"
+
+
+def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
+    """Give a deed's verb with each word after it: _does() wants the verb and at least one of them."""
+    action = _action(draft.value)
+    if action is not None:
+        yield from (f"deed:{action[0]}:{word}" for word in action[1])
+
+
 def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
     attribute = draft.slot.attribute if draft.slot else ""
     if not is_single_valued(attribute):
@@ -262,7 +327,7 @@ def _does(done: str | None, wanted: str | None) -> bool:
 
 
 def _action(value: str | None) -> tuple[str, frozenset[str]] | None:
-    found = _WORD.findall((value or "").lower())
+    found = _in_order(value)
     if not found:
         return None
     form = FORMS.get(found[0])
@@ -285,7 +350,11 @@ _WHEN = frozenset(
 # Each new statement is compared with hundreds of known ones, and these are always the same.
 @lru_cache(maxsize=1 << 14)
 def _words(value: str | None) -> frozenset[str]:
-    return frozenset(_stem(word) for word in _WORD.findall((value or "").lower()) if word not in _NO_MATTER)
+    return frozenset(_stem(word) for word in _in_order(value) if word not in _NO_MATTER)
+
+
+def _in_order(value: str | None) -> list[str]:
+    return _WORD.findall((value or "")[:_LONGEST_COMPARED].lower())
 
 
 def _stem(word: str) -> str:

@@ -37,6 +37,16 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """When a newer hit stands before an older one that speaks of the same matter."""
+
+    depth: int  # first hits that are compared
+    within: float  # how much less the newer one may match, in the unit of the score
+    share: float  # of the question's words in the older one's quote, those that the newer one's must hold too
+    share_going_on: float  # the same where the newer one says itself that something went on: "six times now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How a question becomes hits. A stage is off where its field is None or 0."""
 
@@ -57,6 +67,7 @@ class Recipe:
     superseded: float = 0.0  # taken off what it states where a later statement says otherwise
     length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
+    newest: Newest | None = None  # asked how things stand, the newer of two statements comes first
     # The third stage works only where a memory is opened with a reranker: it costs more than all the others together.
     reread_depth: int = 20  # candidates that it reads
     reread_weight: float = 0.25  # of its standardised scores, beside those of the second stage at 1
@@ -83,6 +94,7 @@ HYBRID = Recipe(
     time=0.06,
     superseded=0.03,
     length=0.0125,
+    newest=Newest(depth=8, within=0.12, share=0.75, share_going_on=0.45),
 )
 
 WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None)

@@ -8,13 +8,14 @@ from datetime import datetime
 from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
-from recollect.recall.analyse import analyse
+from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.boost import Boosts, Named, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
+from recollect.recall.newest import newest_first
 from recollect.recall.recipes import Recipe
 from recollect.recall.rerank import rerank
 from recollect.store.protocol import Model, Reader
@@ -58,10 +59,12 @@ def search(
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
             sure = confidence(signs_of(ranked, matching, named))
-    return Hits(_hits(asking, ranked, text, k, reread), confidence=sure)
+    return Hits(_hits(asking, ranked, text, asked, k, reread), confidence=sure)
 
 
-def _hits(asking: Asking, ranked: list[Candidate], question: str, k: int, reread: Reread | None) -> list[Hit]:
+def _hits(
+    asking: Asking, ranked: list[Candidate], question: str, asked: Analysis, k: int, reread: Reread | None
+) -> list[Hit]:
     # Fetching in this snapshot is what guarantees that a forgotten event never comes back. A few more are fetched than
     # asked for: an index in memory can be ahead of the snapshot by what was just written, and repetitions go.
     few = ranked[: max(k, asking.recipe.reread_depth if reread else 0) + _SPARE]
@@ -69,8 +72,10 @@ def _hits(asking: Asking, ranked: list[Candidate], question: str, k: int, reread
     there = [candidate for candidate in few if candidate.seq in events]
     if reread is not None and asking.recipe.reread_depth and there:
         there = reread(there, events)
-    kept = _told_once(there, events, question)[:k]
-    return [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
+    newest = asking.recipe.newest
+    kept = _told_once(there, events, question)[: max(k, newest.depth if newest else 0)]
+    hits = [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
+    return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
 
 
 def _told_once(ranked: list[Candidate], events: Mapping[int, Event], question: str) -> list[Candidate]:

@@ -51,6 +51,10 @@ class ArtifactReader(Protocol):
         """Read what is current about somebody, the newest first."""
         ...
 
+    def standing_by(self, space: str, keys: Sequence[int], *, limit: int) -> list[Artifact]:
+        """Read what is current and was put with one of these keys, the newest first."""
+        ...
+
     def versions(self, space: str, id: str) -> list[Artifact]:
         """Read the whole chain that an artifact belongs to, the oldest first."""
         ...
@@ -111,8 +115,8 @@ class ArtifactReader(Protocol):
 class ArtifactWriter(ArtifactReader, Protocol):
     """Changes to artifacts, within a transaction."""
 
-    def put_artifact(self, space: str, seq: int, artifact: Artifact) -> None:
-        """Add an artifact that an event states."""
+    def put_artifact(self, space: str, seq: int, artifact: Artifact, keys: Sequence[int] = ()) -> None:
+        """Add an artifact that an event states; while it is current, standing_by() finds it by its keys."""
         ...
 
     def close_artifact(self, space: str, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:

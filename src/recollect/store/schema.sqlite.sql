@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE artifact_edges (
   space INTEGER NOT NULL,
@@ -16,6 +16,15 @@ CREATE TABLE artifact_edges (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
+
+CREATE TABLE artifact_keys (
+  space INTEGER NOT NULL,
+  key INTEGER NOT NULL,                       -- a hash of whom it is about and of what it is compared by
+  number INTEGER NOT NULL REFERENCES artifacts (number) ON DELETE CASCADE,
+  PRIMARY KEY (space, key, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_keys_of ON artifact_keys (number);
 
 CREATE TABLE artifacts (
   number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived

@@ -62,6 +62,12 @@ class ArtifactRows(Snapshot):
         values = (found.id, about.casefold(), Status.CURRENT, limit) if found else ()
         return [_artifact(row) for row in self.rows("artifacts_standing", values)] if found else []
 
+    def standing_by(self, space: str, keys: Sequence[int], *, limit: int) -> list[Artifact]:
+        found = self.space(space)
+        if found is None or not len(keys):
+            return []
+        return [_artifact(row) for row in self.rows("artifacts_standing_by", (found.id, array(keys), limit))]
+
     def versions(self, space: str, id: str) -> list[Artifact]:
         found = self.space(space)
         return [_artifact(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []
@@ -152,11 +158,16 @@ class ArtifactRows(Snapshot):
 class ArtifactChanges(ArtifactRows):
     """Changes artifacts."""
 
-    def put_artifact(self, space: str, seq: int, artifact: Artifact) -> None:
-        self.run("insert_artifact", _values(self.space_to_write(space).id, seq, artifact))
+    def put_artifact(self, space: str, seq: int, artifact: Artifact, keys: Sequence[int] = ()) -> None:
+        into = self.space_to_write(space).id
+        number = self.rows("insert_artifact", _values(into, seq, artifact))[0][0]
+        if artifact.status is Status.CURRENT:
+            self.run_many("insert_artifact_key", ((into, key, number) for key in keys))
 
     def close_artifact(self, space: str, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
-        self.run("close_artifact", (status, _micros(valid_to), at, self.space_to_write(space).id, id))
+        into = self.space_to_write(space).id
+        self.run("close_artifact", (status, _micros(valid_to), at, into, id))
+        self.run("delete_artifact_keys", (into, id))
 
     def put_changes(self, space: str, changes: Iterable[tuple[int, Change]]) -> None:
         into = self.space_to_write(space).id

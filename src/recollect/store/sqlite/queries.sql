@@ -270,7 +270,19 @@ SELECT seq FROM jobs WHERE space = ? AND kind = ? ORDER BY seq;
 -- name: insert_artifact
 INSERT INTO artifacts
   (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number;
+
+-- name: insert_artifact_key
+INSERT OR IGNORE INTO artifact_keys (space, key, number) VALUES (?, ?, ?);
+
+-- What is closed is compared with nothing any more.
+-- name: delete_artifact_keys
+DELETE FROM artifact_keys WHERE number = (SELECT number FROM artifacts WHERE space = ? AND id = ?);
+
+-- name: artifacts_standing_by
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq
+WHERE artifacts.number IN (SELECT number FROM artifact_keys WHERE space = ?1 AND key IN carray(?2)) ORDER BY artifacts.number DESC LIMIT ?3;
 
 -- name: close_artifact
 UPDATE artifacts SET status = ?, valid_to = coalesce(?, valid_to), closed_at = ? WHERE space = ? AND id = ?;
