@@ -219,6 +219,18 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """A sentence that says what a session was about, verbatim."""
+
+    text: str
+    event_id: str
+    span: Span
+    at: datetime
+    speaker: str | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation or work session, as its events tell it."""
 
