@@ -177,6 +177,17 @@ class Fact:
         return self.valid_to is None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityEdit:
+    """A merge or split by hand."""
+
+    number: int
+    at: datetime
+    kind: str  # "merge" or "split"
+    what: str
+    undone: bool
+
+
 def entity_id(space: str, name: str) -> str:
     """Derive the id of what goes by a name in a space; how the name is written does not matter."""
     return ENTITY_PREFIX + fingerprint("entity", space, name_key(name)).hex()

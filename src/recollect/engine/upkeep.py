@@ -13,6 +13,7 @@ from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.engine import graph
 from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, graph_behind, relink, stated
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.graph_forgetting import going, graph_without
 from recollect.engine.passages import embed
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
@@ -100,14 +101,14 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # these will stand closer to those before
         writer.drop_readings(space, [*gone, *resting])
         writer.drop_refusals(space, resting)
-        lost = graph.going(writer, space, gone)
+        lost = going(writer, space, gone)
         removed = writer.remove(space, seqs)
         writer.owe_readings(space, resting)
         if abouts:
             # What the forgotten had replaced or confirmed is as if they had never been said.
             derive_anew(writer, space, abouts, stating)
         relink(writer, space, [seq for seq in later if seq not in gone])
-        graph.gone(writer, space, lost)
+        graph_without(writer, space, lost)
         graph.reread(writer, space, stated(writer, space, resting))
         graph_behind(writer, space, limit=_DERIVED_AT_ONCE)
         receipt = replace(receipt, removed=removed)

@@ -110,9 +110,7 @@ class GraphReader(Protocol):
         """Read names by their ids, by what they fold to, or by whom they belong to."""
         ...
 
-    def homes_by_prefix(
-        self, space: str, *, prefix: str, type: str | None, wing: str | None, limit: int
-    ) -> list[str]:
+    def homes_by_prefix(self, space: str, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
         """List entities one of whose names begins so, those that are named by most events first."""
         ...
 

@@ -61,9 +61,7 @@ class GraphRows(Snapshot):
                 rows += self.rows(query, (found.id, words(given)))
         return [_name(row) for row in rows]
 
-    def homes_by_prefix(
-        self, space: str, *, prefix: str, type: str | None, wing: str | None, limit: int
-    ) -> list[str]:
+    def homes_by_prefix(self, space: str, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
         found = self.space(space)
         if found is None:
             return []
