@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
+    from recollect.core.graph import Entity, EntityEdit, EntityType, Fact
     from recollect.core.settings import Settings
     from recollect.core.values import (
         Answer,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         Session,
         Span,
         Stats,
+        Theme,
         Written,
         WrittenBatch,
     )
@@ -55,12 +57,14 @@ _WHERE = {
             "Session",
             "Span",
             "Stats",
+            "Theme",
             "Written",
             "WrittenBatch",
         ),
         "recollect.core.values",
     ),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
+    **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "recollect.core.graph"),
 }
 
 __all__ = [
@@ -71,7 +75,11 @@ __all__ = [
     "Change",
     "Citation",
     "Context",
+    "Entity",
+    "EntityEdit",
+    "EntityType",
     "Event",
+    "Fact",
     "History",
     "Hit",
     "Hits",
@@ -86,6 +94,7 @@ __all__ = [
     "Span",
     "Stats",
     "Status",
+    "Theme",
     "Version",
     "Written",
     "WrittenBatch",

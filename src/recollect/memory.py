@@ -39,6 +39,8 @@ from recollect.engine.arguments import (
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
+from recollect.engine.sessions import with_summaries
+from recollect.facade.graph import Graph
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -57,7 +59,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements):
+class Memory(Recalling, Statements, Graph):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -260,10 +262,10 @@ class Memory(Recalling, Statements):
         until: Time | None = None,
         as_of: Time | None = None,
     ) -> list[Session]:
-        """List sessions, the latest first."""
+        """List sessions, the latest first, each with what it was about."""
         which = self._filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         with self._engine.store.reader() as reader:
-            return reader.sessions(self._space, which)
+            return with_summaries(reader, self._space, reader.sessions(self._space, which), which)
 
     def stats(self, *, parts: bool = False) -> Stats:
         """Count what this space holds and what the file weighs; `parts` reads all of it to say what takes how much."""
@@ -272,6 +274,7 @@ class Memory(Recalling, Statements):
             active = next((model for model in reader.models() if model.state == "active"), None)
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
+            graph = reader.graph_counts(self._space)
         size, by_part = self._engine.store.size(by_part=parts)
         return Stats(
             location=self.location,
@@ -292,6 +295,7 @@ class Memory(Recalling, Statements):
             schema=self._engine.store.schema(),
             artifacts=artifacts,
             tags=tags,
+            graph=graph,
         )
 
     # Upkeep

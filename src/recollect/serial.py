@@ -9,6 +9,7 @@ from typing import Any, cast
 from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
 from recollect.core.errors import RecollectError
+from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
 from recollect.core.values import (
     Answer,
     Change,
@@ -26,6 +27,7 @@ from recollect.core.values import (
     Session,
     Span,
     Stats,
+    Theme,
     Written,
 )
 
@@ -173,6 +175,63 @@ def history_to_json(history: History) -> dict[str, Json]:
     }
 
 
+def entity_to_json(entity: Entity) -> dict[str, Json]:
+    """Lay out an entity with its names."""
+    return {
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type.value,
+        "aliases": list(entity.aliases),
+        "kin": [{"of": owner, "as": kin} for owner, kin in entity.kin],
+        "events": entity.events,
+        "first_at": _moment(entity.first_at),
+        "last_at": _moment(entity.last_at),
+    }
+
+
+def fact_to_json(fact: Fact) -> dict[str, Json]:
+    """Lay out a fact with its window and what it rests on."""
+    return {
+        "id": fact.id,
+        "subject": fact.subject_name,
+        "subject_id": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object_name,
+        "object_id": fact.object if fact.object.startswith(ENTITY_PREFIX) else None,
+        "valid_from": _moment(fact.valid_from),
+        "valid_to": _moment(fact.valid_to),
+        "recorded_at": fact.recorded_at.isoformat(),
+        "confidence": fact.confidence,
+        "conflicts": fact.conflicts,
+        "sources": [
+            {"event_id": source.event_id, "span": span_to_json(source.span), "quote": source.quote}
+            for source in fact.sources
+        ],
+    }
+
+
+def edit_to_json(edit: EntityEdit) -> dict[str, Json]:
+    """Lay out a merge or split by hand."""
+    return {
+        "number": edit.number,
+        "at": edit.at.isoformat(),
+        "kind": edit.kind,
+        "what": edit.what,
+        "undone": edit.undone,
+    }
+
+
+def theme_to_json(theme: Theme) -> dict[str, Json]:
+    """Lay out a sentence of a session's summary."""
+    return {
+        "text": theme.text,
+        "event_id": theme.event_id,
+        "span": span_to_json(theme.span),
+        "at": theme.at.isoformat(),
+        "speaker": theme.speaker,
+    }
+
+
 def session_to_json(session: Session) -> dict[str, Json]:
     """Lay out a session."""
     return {
@@ -182,6 +241,9 @@ def session_to_json(session: Session) -> dict[str, Json]:
         "events": session.events,
         "first_at": session.first_at.isoformat(),
         "last_at": session.last_at.isoformat(),
+        "keys": list(session.keys),
+        "summary": [theme_to_json(theme) for theme in session.summary],
+        "entities": list(session.entities),
     }
 
 
@@ -234,6 +296,7 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "schema": stats.schema,
         "artifacts": dict(stats.artifacts),
         "tags": dict(stats.tags),
+        "graph": dict(stats.graph),
     }
 
 
@@ -253,7 +316,10 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     History: history_to_json,
     Citation: citation_to_json,
     Context: context_to_json,
+    Entity: entity_to_json,
+    EntityEdit: edit_to_json,
     Event: event_to_json,
+    Fact: fact_to_json,
     Hit: hit_to_json,
     Hits: hits_to_json,
     Problem: problem_to_json,
@@ -263,6 +329,7 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Session: session_to_json,
     Span: span_to_json,
     Stats: stats_to_json,
+    Theme: theme_to_json,
     Written: written_to_json,
     Imported: imported_to_json,
 }

@@ -34,6 +34,7 @@ _PACKAGES = ("apsw", "numpy", "onnxruntime", "tokenizers")
 _WAL_LARGE_BYTES = 256 * 1024 * 1024  # four times what a write-ahead log is cut back to: some reader never lets go
 _JOBS_COUNTED = 1_000_000  # of a queue; a longer one is told as so many
 _LOCK_WAIT_S = 0.5  # a turn to write takes milliseconds
+_CONFLICTS_SHOWN = 5  # facts; `recollect conflicts` lists all
 _QUESTION = "Is everything all right?"
 
 
@@ -278,6 +279,7 @@ def _contents(memory: Memory, location: str) -> Iterator[Check]:
         yield from _waiting(location, stats.space)
     else:
         yield Check(name="waiting", detail="nothing")
+    yield from _conflicts(memory)
     started = time.perf_counter()
     memory.recall(_QUESTION, k=1)
     yield Check(name="recall", detail=f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
@@ -288,6 +290,20 @@ def _contents(memory: Memory, location: str) -> Iterator[Check]:
         yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
     if report.ok:
         yield Check(name="verify", detail="quick checks passed; `recollect verify` looks at everything")
+
+
+def _conflicts(memory: Memory) -> Iterator[Check]:
+    """Name what was said both ways of one time: only a person can decide."""
+    found = memory.conflicts()
+    for fact in found[:_CONFLICTS_SHOWN]:
+        yield Check(
+            name="conflict",
+            detail=f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}",
+            state="warning",
+            fix="Say which holds, in an event of its own; recollect conflicts shows all.",
+        )
+    if not found:
+        yield Check(name="conflicts", detail="none among the facts")
 
 
 def _waiting(location: str, space: str) -> Iterator[Check]:

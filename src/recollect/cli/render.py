@@ -27,6 +27,7 @@ _BEFORE_MATCH = 200  # of those, how many may stand before a match that lies fur
 _SNIPPET = 60  # characters of a text in a table
 _ELLIPSIS = "…"
 _MOST_TAGS = 6  # of those that `stats` counts, the most frequent; --json has all
+_MOST_KEYS = 3  # of a session in a table; --json has all
 _NOTHING = Styled("Nothing found.", "dim")
 _DOUBTFUL = 0.5  # confidence under which a person is warned
 
@@ -130,6 +131,7 @@ def sessions(page: Page, listed: Sequence[Session]) -> None:
             Column("last"),
             Column("speakers", style="name"),
             Column("wings"),
+            Column("about", style="dim"),
         ),
         [
             (
@@ -139,6 +141,7 @@ def sessions(page: Page, listed: Sequence[Session]) -> None:
                 _when(session.last_at),
                 ", ".join(session.speakers),
                 ", ".join(session.wings),
+                ", ".join(session.keys[:_MOST_KEYS]),
             )
             for session in listed
         ],
@@ -185,6 +188,9 @@ def stats(page: Page, counted: Stats) -> None:
         rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
     if counted.artifacts:
         rows.append(("artifacts", _counts(counted.artifacts.items())))
+    if counted.graph.get("entities"):
+        shown = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
+        rows.append(("graph", _counts(shown.items())))
     if counted.tags:
         more = len(counted.tags) - _MOST_TAGS
         rest = f" and {more:,} more" if more > 0 else ""

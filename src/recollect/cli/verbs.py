@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render, render_artifacts
+from recollect.cli import render, render_artifacts, render_graph
 from recollect.cli.page import Page
 from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
@@ -176,6 +176,15 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "retract": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "show": lambda page, result, _: render.event(page, result),
+    "entities": lambda page, result, _: render_graph.entities(page, result),
+    "entity": lambda page, result, _: render_graph.entity(page, result),
+    "facts": lambda page, result, _: render_graph.facts(page, result),
+    "timeline": lambda page, result, _: render_graph.facts(page, result),
+    "conflicts": lambda page, result, _: render_graph.facts(page, result),
+    "merge": lambda page, result, _: render_graph.entity(page, result),
+    "split": lambda page, result, _: render_graph.entity(page, result),
+    "edits": lambda page, result, _: render_graph.edits(page, result),
+    "undo": lambda page, result, _: render_graph.edits(page, [result]),
     "sessions": lambda page, result, _: render.sessions(page, result),
     "events": lambda page, result, _: render.events(page, result),
     "stats": lambda page, result, _: render.stats(page, result),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -53,6 +53,21 @@ class Entity:
     space: str = DEFAULT_SPACE
     aliases: tuple[str, ...] = ()  # without the name itself
     kin: tuple[tuple[str, str], ...] = ()  # whose relation it is: (id of the owner, "sister")
+    events: int = 0  # how many name it, or were said by it
+    first_at: datetime | None = None  # when it was first and last spoken of
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownName:
+    """What was learned of one name: how it is written, and what it seems to name."""
+
+    key: str  # folded
+    written: Mapping[str, int] = field(default_factory=dict[str, int])  # spelling -> how often
+    votes: Mapping[str, int] = field(default_factory=dict[str, int])  # type -> hundredths of a mention
+    surest: int = 0  # hundredths: the surest of its mentions
+    speaks: bool = False  # somebody of this name has spoken
+    kin: tuple[tuple[str, str], ...] = ()  # whose relation it is: (folded name of the owner, "sister")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +175,17 @@ class Fact:
     def open(self) -> bool:
         """Tell whether it still holds, as far as is known."""
         return self.valid_to is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityEdit:
+    """A merge or split by hand."""
+
+    number: int
+    at: datetime
+    kind: str  # "merge" or "split"
+    what: str
+    undone: bool
 
 
 def entity_id(space: str, name: str) -> str:

@@ -219,6 +219,18 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """A sentence that says what a session was about, verbatim."""
+
+    text: str
+    event_id: str
+    span: Span
+    at: datetime
+    speaker: str | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation or work session, as its events tell it."""
 
@@ -228,6 +240,9 @@ class Session:
     events: int
     first_at: datetime
     last_at: datetime
+    keys: tuple[str, ...] = ()  # phrases that tell it from others, the most telling first
+    summary: tuple[Theme, ...] = ()  # its most central sentences, in the order in which they were said
+    entities: tuple[str, ...] = ()  # whom and what it speaks of most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,3 +307,4 @@ class Stats:
     schema: int
     artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
     tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
+    graph: Mapping[str, int] = field(default_factory=dict[str, int])  # entities, facts, conflicts ...

@@ -19,6 +19,7 @@ from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
+from recollect.engine.graph import Stated, take
 from recollect.extract.compare import Action, Outcome, decide, keys_for, keys_of
 from recollect.extract.corrections import Correction, corrected, correction_of
 from recollect.extract.links import Link, Placed, link
@@ -86,6 +87,8 @@ def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], 
         if new and abouts is None:
             writer.put_edges(space, _edges(writer, space, seq, new))
     writer.put_changes(space, state.changes)
+    if abouts is None:
+        take(writer, space, [(seq, reading.event, reading.checked.accepted) for seq, reading in readings])
 
 
 def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int]) -> None:
@@ -118,6 +121,26 @@ def catch_up(writer: Writer, space: str, *, limit: int) -> int:
     # Under the turn to write nobody can add more: a short page is the last one.
     writer.owe_derivation(space, rows[-1][0] if len(rows) == limit else None)
     return len(rows)
+
+
+def graph_behind(writer: Writer, space: str, *, limit: int) -> int:
+    """Read some of the events that the graph lacks, in their order; tell how many there were."""
+    upto = writer.graph_state(space).upto
+    if upto is None or writer.derived_upto(space) is not None:
+        return 0
+    rows = writer.log(space, after=upto, limit=limit)
+    if rows:
+        take(writer, space, stated(writer, space, [seq for seq, _ in rows]))
+    else:
+        writer.set_graph(space, upto=None)
+    return len(rows)
+
+
+def stated(writer: Writer, space: str, seqs: Sequence[int]) -> list[Stated]:
+    """Read again what events state, with what an LLM had found in them."""
+    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    found = ((seq, read(events[seq], stored.get(seq))) for seq in sorted(events))
+    return [(seq, reading.event, reading.checked.accepted) for seq, reading in found]
 
 
 @dataclass(slots=True)

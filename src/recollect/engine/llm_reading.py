@@ -14,8 +14,9 @@ from recollect.core.errors import ModelError, RecollectError, StoreError
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Change, Event
 from recollect.core.words import question_terms
-from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink
+from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.graph import reread
 from recollect.extract.llm.budget import FileLedger, Metered
 from recollect.extract.llm.passes import read_event
 from recollect.extract.llm.scene import LONGEST_READ, Scene, speaker_of
@@ -231,6 +232,7 @@ def _derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
     anew = stating.keys() - newest
     if anew:
         derive_anew(writer, space, set(anew), sorted({*writer.stating(space, sorted(anew)), *found}))
+    reread(writer, space, stated(writer, space, list(found)))
     writer.put_changes(space, _refusals(found))
     relink(writer, space, list(found))
 

@@ -10,9 +10,12 @@ from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreEr
 from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
-from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, relink
+from recollect.engine import graph
+from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, graph_behind, relink, stated
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.graph_forgetting import going, graph_without
 from recollect.engine.passages import embed
+from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
 from recollect.store.postings import SEAL_AT, Terms, terms_of
@@ -71,6 +74,7 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
         for space in spaces:
             writer.drop_artifacts(space, None)
+            graph.drop(writer, space)
             writer.owe_derivation(space, 0)
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
@@ -97,12 +101,16 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # these will stand closer to those before
         writer.drop_readings(space, [*gone, *resting])
         writer.drop_refusals(space, resting)
+        lost = going(writer, space, gone)
         removed = writer.remove(space, seqs)
         writer.owe_readings(space, resting)
         if abouts:
             # What the forgotten had replaced or confirmed is as if they had never been said.
             derive_anew(writer, space, abouts, stating)
         relink(writer, space, [seq for seq in later if seq not in gone])
+        graph_without(writer, space, lost)
+        graph.reread(writer, space, stated(writer, space, resting))
+        graph_behind(writer, space, limit=_DERIVED_AT_ONCE)
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt)
         writer.set_fact(SCRUB_OWED, "1")
@@ -175,6 +183,26 @@ def _catch_up(engine: Engine, progress: Progress) -> int:
                 done = catch_up(writer, space, limit=_DERIVED_AT_ONCE)
             total += done
             progress("artifacts", total, total)
+    return total + _catch_up_graph(engine, progress)
+
+
+def _catch_up_graph(engine: Engine, progress: Progress) -> int:
+    """Read what the graph lacks, and summarise the sessions that have grown since they were."""
+    total = 0
+    with engine.store.reader() as reader:
+        spaces = reader.spaces()
+        behind = [space for space in spaces if reader.graph_state(space).upto is not None]
+        grown = [(space, row.session) for space in spaces for row in reader.summaries(space) if row.pending]
+    for space in behind:
+        done = _DERIVED_AT_ONCE
+        while done == _DERIVED_AT_ONCE:
+            with engine.store.writer() as writer:
+                done = graph_behind(writer, space, limit=_DERIVED_AT_ONCE)
+            total += done
+            progress("graph", total, total)
+    for space, session in grown:
+        with engine.store.writer() as writer:
+            refresh(writer, space, session)
     return total
 
 

@@ -11,6 +11,7 @@ from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
+from recollect.engine.graph import owe
 from recollect.engine.passages import embed
 from recollect.engine.serving import Serving
 from recollect.extract.llm.scene import is_for_llm
@@ -105,6 +106,7 @@ def _derive(
     if not stored or writer.derived_upto(space) is not None:
         return
     if readings is None:
+        owe(writer, space, min(seqs.values()) - 1)
         writer.owe_derivation(space, min(seqs.values()) - 1)
         return
     derive(

@@ -19,7 +19,7 @@ from typing import Any
 from recollect.core.clock import to_micros
 from recollect.core.ids import fingerprint
 from recollect.core.spans import sentences
-from recollect.core.values import Event, Json, Span
+from recollect.core.values import Event, Json, Span, Theme
 from recollect.core.words import STOPWORDS, question_terms
 from recollect.fold.phrases import Frequency, keyphrases
 
@@ -41,18 +41,6 @@ ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 SILENT_ROLES = frozenset(("system", "tool", "function", "developer"))
 
 Naming = Callable[[Event], Iterable[tuple[Span, str]]]  # where an event names which entity
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Theme:
-    """A sentence of the session, verbatim."""
-
-    text: str
-    event_id: str
-    span: Span
-    at: datetime
-    speaker: str | None
-    score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,17 @@ The command line and the MCP tools are generated from it. Nothing heavy is impor
 from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.graph import (
+    CONFLICTS,
+    EDITS,
+    ENTITIES,
+    ENTITY,
+    FACTS,
+    MERGE,
+    SPLIT,
+    TIMELINE,
+    UNDO,
+)
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
 from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
@@ -24,6 +35,15 @@ OPERATIONS = (
     HISTORY,
     CORRECT,
     RETRACT,
+    ENTITIES,
+    ENTITY,
+    FACTS,
+    TIMELINE,
+    CONFLICTS,
+    MERGE,
+    SPLIT,
+    EDITS,
+    UNDO,
     SHOW,
     SESSIONS,
     EVENTS,

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 CREATE TABLE artifact_edges (
   space INTEGER NOT NULL,
@@ -52,10 +52,50 @@ CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS
 
 CREATE INDEX artifacts_seq ON artifacts (space, seq);
 
+CREATE TABLE claims (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  seq INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  subject TEXT NOT NULL,                      -- id of a name
+  relation TEXT NOT NULL,
+  object TEXT NOT NULL,                       -- id of a name, or words
+  valid_from INTEGER,
+  begun_by INTEGER,
+  holds_at INTEGER,
+  valid_to INTEGER,
+  ended_by INTEGER,
+  body TEXT NOT NULL                          -- names as they were said, confidence, extractor; JSON
+) STRICT;
+
+CREATE INDEX claims_object ON claims (space, object);
+
+CREATE INDEX claims_seq ON claims (space, seq);
+
+CREATE INDEX claims_subject ON claims (space, subject, relation, object);
+
 CREATE TABLE derivations (
   space INTEGER PRIMARY KEY,
   upto INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE entity_edits (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('merge', 'split')),
+  undone INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX entity_edits_of ON entity_edits (space);
+
+CREATE TABLE entity_pins (
+  edit INTEGER NOT NULL,
+  name TEXT NOT NULL,                         -- id of a name
+  target TEXT NOT NULL,                       -- id of the entity that it belongs to
+  PRIMARY KEY (edit, name)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event_tags (
   space INTEGER NOT NULL,
@@ -97,10 +137,50 @@ CREATE INDEX events_speaker ON events (space, speaker) WHERE speaker IS NOT NULL
 
 CREATE INDEX events_wing ON events (space, wing) WHERE wing IS NOT NULL;
 
+CREATE TABLE fact_claims (
+  fact INTEGER NOT NULL,
+  claim INTEGER NOT NULL,
+  PRIMARY KEY (fact, claim)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fact_claims_claim ON fact_claims (claim);
+
+CREATE TABLE facts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,
+  subject TEXT NOT NULL,                      -- id of an entity
+  relation TEXT NOT NULL,
+  object TEXT NOT NULL,                       -- id of an entity, or words
+  single INTEGER NOT NULL,                    -- 1: one object at a time
+  conflicts INTEGER NOT NULL,                 -- 1: another says otherwise of the same time
+  valid_from INTEGER,
+  valid_to INTEGER,
+  body TEXT NOT NULL                          -- names, times with their zones, confidence; JSON
+) STRICT;
+
+CREATE INDEX facts_conflicts ON facts (space, subject) WHERE conflicts = 1;
+
+CREATE UNIQUE INDEX facts_id ON facts (space, id);
+
+CREATE INDEX facts_object ON facts (space, object);
+
+CREATE UNIQUE INDEX facts_one_open ON facts (space, subject, relation)
+  WHERE single = 1 AND valid_to IS NULL AND conflicts = 0;
+
+CREATE INDEX facts_subject ON facts (space, subject, relation, object);
+
 CREATE TABLE facts_of_file (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE graphs (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER,                               -- events behind this one are still to be read; NULL: none
+  version INTEGER NOT NULL DEFAULT 0,         -- moves with every change of names
+  epoch INTEGER NOT NULL DEFAULT 0            -- moves when names go: caches in memory start anew
+) STRICT;
 
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -133,6 +213,20 @@ CREATE INDEX journal_of_event ON journal (space, seq);
 
 CREATE INDEX journal_of_target ON journal (space, target);
 
+CREATE TABLE mentions (
+  space INTEGER NOT NULL,
+  name INTEGER NOT NULL,                      -- number of the name
+  seq INTEGER NOT NULL,
+  start INTEGER NOT NULL,                     -- -1: it is who speaks; -2: it was only known, and led to other words
+  stop INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  votes INTEGER NOT NULL,                     -- hundredths: how sure
+  body TEXT,                                  -- the relation in "my sister Mia"; JSON
+  PRIMARY KEY (space, name, seq, start)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX mentions_seq ON mentions (space, seq);
+
 CREATE TABLE models (
   id INTEGER PRIMARY KEY AUTOINCREMENT,       -- never used twice: caches know a model by it
   name TEXT NOT NULL,
@@ -145,6 +239,27 @@ CREATE TABLE models (
 CREATE UNIQUE INDEX models_one_active ON models (state) WHERE state = 'active';
 
 CREATE UNIQUE INDEX models_one_building ON models (state) WHERE state = 'building';
+
+CREATE TABLE names (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,                           -- follows from the name
+  key TEXT NOT NULL,                          -- the name, folded
+  home TEXT NOT NULL,                         -- the id of the name whose entity it belongs to
+  changed INTEGER NOT NULL,                   -- the graph's version when it last changed: what caches read anew
+  events INTEGER NOT NULL,                    -- how many name it
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  body TEXT NOT NULL                          -- spellings, votes for each type, whose relation it is; JSON
+) STRICT;
+
+CREATE INDEX names_changed ON names (space, changed);
+
+CREATE INDEX names_home ON names (space, home);
+
+CREATE UNIQUE INDEX names_id ON names (space, id);
+
+CREATE INDEX names_key ON names (space, key);
 
 CREATE TABLE pooled_blocks (
   block INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -200,6 +315,15 @@ CREATE TABLE receipts (
   upto INTEGER NOT NULL,                      -- the last seq then: an event with a higher one was remembered anew
   receipt TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE session_summaries (
+  space INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  events INTEGER NOT NULL,                    -- how many it was made of
+  pending INTEGER NOT NULL,                   -- how many came since
+  body TEXT NOT NULL,
+  PRIMARY KEY (space, session)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE spaces (
   id INTEGER PRIMARY KEY,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from recollect.core.graph import TITLES, Entity, EntityType, Mention, entity_id, name_key
+from recollect.core.graph import TITLES, Entity, EntityType, KnownName, Mention, entity_id, name_key
 from recollect.core.values import DEFAULT_SPACE, Span
 from recollect.extract.entities.curate import Pins
 from recollect.extract.entities.lexicon import kin_of
@@ -83,7 +83,7 @@ class NameIndex:
             self._note(name_key(speaker), speaker, EntityType.PERSON, SPEAKER_VOTE, touched, speaks=True)
         for mention in mentions:
             key = self.key_of(mention, speaker)
-            shown = self._shown(mention, speaker)
+            shown = self.shown_of(mention, speaker)
             self._note(key, shown, mention.type, round(mention.score * 100), touched)
             if mention.kin and not mention.bare and (mention.owner or speaker):
                 self._bind(name_key(mention.owner or speaker or ""), mention.kin, key, touched)
@@ -104,6 +104,32 @@ class NameIndex:
         """Say that somebody's relation goes by a name: Ana's sister is Mia."""
         self._note(name_key(name), name, EntityType.PERSON, 100, {})
         self._bind(name_key(owner), kin_of(kin), name_key(name), {})
+
+    def known(self, key: str) -> KnownName:
+        """Give all that was learned of a name, as `restore` takes it."""
+        name = self._names[key]
+        bound = sorted(owner for owner, names in self._kin.items() if key in names)
+        return KnownName(
+            key=key,
+            written=dict(sorted(name.written.items())),
+            votes={type.value: votes for type, votes in sorted(name.votes.items())},
+            surest=name.surest,
+            speaks=name.speaks,
+            kin=tuple(bound),
+        )
+
+    def restore(self, known: KnownName) -> None:
+        """Take in a name as `known` gave it, in place of what was learned of it here."""
+        key = known.key
+        name = self._names[key] = _Name(key, surest=known.surest, speaks=known.speaks)
+        name.written.update(known.written)
+        name.votes.update({EntityType(type): votes for type, votes in known.votes.items()})
+        self._keys[self._id(key)] = key
+        for shown in known.written:
+            self._spell(key, shown)
+        for owner in known.kin:
+            self._kin.setdefault(owner, set()).add(key)
+        self._place(key, name.type)
 
     def type_of(self, key: str) -> EntityType | None:
         """Give the type of what goes by a folded name; None if the name is not known, or not for sure."""
@@ -145,7 +171,7 @@ class NameIndex:
 
     def key_of(self, mention: Mention, speaker: str | None = None) -> str:
         """Fold what a mention is called; a relation without a name is called by whose it is."""
-        return name_key(self._shown(mention, speaker))
+        return name_key(self.shown_of(mention, speaker))
 
     def entity(self, id: str) -> Entity | None:
         """Give one entity with all its names."""
@@ -170,6 +196,10 @@ class NameIndex:
     def homes(self) -> dict[str, str]:
         """Map the id of every name to the id of the entity that it belongs to."""
         return {id: self._id(self.home(key)[0]) for id, key in self._keys.items()}
+
+    def home_of(self, id: str) -> str:
+        """Give the id of the entity that a known name belongs to."""
+        return self._id(self.home(self._keys[id])[0])
 
     def home(self, key: str) -> tuple[str, float, str]:
         """Give the name that a name belongs to, how sure, and why."""
@@ -275,13 +305,16 @@ class NameIndex:
         if name is None:
             name = self._names[key] = _Name(key)
             self._keys[self._id(key)] = key
-            if key[0].isalpha() and key[0].lower() == key[0].upper():
-                self._uncased.setdefault(shown[0], set()).add(shown)
+        self._spell(key, shown)
         name.votes[type] += votes
         name.written[shown] += 1
         name.surest = max(name.surest, votes)
         name.speaks = name.speaks or speaks
         self._place(key, name.type)
+
+    def _spell(self, key: str, shown: str) -> None:
+        if key[0].isalpha() and key[0].lower() == key[0].upper():
+            self._uncased.setdefault(shown[0], set()).add(shown)
 
     def _place(self, key: str, type: EntityType) -> None:
         words = key.split()
@@ -335,7 +368,9 @@ class NameIndex:
         owner, mark, kin = key.rpartition("'s ")
         return (owner, kin) if mark and owner else None
 
-    def _shown(self, mention: Mention, speaker: str | None) -> str:
+    @staticmethod
+    def shown_of(mention: Mention, speaker: str | None) -> str:
+        """Write what a mention is called: a relation without a name, by whose it is."""
         if mention.bare and mention.kin:
             return kin_name(mention.owner or speaker or "Speaker", mention.kin)
         return mention.text

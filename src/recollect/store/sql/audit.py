@@ -161,9 +161,17 @@ def _derived_problems(reader: SqlReader, space: Space, checked: dict[str, int]) 
     for query, what in _LOOSE.items():
         if count := reader.one(query, (space.id,)):
             yield Problem(where=f"artifacts of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
+    for query, what in _LOOSE_IN_GRAPH.items():
+        if count := reader.one(query, (space.id,)):
+            yield Problem(where=f"graph of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
 
 
 _COUNTED = {
+    "names": "count_names",
+    "mentions": "count_mentions",
+    "claims": "count_claims",
+    "facts": "count_facts",
+    "summaries": "count_summaries",
     "artifacts": "count_artifacts",
     "edges": "count_edges",
     "changes": "count_changes",
@@ -175,6 +183,15 @@ _LOOSE = {
     "loose_edges": "edges lead to an artifact that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
+}
+_LOOSE_IN_GRAPH = {
+    "lost_mentions": "mentions have lost their event or their name",
+    "unnamed_names": "names stand in no event",
+    "homeless_names": "names belong to nobody",
+    "lost_claims": "claims have lost the event that makes them",
+    "loose_claims": "claims are in no fact",
+    "baseless_facts": "facts rest on no claim",
+    "lost_summaries": "summaries are of no session",
 }
 
 

@@ -16,6 +16,7 @@ from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flat
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
 from recollect.store.sql.artifacts import ArtifactChanges
+from recollect.store.sql.graph import GraphChanges
 from recollect.store.sql.reader import SqlReader, model_of
 from recollect.store.sql.rows import event_values
 from recollect.store.sql.snapshot import Space, array
@@ -24,7 +25,7 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
-class SqlWriter(SqlReader, ArtifactChanges):
+class SqlWriter(SqlReader, ArtifactChanges, GraphChanges):
     """Writes within one transaction."""
 
     @abstractmethod
@@ -75,10 +76,15 @@ class SqlWriter(SqlReader, ArtifactChanges):
             changed = self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = changed
+        for name in ("delete_claims_of", "delete_mentions_of"):
+            self.run(name, (found.id, array(gone)))
         self.run("delete_jobs_of", (array(gone), found.id))
         self.run("delete_events", (array(gone), found.id))
         self.run("next_epoch", (found.id,))
         return {"events": len(gone), **removed}
+
+    def memo(self, space: str) -> dict[str, object]:
+        return self._caches.memo(self.space_to_write(space).id)
 
     def put_receipt(self, receipt: Receipt) -> None:
         into = self.space_to_write(receipt.space)

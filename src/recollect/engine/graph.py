@@ -1,0 +1,320 @@
+"""The temporal graph as events come and go: names, what events claim of them, and the facts that follow.
+
+Which words of an event are a name depends on what was known before it: so events are read in the order of arrival, and
+each leaves behind the names that decided it. Whom a name belongs to, and which facts follow from claims, depends on no
+order. `graph_forgetting.py` takes back what events had brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from recollect.core.artifacts import ArtifactDraft
+from recollect.core.clock import to_micros
+from recollect.core.graph import EntityType, FactDraft, Mention, entity_id, name_key
+from recollect.core.values import Event, Span
+from recollect.engine.summaries import summarise_new
+from recollect.extract.entities import NameIndex, find_mentions
+from recollect.extract.entities.index import SPEAKER_VOTE
+from recollect.extract.facts import extract_facts, facts_of_artifacts, timeline
+from recollect.extract.rules.apply import ASSISTANTS, SILENT_ROLES
+from recollect.store.graph import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow
+from recollect.store.graph_rows import fact_line, single_of
+from recollect.store.protocol import Writer
+
+_INDEX = "names"  # where the index of names lies in what a process remembers of a space
+_LONGEST_WORDS = 200  # characters of an object that is no name: longer is no fact
+Stated = tuple[int, Event, Sequence[ArtifactDraft]]  # an event with its place in the log, and what it states
+
+
+def take(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+    """Read events for names and claims, in the order of arrival, unless earlier ones are still to be read."""
+    state = writer.graph_state(space)
+    if not stated or (state.upto is not None and _next(writer, space, state.upto) != stated[0][0]):
+        return
+    index = _index(writer, space)
+    noted = _Noted(space)
+    for seq, event, drafts in stated:
+        noted.add(index, _read(event, seq, index), drafts)
+    behind = state.upto is not None and _next(writer, space, stated[-1][0]) is not None
+    version = writer.set_graph(space, upto=stated[-1][0] if behind else None)
+    keys = _fact_keys(writer, space, noted.moved)
+    writer.put_names(space, noted.rows(index), version=version)
+    writer.move_names(space, {id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
+    writer.put_mentions(space, noted.mentions)
+    writer.put_claims(space, noted.claims)
+    keys |= _keys_now(writer, space, noted.moved, [seq for seq, _ in noted.claims])
+    fold(writer, space, keys)
+    summarise_new(writer, space, [event for _, event, _ in stated])
+    _remember(writer, space, index, version)
+
+
+def owe(writer: Writer, space: str, upto: int) -> None:
+    """Note that the events behind one are still to be read."""
+    if writer.graph_state(space).upto is None:
+        writer.set_graph(space, upto=upto)
+
+
+def drop(writer: Writer, space: str) -> None:
+    """Remove all that is derived, to be derived anew. What was said by hand stays."""
+    writer.drop_graph(space, from_seq=0)
+    writer.set_graph(space, upto=0, gone=True)
+
+
+def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+    """Take in what events state otherwise now: an LLM has read them, or its reading went. Their names stay."""
+    state = writer.graph_state(space)
+    here = [one for one in stated if state.upto is None or one[0] <= state.upto]
+    if not here:
+        return
+    seqs = [seq for seq, _, _ in here]
+    rows: dict[int, list[MentionRow]] = {}
+    for row in writer.mentions(space, seqs=seqs):
+        rows.setdefault(row.seq, []).append(row)
+    before = writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, seqs=seqs)])
+    writer.drop_claims(space, seqs)
+    claims = [
+        (seq, draft)
+        for seq, event, drafts in here
+        for draft in _claims(space, event, mentions_of(event, rows.get(seq, ())), drafts)
+    ]
+    writer.put_claims(space, claims)
+    fold(writer, space, {*before, *_keys_now(writer, space, (), seqs)})
+
+
+def fold(writer: Writer, space: str, keys: Iterable[FactKey]) -> None:
+    """Make the facts that follow from claims, and write those that changed."""
+    for key in sorted(set(keys), key=str):
+        claims = {
+            row.draft: row.number
+            for row in writer.claims(space, key)
+            # A name that moved may still be asked for by its own id; two names of one are no fact about two.
+            if row.draft.object != row.draft.subject and key.object in (None, row.draft.object)
+        }
+        after = {fact.id: fact for fact in timeline(claims)}
+        lines = {id: fact_line(fact, [claims[source] for source in fact.sources]) for id, fact in after.items()}
+        before = writer.fact_rows(space, key)
+        gone = [id for id, line in before.items() if lines.get(id) != line]
+        if gone:
+            writer.drop_facts(space, gone)
+        writer.put_facts(
+            space,
+            [
+                (fact, lines[id], [claims[source] for source in fact.sources])
+                for id, fact in after.items()
+                if before.get(id) != lines[id]
+            ],
+        )
+
+
+# Reading one event
+
+
+class _Reading(NamedTuple):
+    seq: int
+    event: Event
+    speaker: str | None
+    mentions: list[Mention]
+    looked_up: set[str]  # known names that decided what is a name here
+
+
+def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
+    looked = _Looked(index)
+    found = find_mentions(event, looked)
+    speaker = speaker_of(event)
+    mentions = [one for one in found if (speaker or one.owner or not one.bare) and name_key(one.text)]
+    return _Reading(seq, event, speaker, mentions, looked.answered)
+
+
+def speaker_of(event: Event) -> str | None:
+    """Name who speaks; None where a program does, or nobody is named and it can't be a person."""
+    role = (event.role or "").lower()
+    if role in SILENT_ROLES or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
+        return None
+    return event.speaker or (event.role or "speaker").capitalize()
+
+
+class _Looked:
+    """The names of a space, and which of them were asked for and known."""
+
+    def __init__(self, index: NameIndex) -> None:
+        self.index = index
+        self.answered: set[str] = set()
+
+    def type_of(self, key: str) -> EntityType | None:
+        type = self.index.type_of(key)
+        if type is not None:
+            self.answered.add(key)
+        return type
+
+    def within(self, text: str) -> list[Span]:
+        spans = self.index.within(text)
+        self.answered.update(name_key(text[span.start : span.end]) for span in spans)
+        return spans
+
+
+class _Forms:
+    """Names that mean nobody but themselves: what an event claims must not depend on who else is known."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        self._index = NameIndex(space)
+
+    def id_of(self, mention: Mention, speaker: str | None = None) -> str:
+        return self._index.form_of(mention, speaker)
+
+    form_of = id_of
+
+
+def _claims(space: str, event: Event, mentions: Sequence[Mention], stated: Sequence[ArtifactDraft]) -> list[FactDraft]:
+    speaker = speaker_of(event)
+    if speaker is None:
+        return []
+    forms = _Forms(space)
+    own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
+    drafts = [*extract_facts(event, mentions, forms), *facts_of_artifacts(event, stated, forms)]
+    return [
+        draft
+        for draft in drafts
+        if draft.subject_form in own
+        and (not draft.object_form or draft.object_form in own)
+        and len(draft.object_name) <= _LONGEST_WORDS
+        and _writable(draft.object)
+    ]
+
+
+def _writable(text: str) -> bool:
+    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+@dataclass(slots=True)
+class _Noted:
+    """What a batch of events adds to the graph."""
+
+    space: str
+    mentions: list[MentionRow] = field(default_factory=list[MentionRow])
+    claims: list[tuple[int, FactDraft]] = field(default_factory=list[tuple[int, FactDraft]])
+    moved: set[str] = field(default_factory=set[str])
+    seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> when its events happened
+
+    def add(self, index: NameIndex, reading: _Reading, stated: Sequence[ArtifactDraft]) -> None:
+        seq, event, speaker, mentions, looked_up = reading
+        self.moved.update(index.learn(mentions, speaker))
+        rows = _rows(index, reading)
+        self.mentions += rows.values()
+        keys = {index.key_of(mention, speaker) for mention in mentions}
+        keys.update([name_key(speaker)] if speaker else [])
+        at = to_micros(event.at)[0]
+        for key in keys:
+            self.seen.setdefault(key, []).append(at)
+        self.mentions += [
+            MentionRow(entity_id(self.space, key), seq, LOOKED_UP, LOOKED_UP, "", 0) for key in sorted(looked_up - keys)
+        ]
+        self.claims += [(seq, draft) for draft in _claims(self.space, event, mentions, stated)]
+
+    def rows(self, index: NameIndex) -> Iterable[NameRow]:
+        for key, times in self.seen.items():
+            id = entity_id(self.space, key)
+            yield NameRow(id, index.home_of(id), index.known(key), len(times), min(times), max(times))
+
+
+def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionRow]:
+    seq, _, speaker, mentions, _ = reading
+    rows: dict[tuple[str, int], MentionRow] = {}
+    if speaker:
+        id = entity_id(index.space, speaker)
+        rows[id, SPEAKS] = MentionRow(id, seq, SPEAKS, SPEAKS, EntityType.PERSON, SPEAKER_VOTE)
+    for one in mentions:
+        id = index.form_of(one, speaker)
+        votes = round(one.score * 100)
+        rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, votes, one.kin, one.owner, one.bare)
+    return rows
+
+
+def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:
+    """Make the mentions of an event again from what was kept of them."""
+    return [
+        Mention(
+            span=Span(row.start, row.stop),
+            text=event.text[row.start : row.stop],
+            type=EntityType(row.type),
+            score=row.votes / 100,
+            kin=row.kin,
+            owner=row.owner,
+            bare=row.bare,
+        )
+        for row in rows
+        if row.start >= 0
+    ]
+
+
+# Names
+
+
+def _index(writer: Writer, space: str) -> NameIndex:
+    """Give the names of a space: those that this process remembers, and what others changed since."""
+    memo = writer.memo(space)
+    state = writer.graph_state(space)
+    kept = cast("tuple[int, int, NameIndex] | None", memo.pop(_INDEX, None))
+    if kept is None or kept[0] != state.epoch:
+        index, after = NameIndex(space, pins=pins_of(writer, space)), -1
+    else:
+        _, after, index = kept
+    if after != state.version:
+        for row in writer.names(space, changed_after=after):
+            index.restore(row.known)
+    return index
+
+
+def _remember(writer: Writer, space: str, index: NameIndex, version: int) -> None:
+    writer.memo(space)[_INDEX] = (writer.graph_state(space).epoch, version, index)
+
+
+def pins_of(writer: Writer, space: str) -> dict[str, str]:
+    """Read what was said by hand of who is who, as it stands now."""
+    pins: dict[str, str] = {}
+    for edit in writer.edits(space):
+        if not edit.undone:
+            pins.update(edit.pins)
+    return pins
+
+
+def rehome(writer: Writer, space: str) -> None:
+    """Give every name to whom it belongs now, after names went or people said who is who."""
+    upto = writer.graph_state(space).upto
+    version = writer.set_graph(space, upto=upto, gone=True)
+    index = _index(writer, space)
+    homes = index.homes()
+    moved = {row.id: homes[row.id] for row in writer.names(space) if homes[row.id] != row.home}
+    keys = _fact_keys(writer, space, moved)
+    writer.move_names(space, moved, version=version)
+    fold(writer, space, keys | _keys_now(writer, space, moved, ()))
+    _remember(writer, space, index, version)
+
+
+def _fact_keys(writer: Writer, space: str, names: Iterable[str]) -> set[FactKey]:
+    """Tell which facts rest on claims of some names now."""
+    moved = sorted(names)
+    if not moved:
+        return set()
+    return set(writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, names=moved)]))
+
+
+def _keys_now(writer: Writer, space: str, names: Iterable[str], seqs: Sequence[int]) -> set[FactKey]:
+    """Tell which facts claims of some names, and of some events, belong to."""
+    moved = sorted(names)
+    claims = writer.claims_of(space, names=moved) if moved else []
+    claims += writer.claims_of(space, seqs=sorted(set(seqs))) if seqs else []
+    return {key_of(claim.draft) for claim in claims}
+
+
+def key_of(draft: FactDraft) -> FactKey:
+    """Tell which facts a claim bears on."""
+    return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
+
+
+def _next(writer: Writer, space: str, seq: int) -> int | None:
+    rows = writer.log(space, after=seq, limit=1)
+    return rows[0][0] if rows else None

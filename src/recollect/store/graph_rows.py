@@ -1,0 +1,65 @@
+"""Facts as one line of text, the same in every backend: what a store keeps of them, and compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.core.graph import RELATIONS, Fact, FactDraft
+
+
+def fact_line(fact: Fact, claims: Sequence[int]) -> str:
+    """Write what a fact's columns do not hold; equal facts are equal text."""
+    body = {
+        "subject_name": fact.subject_name,
+        "object_name": fact.object_name,
+        "valid_from": _written(fact.valid_from),
+        "valid_to": _written(fact.valid_to),
+        "recorded_at": fact.recorded_at.isoformat(),
+        "confidence": fact.confidence,
+        "conflicts": fact.conflicts,
+        "claims": sorted(claims),
+    }
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+
+
+def fact_of(
+    id: str,
+    subject: str,
+    relation: str,
+    object: str,
+    conflicts: bool,
+    body: Mapping[str, Any],
+    claims: Mapping[int, FactDraft],
+) -> Fact:
+    """Read a fact back."""
+    return Fact(
+        id=id,
+        subject=subject,
+        subject_name=body["subject_name"],
+        relation=relation,
+        object=object,
+        object_name=body["object_name"],
+        valid_from=_read(body["valid_from"]),
+        valid_to=_read(body["valid_to"]),
+        recorded_at=datetime.fromisoformat(body["recorded_at"]),
+        confidence=body["confidence"],
+        sources=tuple(claims[number] for number in body["claims"] if number in claims),
+        conflicts=conflicts,
+    )
+
+
+def single_of(relation: str) -> bool:
+    """Tell whether a relation has one object at a time."""
+    known = RELATIONS.get(relation)
+    return known is not None and known.single and known.lasts
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _read(written: str | None) -> datetime | None:
+    return None if written is None else datetime.fromisoformat(written)

@@ -1,0 +1,185 @@
+"""Random histories: whatever the order of writing, forgetting and rebuilding, the same log gives the same graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory
+from recollect.core.graph import name_key
+from recollect.store.graph import FactFilter
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ZONES = (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8)))
+SPEAKERS = ("Ana", "Ana Silva", "Bo", "Will", None)
+SESSIONS = ("s1", "s1", "s2", None)
+_SLOTS = {
+    "who": (
+        "Mike",
+        "Michael Chen",
+        "Mike Smith",
+        "M. Chen",
+        "Dr Chen",
+        "Mia",
+        "Will",
+        "Rose",
+        "小明",
+        "Ana Maria Silva",
+    ),
+    "place": ("Lisbon", "Porto", "San Francisco"),
+    "firm": ("Siemens", "Bosch", "Acme Robotics"),
+    "kin": ("sister", "brother", "boss"),
+    "word": ("jazz", "chess"),
+}
+_TEMPLATES = (
+    "I live in {place}.",
+    "I moved to {place} two months ago.",
+    "I used to live in {place}.",
+    "I work at {firm}.",
+    "I left {firm} in January and joined Bosch.",
+    "{who} lives in {place}.",
+    "{who} works at {firm}.",
+    "Yesterday {who} visited {place}.",
+    "My {kin} {who} lives in {place}.",
+    "My {kin} is called {who}.",
+    "My {kin} works at {firm}.",
+    "I am married to {who}.",
+    "I like {word}.",
+    "we met {who} and mia in {place}, it was fun",
+    "我和{who}去了公园。",
+    "{who} said that {place} is lovely. She loves {word}.",
+    "Poor {who}! Rose and Will came too.",
+    "Hi there!",
+)
+
+
+@st.composite
+def _events(draw: Callable[..., Any]) -> dict[str, Any]:
+    words = {name: draw(st.sampled_from(values)) for name, values in _SLOTS.items()}
+    return {
+        "text": draw(st.sampled_from(_TEMPLATES)).format(**words),
+        "speaker": draw(st.sampled_from(SPEAKERS)),
+        "session": draw(st.sampled_from(SESSIONS)),
+        "at": (START + timedelta(hours=draw(st.integers(0, 400)))).astimezone(draw(st.sampled_from(ZONES))),
+    }
+
+
+_numbers = st.integers(0, 1_000)
+_batches = st.tuples(st.just("add"), st.lists(_events(), min_size=1, max_size=6))
+_steps = st.one_of(
+    _batches,
+    _batches,
+    st.tuples(st.just("again"), _numbers),
+    st.tuples(st.just("forget"), st.lists(_numbers, min_size=1, max_size=2)),
+    st.tuples(st.just("forget"), st.lists(_numbers, min_size=1, max_size=2)),
+    st.tuples(st.just("merge"), st.tuples(_numbers, _numbers)),
+    st.tuples(st.just("split"), _numbers),
+    st.tuples(st.just("undo"), _numbers),
+    st.tuples(st.just("rebuild"), st.none()),
+)
+_histories = st.builds(
+    lambda said, steps: [*said, *steps], st.lists(_batches, min_size=1, max_size=3), st.lists(_steps, max_size=8)
+)
+_moderately = settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def _told(memory: Memory) -> dict[str, Any]:
+    """Tell all that a memory derived, without the numbers of its rows."""
+    with memory._engine.store.reader() as reader:
+        seqs = [seq for seq, _ in reader.log("default", limit=10_000)]
+        places = {seq: place for place, seq in enumerate(seqs)}
+        return {
+            "names": sorted((row for row in reader.names("default")), key=lambda row: row.id),
+            "mentions": [row._replace(seq=places[row.seq]) for row in reader.mentions("default", seqs=seqs)],
+            "claims": sorted(
+                ((places[row.seq], row.draft) for row in reader.claims_of("default")), key=lambda row: str(row)
+            ),
+            "facts": reader.facts("default", FactFilter(), limit=10_000),
+            "summaries": [(row.session, json.loads(row.body)) for row in reader.summaries("default")],
+        }
+
+
+class _History:
+    """A memory to which the steps of a history are done."""
+
+    def __init__(self) -> None:
+        self.now = START + timedelta(days=30)
+        self.memory = Memory.open(":memory:", embedder="none", clock=lambda: self.now)
+
+    def do(self, step: tuple[str, Any]) -> None:
+        what, given = step
+        self.now += timedelta(seconds=1)
+        getattr(self, what)(given)
+
+    def add(self, batch: list[dict[str, Any]]) -> None:
+        self.memory.add_many(batch)
+
+    def again(self, number: int) -> None:
+        events = list(self.memory.events())
+        if events:
+            assert self.memory.add_many([events[number % len(events)]]).added == 0
+
+    def forget(self, numbers: list[int]) -> None:
+        ids = [event.id for event in self.memory.events()]
+        if ids:
+            self.memory.forget(ids=sorted({ids[number % len(ids)] for number in numbers}))
+
+    def merge(self, numbers: tuple[int, int]) -> None:
+        entities = sorted(self.memory.entities(), key=lambda one: one.id)
+        one, other = (entities[number % len(entities)] if entities else None for number in numbers)
+        if one and other and one.id != other.id:
+            self.memory.merge(one.id, other.id)
+
+    def split(self, number: int) -> None:
+        several = [
+            one for one in self.memory.entities() if len({name_key(name) for name in (one.name, *one.aliases)}) > 1
+        ]
+        if several:
+            one = sorted(several, key=lambda one: one.id)[number % len(several)]
+            self.memory.split(one.id, [min(name for name in one.aliases if name_key(name) != name_key(one.name))])
+
+    def undo(self, number: int) -> None:
+        edits = [edit for edit in self.memory.edits() if not edit.undone]
+        if edits:
+            self.memory.undo(edits[number % len(edits)].number)
+
+    def rebuild(self, _: None) -> None:
+        self.memory.rebuild()
+
+
+@_moderately
+@given(_histories)
+def test_what_was_made_step_by_step_is_what_a_rebuild_makes(history: list[tuple[str, Any]]) -> None:
+    told = _History()
+    for step in history:
+        told.do(step)
+        assert told.memory.verify().problems == ()
+    told.memory.settle()
+    before = _told(told.memory)
+    told.memory.rebuild()
+    after = _told(told.memory)
+    for part in before:
+        assert before[part] == after[part], part
+    told.memory.close()
+
+
+@_moderately
+@given(st.lists(_events(), min_size=1, max_size=12), st.lists(_events(), max_size=6))
+def test_what_was_forgotten_leaves_no_trace(kept: list[dict[str, Any]], gone: list[dict[str, Any]]) -> None:
+    one, other = _History(), _History()
+    ids: list[str] = []
+    for place, event in enumerate(kept):
+        if place < len(gone):
+            ids += one.memory.add_many([gone[place] | {"key": f"gone {place}"}]).ids
+        one.memory.add_many([event])
+        other.memory.add_many([event])
+    if ids:
+        one.memory.forget(ids=ids)
+    one.memory.settle()
+    other.memory.settle()
+    assert _told(one.memory) == _told(other.memory)
