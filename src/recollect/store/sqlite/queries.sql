@@ -553,3 +553,13 @@ AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
 
 -- name: where_meta
 AND meta -> :path_{n} = :value_{n};
+
+-- Imports
+
+-- name: files_read
+SELECT path, reading, bytes, modified, hash, position, events, whole FROM imports
+WHERE space = ? AND path IN carray(?);
+
+-- name: put_file_read
+INSERT OR REPLACE INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);

@@ -17,6 +17,7 @@ from recollect.store.protocol import Cursor, Job, Known, Model, Outline, Passage
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sqlite.artifacts import ArtifactRows
 from recollect.store.sqlite.caches import Caches
+from recollect.store.sqlite.imports import ImportRows
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.rows import Row, conditions, event_of
 from recollect.store.sqlite.snapshot import Space, array
@@ -26,7 +27,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqliteReader(ArtifactRows):
+class SqliteReader(ArtifactRows, ImportRows):
     """Reads within one transaction of one connection."""
 
     def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
