@@ -15,7 +15,7 @@ FILE = FileRead(
     bytes=10,
     modified=1_700_000_000_000_000_123,
     hash=bytes(range(32)),
-    position='{"byte": 10}',
+    position={"byte": 10},
     events=3,
     whole=False,
 )
@@ -35,7 +35,7 @@ class ImportsConformance:
             assert reader.files_read("other", [FILE.path]) == {}
 
     def test_a_later_note_replaces_an_earlier_one(self, store: Store) -> None:
-        later = replace(FILE, bytes=20, events=5, whole=True, position="{}")
+        later = replace(FILE, bytes=20, events=5, whole=True, position={})
         with store.writer() as writer:
             writer.put_files_read("default", [FILE])
         with store.writer() as writer:
@@ -44,8 +44,12 @@ class ImportsConformance:
             assert reader.files_read("default", [FILE.path]) == {FILE.path: later}
 
     def test_a_note_goes_back_with_its_transaction(self, store: Store) -> None:
-        with pytest.raises(KeyError), store.writer() as writer:
-            writer.put_files_read("default", [FILE])
-            raise KeyError
+        def broken() -> None:
+            with store.writer() as writer:
+                writer.put_files_read("default", [FILE])
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            broken()
         with store.reader() as reader:
             assert reader.files_read("default", [FILE.path]) == {}

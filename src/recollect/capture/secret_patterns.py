@@ -44,7 +44,7 @@ class Pattern:
         return "secret" if "secret" in self.regex.groupindex else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Patterns:
     """What is looked for, in the order of rank; those that need a long word apart, since few texts have one."""
 

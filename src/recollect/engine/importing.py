@@ -7,7 +7,6 @@ once. What can't be stored is counted with its reason, never dropped in silence.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
-from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, position_of, way_of_reading
+from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, way_of_reading
 from recollect.engine.write import write
 from recollect.store.imports import FileRead
 from recollect.store.protocol import Writer
@@ -131,24 +130,23 @@ def _places(
 
 def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally, batch: _Batch) -> Iterator[None]:
     """Read a file into the batch; stop after each event, so that a full batch can be stored."""
-    noted = place.noted
+    noted, position, events = place.noted, place.noted.position, place.noted.events
     try:
         for item in format.read(source, place.part, after=place.after):
-            if item.position:
-                noted = replace(noted, position=json.dumps(dict(item.position)))
+            position = item.position or position
             if isinstance(item, Skipped):
                 _count_skipped(item, how, tally)
                 continue
-            noted = replace(noted, events=noted.events + 1)
+            events += 1
             event = _clean(item.event, how, tally)
             batch.events.append(event)
             batch.chars += len(str(event.get("text", "")))
-            batch.noted[noted.path] = noted
+            batch.noted[noted.path] = replace(noted, position=position, events=events)
             yield
     except InvalidInput as error:
         _count_unreadable(source, place.part, error, how, tally)
     else:
-        batch.noted[noted.path] = replace(noted, whole=True)
+        batch.noted[noted.path] = replace(noted, position=position, events=events, whole=True)
     tally.bytes_done += place.noted.bytes
 
 
@@ -212,6 +210,6 @@ def _written(
 
 def _estimated(tally: _Tally, place: Place, batch: _Batch) -> int:
     """Guess how many events there will be, from the share of bytes that was read."""
-    inside = position_of(batch.noted[place.noted.path]).get("byte", 0)
+    inside = batch.noted[place.noted.path].position.get("byte", 0)
     done = tally.bytes_done + (inside if isinstance(inside, int) else 0)
     return tally.read * tally.bytes_in_all // done if done else 0

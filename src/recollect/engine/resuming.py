@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from recollect.capture.formats import READERS_VERSION, Format, Position, Source
-from recollect.core.values import Json
 from recollect.store.imports import FileRead
 
 # File systems count time in steps of up to two seconds: within one, a file may change without a trace.
@@ -83,12 +81,6 @@ def is_fresh(source: Source, part: str) -> bool:
     return state is not None and time.time_ns() - state[1] < _STEP_NS
 
 
-def position_of(noted: FileRead) -> Mapping[str, Json]:
-    """Read where reading goes on."""
-    position: Json = json.loads(noted.position)
-    return cast("Mapping[str, Json]", position) if isinstance(position, dict) else {}
-
-
 def lookups(names: Iterable[str]) -> Iterable[list[str]]:
     """Split names into what is looked up at a time."""
     several = list(names)
@@ -102,14 +94,13 @@ def _fresh(path: str, reading: str, size: int, modified: int, hash: bytes) -> Fi
         bytes=size,
         modified=modified,
         hash=hash,
-        position="{}",
+        position={},
         events=0,
         whole=False,
     )
 
 
 def _from(part: str, known: FileRead, fresh: FileRead) -> Place:
-    after = position_of(known)
-    if not after:
+    if not known.position:
         return Place(part=part, noted=fresh)
-    return Place(part=part, noted=replace(fresh, position=known.position, events=known.events), after=after)
+    return Place(part=part, noted=replace(fresh, position=known.position, events=known.events), after=known.position)

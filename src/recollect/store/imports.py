@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from recollect.core.values import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +18,7 @@ class FileRead:
     bytes: int
     modified: int  # nanoseconds since 1970; 0: only its content tells whether it changed
     hash: bytes  # SHA-256 of its first `bytes`
-    position: str  # JSON, understood by the format alone
+    position: Mapping[str, Json]  # understood by the format alone; empty: at the beginning
     events: int
     whole: bool
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from recollect.store.imports import FileRead
@@ -22,7 +23,7 @@ class ImportRows(Snapshot):
                 bytes=row[2],
                 modified=row[3],
                 hash=row[4],
-                position=row[5],
+                position=json.loads(row[5]),
                 events=row[6],
                 whole=bool(row[7]),
             )
@@ -40,7 +41,11 @@ class ImportChanges(ImportRows):
         self.run_many(
             "put_file_read",
             (
-                (into.id, one.path, one.reading, one.bytes, one.modified, one.hash, one.position, one.events, one.whole)
+                (into.id, one.path, one.reading, one.bytes, one.modified, one.hash, _json(one), one.events, one.whole)
                 for one in files
             ),
         )
+
+
+def _json(one: FileRead) -> str:
+    return json.dumps(dict(one.position))
