@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from recollect.core.values import Event
+from recollect.core.errors import RecollectError
+from recollect.core.values import Event, Imported
 from recollect.memory import Memory
 
 P = ParamSpec("P")
@@ -96,6 +99,18 @@ class AsyncMemory:
         while batch := await asyncio.to_thread(some):
             for event in batch:
                 yield event
+
+    async def follow(
+        self, path: str | os.PathLike[str], *, stop: threading.Event | None = None, **options: Any
+    ) -> AsyncIterator[Imported | RecollectError]:
+        """Import a folder and whatever comes to it from then on; takes what `Memory.follow` takes."""
+        told = stop or threading.Event()
+        source = self.memory.follow(path, stop=told, **options)
+        try:
+            while (found := await asyncio.to_thread(next, source, None)) is not None:
+                yield found
+        finally:
+            told.set()
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from recollect.capture.drafts import checked_name
-from recollect.capture.jsonl import line_count, read_events, write_events
+from recollect.capture.jsonl import write_events
 from recollect.core.clock import Clock, from_micros, utc_now
 from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
@@ -19,7 +18,6 @@ from recollect.core.values import (
     DEFAULT_SPACE,
     Event,
     Filter,
-    Imported,
     Json,
     Receipt,
     Report,
@@ -41,6 +39,7 @@ from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, sil
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
 from recollect.facade.graph import Graph
+from recollect.facade.importing import Importing
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -59,7 +58,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements, Graph):
+class Memory(Recalling, Statements, Graph, Importing):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -176,46 +175,6 @@ class Memory(Recalling, Statements, Graph):
         if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
             raise InvalidEvent("add_many takes a list of events.")
         return write(self._engine, self._space, list(events), wing=self._wing)
-
-    def import_events(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str | None = None,
-        redact: bool = True,
-        progress: Progress = silent,
-    ) -> Imported:
-        """Read a file, folder or zip of any known format, in batches, each a transaction, so that it can be run again.
-
-        format: its name, where it can't be told by looking. redact: take secrets out of what comes from elsewhere.
-        """
-        from recollect.capture.recognise import is_own, recognise
-        from recollect.engine.importing import BATCH, import_source
-        from recollect.engine.write import write
-
-        source = checked_path(path)
-        if not is_own(source, format):
-            found = recognise(source, format)
-            try:
-                return import_source(
-                    self._engine,
-                    self._space,
-                    found.format,
-                    found.source,
-                    wing=self._wing,
-                    redact=redact,
-                    progress=progress,
-                )
-            finally:
-                found.source.close()
-        total = line_count(source)
-        read = added = 0
-        events = read_events(source)
-        while batch := list(islice(events, BATCH)):
-            added += write(self._engine, self._space, batch, wing=self._wing, keep_recorded_at=True).added
-            read += len(batch)
-            progress("events", read, total)
-        return Imported(read=read, added=added, known=read - added)
 
     # Reading
 

@@ -60,6 +60,8 @@ def imported_to_json(imported: Imported) -> dict[str, Json]:
         "skipped": dict(imported.skipped),
         "not_understood": list(imported.not_understood),
         "redacted": dict(imported.redacted),
+        "files": imported.files,
+        "unchanged": imported.unchanged,
     }
 
 

@@ -126,7 +126,7 @@ def test_progress_goes_to_standard_error(environment: dict[str, str], tmp_path: 
         "import sys, recollect.cli.progress as progress; progress._SECONDS_BETWEEN_LINES = 0.0\n"
         "from recollect.cli import main; sys.exit(main())"
     )
-    for more, said in (([], b"many.jsonl events: 256 of 600\n"), (["--json"], b'{"progress": {"what": "many.jsonl')):
+    for more, said in (([], b"many.jsonl events: 256 of "), (["--json"], b'{"progress": {"what": "many.jsonl')):
         done = subprocess.run(
             [sys.executable, "-c", script, "import", str(tmp_path / "many.jsonl"), *more],
             env=environment,

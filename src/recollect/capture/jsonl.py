@@ -1,16 +1,15 @@
-"""Our own JSONL: a line an event, all of it; what `export` writes and `import` reads."""
+"""Our own JSONL: a line an event, all of it; what `export` writes and `import` reads (formats/own_jsonl.py)."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from base64 import b64encode
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, cast
 
-from recollect.core.errors import BadLocation, InvalidEvent
+from recollect.core.errors import BadLocation
 from recollect.core.values import Event, Json
 
 
@@ -57,44 +56,3 @@ def write_events(path: Path, events: Iterable[Event]) -> int:
             partial.unlink()
     return count
 
-
-def read_events(path: Path) -> Iterator[dict[str, Json]]:
-    """Read a file line by line; a line that is not an event is refused with its number."""
-    try:
-        file = path.open(encoding="utf-8-sig", errors="strict")
-    except (OSError, ValueError) as error:
-        raise BadLocation(f"{path} can't be read ({error}).") from error
-    with file:
-        yield from _events(path, file)
-
-
-def line_count(path: Path) -> int:
-    """Count lines, for a progress bar; 0 where that can't be told."""
-    try:
-        with path.open("rb") as file:
-            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-    except (OSError, ValueError):
-        return 0
-
-
-def _events(path: Path, file: IO[str]) -> Iterator[dict[str, Json]]:
-    number = 0
-    try:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            event = json.loads(line)
-            if not isinstance(event, dict):
-                raise InvalidEvent(f"{path}, line {number}: an event is a JSON object.")
-            yield _with_exact_text(cast("dict[str, Json]", event))
-    except UnicodeDecodeError as error:
-        raise InvalidEvent(f"{path}, after line {number}: this is not UTF-8 ({error.reason}).") from error
-    except (ValueError, RecursionError) as error:  # json refuses some numbers with a plain ValueError
-        raise InvalidEvent(f"{path}, line {number}: this is not JSON ({error}).") from error
-
-
-def _with_exact_text(event: dict[str, Json]) -> dict[str, Json]:
-    exact = event.pop("text_bytes", None)
-    if exact is not None:
-        event["text"] = b64decode(exact).decode("utf-8", "surrogatepass")
-    return event

@@ -7,6 +7,7 @@ can't do without, and no word as long as a key: looking for those is all that su
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class Pattern:
         return "secret" if "secret" in self.regex.groupindex else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Patterns:
     """What is looked for, in the order of rank; those that need a long word apart, since few texts have one."""
 
@@ -55,6 +56,12 @@ class Patterns:
         ranked = tuple(enumerate(self.every))
         object.__setattr__(self, "in_any_text", tuple(one for one in ranked if one[1].unbroken < LONG_WORD))
         object.__setattr__(self, "in_long_words", tuple(one for one in ranked if one[1].unbroken >= LONG_WORD))
+
+    @property
+    def fingerprint(self) -> str:
+        """Name this set: what was read with another one may hold what this one would take out."""
+        said = "\n".join(f"{one.name}\t{one.regex.pattern}" for one in self.every)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def plus(self, *more: Pattern) -> Patterns:
         """Add patterns, which rank after these."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from recollect.capture.secret_patterns import DEFAULT, LONG_WORD, Pattern, Patterns, make_pattern
@@ -17,6 +18,7 @@ __all__ = ["DEFAULT", "Found", "Pattern", "Patterns", "Redacted", "make_pattern"
 
 _LOWERED = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _LONG_TEXT = 100_000  # characters: above this, splitting into words costs more than looking for every pattern
+_LABEL_CHARS = 64  # a string of meta that is likely to come again
 _MOST_NESTED = 64  # levels of meta that are looked into; drafts.py refuses what is deeper
 
 
@@ -60,6 +62,12 @@ def redact_event(event: Mapping[str, Json], patterns: Patterns = DEFAULT) -> tup
     if "text_bytes" in clean and found:
         del clean["text_bytes"]  # the exact bytes of the text would bring back what was just taken out
     return clean, tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _label(text: str, patterns: Patterns) -> Redacted:
+    """Redact a short string: names of branches, models and formats come again with every event."""
+    return redact(text, patterns)
 
 
 def mark(kind: str) -> str:
@@ -117,7 +125,7 @@ def _merged(matches: list[tuple[Span, int, str]]) -> list[Found]:
 
 def _redacted_value(value: Json, patterns: Patterns, found: list[Found], levels: int) -> Json:
     if isinstance(value, str):
-        redacted = redact(value, patterns)
+        redacted = _label(value, patterns) if len(value) <= _LABEL_CHARS else redact(value, patterns)
         found += redacted.found
         return redacted.text
     if levels == 0:

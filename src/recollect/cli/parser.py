@@ -25,6 +25,7 @@ _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say wha
 
 # What only the command line knows of: how to show a result, and how to be sure.
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
+    "import": (("watch", "go on until stopped: read what comes to the folder, and what its files grow by"),),
     "recall": (("explain", "also a table of the rank and score that each stage gave"),),
     "forget": (("yes", "do not ask"),),
 }

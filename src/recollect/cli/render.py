@@ -46,6 +46,8 @@ def imported(page: Page, done: Imported) -> None:
         Styled(f"stored {done.added:,}", "good"),
         f", already there {done.known:,}{differing}",
     )
+    if done.unchanged:
+        page.line(Styled(f"  {_counted(done.unchanged, 'file')} of {done.files:,} unchanged, not read again", "dim"))
     for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
         page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
     for sample in done.not_understood:

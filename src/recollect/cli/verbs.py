@@ -41,6 +41,10 @@ def run(request: Request, terminal: Terminal) -> int:
         if operation is FORGET:
             return _forget(memory, arguments, request, terminal)
         if operation is IMPORT:
+            if "watch" in request.extras:
+                from recollect.cli.watching import watch
+
+                return watch(memory, arguments, terminal)
             return _import(memory, arguments, terminal)
         if operation is ASK and request.llm and not terminal.json_wanted:
             # As it is written, on standard error: what is shown in the end has its citations checked.
@@ -207,6 +211,8 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
         files.append({"path": path, **IMPORT.document(done)})
         if not terminal.json_wanted:
             render.imported(terminal.page, done)
+    if arguments.get("defer_embeddings"):
+        terminal.note("Words are searchable now; vectors and statements follow with: recollect settle")
     if terminal.json_wanted:
         read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
         terminal.document({"read": read, "added": added, "known": known, "files": files})

@@ -105,6 +105,8 @@ class Imported:
     skipped: Mapping[str, int] = field(default_factory=dict[str, int])  # what became no event, by reason
     not_understood: tuple[str, ...] = ()  # the first of those that the format does not explain
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # secrets that were taken out, by kind
+    files: int = 1
+    unchanged: int = 0  # files that were not read: they are as they were when all of them was read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,43 @@
 """Importing: anything that a format reads becomes events, in batches, each a transaction.
 
-Events carry keys that follow from their source, so that running an import again, after a crash or a year later, stores
-only what is new. What can't be stored is counted with its reason, never dropped in silence.
+How far each file was read is noted in the transaction of the events that were read, so that an import goes on where it
+stopped, after a crash or a year later. Events carry keys that follow from their source: what is read twice is stored
+once. What can't be stored is counted with its reason, never dropped in silence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from recollect.capture.formats import Format, Skipped, Source, read
-from recollect.capture.secrets import redact_event
-from recollect.core.errors import InvalidEvent, KeyConflict
+from recollect.capture.formats import Format, Skipped, Source
+from recollect.capture.secrets import Patterns, redact_event
+from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, way_of_reading
 from recollect.engine.write import write
+from recollect.store.imports import FileRead
+from recollect.store.protocol import Writer
 
 BATCH = 256  # events a transaction: what a crash in mid-import repeats at most, and repeating is harmless
+_BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
 _SAMPLES = 5  # things not understood that are shown
+_REFUSED = "it can't be stored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How an import is done."""
+
+    wing: str | None = None
+    patterns: Patterns | None = None  # of secrets to take out; None: they are kept
+    own: bool = False  # a file that we wrote: when an event was first learned is kept
+    strict: bool = False  # what is not an event ends the import: a file of our own has no such thing
+    defer: bool = False  # vectors and statements follow with settle()
+    again: bool = False  # read also what was read before
+    waits: bool = False  # leave a file that may be half written for the next look
 
 
 @dataclass(slots=True)
@@ -27,61 +45,171 @@ class _Tally:
     read: int = 0
     added: int = 0
     differing: int = 0
+    remembered: int = 0  # events of files that were not read again
+    files: int = 0
+    unchanged: int = 0
+    bytes_done: int = 0
+    bytes_in_all: int = 0
     skipped: Counter[str] = field(default_factory=Counter[str])
     not_understood: list[str] = field(default_factory=list[str])
     redacted: Counter[str] = field(default_factory=Counter[str])
 
 
+@dataclass(slots=True)
+class _Batch:
+    """Events that are stored together, and how far the files that they come from are read with them."""
+
+    events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    chars: int = 0
+    noted: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
+
+    @property
+    def full(self) -> bool:
+        return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
+
+    def clear(self) -> None:
+        self.events, self.chars, self.noted = [], 0, {}
+
+
 def import_source(
-    engine: Engine, space: str, format: Format, source: Source, *, wing: str | None, redact: bool, progress: Progress
+    engine: Engine, space: str, format: Format, source: Source, how: How, *, progress: Progress
 ) -> Imported:
-    """Store what a format reads of a source."""
-    tally = _Tally()
-    events = _events(format, source, tally, redact=redact)
-    while batch := list(islice(events, BATCH)):
-        _store(engine, space, batch, wing, tally)
-        tally.read += len(batch)
-        progress("events", tally.read, 0)
+    """Store what a format reads of a source and the memory has not read yet."""
+    tally, batch = _Tally(), _Batch()
+    for place in _places(engine, space, format, source, how, tally, batch):
+        for _ in _read(format, source, place, how, tally, batch):
+            if batch.full:
+                _store(engine, space, batch, how, tally)
+                progress("events", tally.read, _estimated(tally, place, batch))
+                batch.clear()
+    _store(engine, space, batch, how, tally)
+    progress("events", tally.read, tally.read)
     return Imported(
         format=format.NAME,
         read=tally.read,
         added=tally.added,
-        known=tally.read - tally.added - tally.differing - tally.skipped["it can't be stored"],
+        known=tally.remembered + tally.read - tally.added - tally.differing - tally.skipped[_REFUSED],
         differing=tally.differing,
-        skipped=dict(tally.skipped),
+        skipped={reason: count for reason, count in tally.skipped.items() if count},
         not_understood=tuple(tally.not_understood),
         redacted=dict(tally.redacted),
+        files=tally.files,
+        unchanged=tally.unchanged,
     )
 
 
-def _events(format: Format, source: Source, tally: _Tally, *, redact: bool) -> Iterator[Mapping[str, Json]]:
-    for _, item in read(format, source):
-        if isinstance(item, Skipped):
-            tally.skipped[item.reason] += 1
-            if not item.expected and len(tally.not_understood) < _SAMPLES:
-                tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
-            continue
-        if not redact:
-            yield item.event
-            continue
-        clean, found = redact_event(item.event)
-        tally.redacted.update(secret.kind for secret in found)
-        yield clean
+def _places(
+    engine: Engine, space: str, format: Format, source: Source, how: How, tally: _Tally, batch: _Batch
+) -> Iterator[Place]:
+    """Go through the files that have to be read, each with where to begin."""
+    redacted = "secrets kept" if how.patterns is None else how.patterns.fingerprint
+    reading = way_of_reading(format, wing=how.wing, redacted=redacted)
+    parts = format.parts(source)
+    tally.bytes_in_all = sum((source.state(part) or (0, 0))[0] for part in parts)
+    for some in lookups(parts):
+        with engine.store.reader() as reader:
+            known = reader.files_read(space, [path_of(source, part) for part in some])
+        for part in some:
+            if how.waits and not format.GROWS and is_fresh(source, part):
+                continue
+            tally.files += 1
+            try:
+                found = look(format, source, part, None if how.again else known.get(path_of(source, part)), reading)
+            except InvalidInput as error:
+                _count_unreadable(source, part, error, how, tally)
+                continue
+            if isinstance(found, Place):
+                yield found
+                continue
+            tally.unchanged += 1
+            tally.remembered += found.noted.events
+            tally.bytes_done += found.noted.bytes
+            if found.touched and found.noted.modified:
+                batch.noted[found.noted.path] = found.noted
 
 
-def _store(
-    engine: Engine, space: str, batch: Sequence[Mapping[str, Json]], wing: str | None, tally: _Tally
-) -> None:
-    """Write a batch; where one of it is refused, each by itself, so that the others are not lost for it."""
+def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally, batch: _Batch) -> Iterator[None]:
+    """Read a file into the batch; stop after each event, so that a full batch can be stored."""
+    noted, position, events = place.noted, place.noted.position, place.noted.events
     try:
-        tally.added += write(engine, space, batch, wing=wing).added
-    except (KeyConflict, InvalidEvent) as error:
-        if len(batch) > 1:
-            for event in batch:
-                _store(engine, space, [event], wing, tally)
-        elif isinstance(error, KeyConflict):
-            tally.differing += 1  # it was edited, or redacted otherwise, since it was stored
-        else:
-            tally.skipped["it can't be stored"] += 1
-            if len(tally.not_understood) < _SAMPLES:
-                tally.not_understood.append(error.detail)
+        for item in format.read(source, place.part, after=place.after):
+            position = item.position or position
+            if isinstance(item, Skipped):
+                _count_skipped(item, how, tally)
+                continue
+            events += 1
+            event = _clean(item.event, how, tally)
+            batch.events.append(event)
+            batch.chars += len(str(event.get("text", "")))
+            batch.noted[noted.path] = replace(noted, position=position, events=events)
+            yield
+    except InvalidInput as error:
+        _count_unreadable(source, place.part, error, how, tally)
+    else:
+        batch.noted[noted.path] = replace(noted, position=position, events=events, whole=True)
+    tally.bytes_done += place.noted.bytes
+
+
+def _count_skipped(item: Skipped, how: How, tally: _Tally) -> None:
+    if how.strict:
+        raise InvalidEvent(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+    tally.skipped[item.reason] += 1
+    if not item.expected and len(tally.not_understood) < _SAMPLES:
+        tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+
+
+def _count_unreadable(source: Source, part: str, error: InvalidInput, how: How, tally: _Tally) -> None:
+    """Go on without a file that can't be read: it must not keep all others out, and is tried again the next time."""
+    if how.strict or len(source.names) == 1:
+        raise error
+    _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=error.detail), how, tally)
+
+
+def _clean(event: dict[str, Json], how: How, tally: _Tally) -> dict[str, Json]:
+    if how.patterns is None:
+        return event
+    clean, found = redact_event(event, how.patterns)
+    tally.redacted.update(secret.kind for secret in found)
+    return clean
+
+
+def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally) -> None:
+    """Write a batch; where one of it is refused, each by itself, so that the others are not lost for it."""
+
+    def note(writer: Writer) -> None:
+        writer.put_files_read(space, list(batch.noted.values()))
+
+    tally.read += len(batch.events)
+    try:
+        tally.added += _written(engine, space, batch.events, how, note)
+    except (KeyConflict, InvalidEvent):
+        if how.strict:
+            raise
+        for event in batch.events:
+            _store_one(engine, space, event, how, tally)
+        _written(engine, space, [], how, note)
+
+
+def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, tally: _Tally) -> None:
+    try:
+        tally.added += _written(engine, space, [event], how, None)
+    except KeyConflict:
+        tally.differing += 1  # it was edited, or redacted otherwise, since it was stored
+    except InvalidEvent as error:
+        tally.skipped[_REFUSED] += 1
+        if len(tally.not_understood) < _SAMPLES:
+            tally.not_understood.append(error.detail)
+
+
+def _written(
+    engine: Engine, space: str, events: Sequence[Mapping[str, Json]], how: How, note: Callable[[Writer], None] | None
+) -> int:
+    done = write(engine, space, events, wing=how.wing, keep_recorded_at=how.own, defer=how.defer, in_the_same_turn=note)
+    return done.added
+
+
+def _estimated(tally: _Tally, place: Place, batch: _Batch) -> int:
+    """Guess how many events there will be, from the share of bytes that was read."""
+    inside = batch.noted[place.noted.path].position.get("byte", 0)
+    done = tally.bytes_done + (inside if isinstance(inside, int) else 0)
+    return tally.read * tally.bytes_in_all // done if done else 0

@@ -18,11 +18,7 @@ from recollect.store.protocol import UnitVector
 def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...]]:
     """Give the vectors of each event, window by window."""
     spans = [windows(event.text) for event in events]
-    texts = [
-        line(event, span)
-        for event, event_spans in zip(events, spans, strict=True)
-        for span in event_spans
-    ]
+    texts = [line(event, span) for event, event_spans in zip(events, spans, strict=True) for span in event_spans]
     encoded = iter(_encoded(embedder, texts))
     return [
         tuple(

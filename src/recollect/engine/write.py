@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.capture.drafts import at_was_given, check_same, drafts_of
@@ -26,12 +26,19 @@ def write(
     *,
     wing: str | None = None,
     keep_recorded_at: bool = False,
+    defer: bool = False,
+    in_the_same_turn: Callable[[Writer], None] | None = None,
 ) -> WrittenBatch:
-    """Add events in one transaction; those that are known already are reported as such."""
+    """Add events in one transaction; those that are known already are reported as such.
+
+    defer: vectors and what events state follow with settle(). in_the_same_turn: what else is written with them, also
+    when none of them is new.
+    """
     drafts = drafts_of(
         given, wing=wing, clock=engine.clock, settings=engine.settings, keep_recorded_at=keep_recorded_at
     )
     if not drafts:
+        _only(engine, in_the_same_turn)
         return WrittenBatch()
     dated = [at_was_given(one) for one in given]
     with engine.store.reader() as reader:
@@ -39,9 +46,12 @@ def write(
         serving = engine.models.serving(reader)
     _check(known, drafts, dated)
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
-    fresh, serving = _with_vectors(engine, fresh, serving)
-    readings = {draft.raw_id: read(draft.event) for draft in fresh} if engine.settings.extract else {}
+    extracts = engine.settings.extract and not defer
+    if not defer:
+        fresh, serving = _with_vectors(engine, fresh, serving)
+    readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
+        _only(engine, in_the_same_turn)
         return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
     with engine.store.writer() as writer:
         # Another process may have written the same since; under the turn nobody can.
@@ -50,10 +60,18 @@ def write(
         new = [draft for draft in fresh if draft.raw_id not in known]
         stored = _append(engine, writer, space, new, serving)
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
-        _derive(writer, space, stored, seqs, readings if engine.settings.extract else None)
+        _derive(writer, space, stored, seqs, readings if extracts else None)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+        if in_the_same_turn is not None:
+            in_the_same_turn(writer)
     return _outcome(drafts, known, stored)
+
+
+def _only(engine: Engine, change: Callable[[Writer], None] | None) -> None:
+    if change is not None:
+        with engine.store.writer() as writer:
+            change(writer)
 
 
 def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequence[bool]) -> None:

@@ -33,8 +33,9 @@ IMPORT = Operation(
     name="import",
     summary="remember what is in files, folders and zips: chats, mail, notes, transcripts, our JSONL",
     details="Knows Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, Markdown "
-    "folders, transcripts, git logs, mem0 and MemPalace stores, and what `recollect export` writes. Events that are "
-    "known already are left as they are, so that an import which stopped can be run again.",
+    "folders, transcripts, git logs, mem0 and MemPalace stores, and what `recollect export` writes. Run it again and "
+    "it reads what is new: files that have not changed are skipped, those that have grown are read from where it "
+    "stopped. Events that are known already are left as they are.",
     method="import_events",
     parameters=(
         Parameter(name="path", kind="path", help="a file, folder or zip", required=True, positional=True, several=True),
@@ -46,6 +47,13 @@ IMPORT = Operation(
             default=True,
             options=("--keep-secrets",),
         ),
+        Parameter(
+            name="defer_embeddings",
+            kind="flag",
+            help="make words searchable at once; vectors and statements follow with `recollect settle`",
+            default=False,
+        ),
+        Parameter(name="again", kind="flag", help="read also files that have not changed since", default=False),
     ),
     creates=True,
     progress=True,

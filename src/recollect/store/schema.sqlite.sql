@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 CREATE TABLE artifact_edges (
   space INTEGER NOT NULL,
@@ -181,6 +181,19 @@ CREATE TABLE graphs (
   version INTEGER NOT NULL DEFAULT 0,         -- moves with every change of names
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when names go: caches in memory start anew
 ) STRICT;
+
+CREATE TABLE imports (
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  path TEXT NOT NULL,                         -- of the file; a file in a zip by the zip's path and its name in there
+  reading TEXT NOT NULL,                      -- how it was read: format, its version, wing, with or without secrets
+  bytes INTEGER NOT NULL,
+  modified INTEGER NOT NULL,                  -- nanoseconds since 1970; 0 where a later change might not show
+  hash BLOB NOT NULL,                         -- SHA-256 of the first so many bytes
+  position TEXT NOT NULL,                     -- where reading goes on, as the format names places; JSON
+  events INTEGER NOT NULL,                    -- read from it so far
+  whole INTEGER NOT NULL,                     -- 1: all that was there has been read
+  PRIMARY KEY (space, path)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -31,7 +31,21 @@ from recollect.capture.formats import (
 from recollect.capture.formats.items import Item, Position, Read, Skipped
 from recollect.capture.formats.sources import Source, open_source
 
-__all__ = ["FORMATS", "Format", "Item", "Position", "Read", "Skipped", "Source", "open_source", "read"]
+__all__ = [
+    "FORMATS",
+    "READERS_VERSION",
+    "Format",
+    "Item",
+    "Position",
+    "Read",
+    "Skipped",
+    "Source",
+    "open_source",
+    "read",
+]
+
+# Raised when a format comes to read more of its files than before: then files that were read are read again.
+READERS_VERSION = 1
 
 
 class Format(Protocol):

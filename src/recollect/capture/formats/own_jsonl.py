@@ -52,9 +52,18 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
     """Read event by event, unchanged."""
 
     def items_of(event: dict[str, Json], line: Line) -> Iterator[Item]:
-        yield _item(event, f"{part}, line {line.number}")
+        where = f"{part}, line {line.number}"
+        yield _item(event, where) if _is_utf8(line.content) else skipped("not UTF-8", where, line.text)
 
     return each_json_line(source, part, after, items_of)
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _item(event: dict[str, Json], where: str) -> Item:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 import zipfile
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +22,7 @@ _MOST_FILES = 1_000_000  # names of a folder or zip; more is a disk, not an expo
 # Unpacked bytes for each byte of the zip. Chats shrink to a tenth; a bomb is a thousandth.
 _MOST_RATIO = 200
 _ALWAYS_FINE_BYTES = 64 * 1024 * 1024  # what a zip may hold, however small it is
+_CHUNK_BYTES = 1 << 20  # hashed at a time
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -41,13 +44,18 @@ class Source:
     @contextmanager
     def open(self, name: str) -> Generator[IO[bytes]]:
         """Open one of the files for reading; whatever goes wrong in it is an error of ours."""
-        try:
+        with self._in_our_words(name):
             if self.kind == "zip":
                 with self._archive().open(name) as file:
                     yield file
             else:
                 with self.local(name).open("rb") as file:
                     yield file
+
+    @contextmanager
+    def _in_our_words(self, name: str) -> Generator[None]:
+        try:
+            yield
         except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             if isinstance(error, RecursionError):
                 raise
@@ -74,6 +82,35 @@ class Source:
         except (OSError, ValueError, OverflowError, zipfile.BadZipFile, KeyError):
             return None
 
+    def state(self, name: str) -> tuple[int, int] | None:
+        """Tell a file's size, and when it changed in nanoseconds since 1970; None for what is no file of bytes."""
+        try:
+            if self.kind == "zip":
+                return self._archive().getinfo(name).file_size, self.path.stat().st_mtime_ns
+            found = [path.stat() for path in self._with_log(name)]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+        if not found or not stat.S_ISREG(found[0].st_mode):
+            return None
+        return sum(one.st_size for one in found), max(one.st_mtime_ns for one in found)
+
+    def digests(self, name: str, sizes: list[int]) -> dict[int, bytes]:
+        """Compute the SHA-256 of a file's beginnings of these sizes, in order; none for more than it has."""
+        made: dict[int, bytes] = {}
+        hashed, done = hashlib.sha256(), 0
+        for content in self._contents(name):
+            while sizes and done + len(content) >= sizes[0]:
+                rest, content = content[: sizes[0] - done], content[sizes[0] - done :]
+                hashed.update(rest)
+                done = sizes[0]
+                made[done] = hashed.digest()
+                sizes = sizes[1:]
+            if not sizes:
+                break
+            hashed.update(content)
+            done += len(content)
+        return made
+
     def share(self, names: tuple[str, ...]) -> float:
         """Tell how much of all that is here these files are: one chat in a folder of code does not make it chats."""
         return len(names) / len(self.names) if self.names else 0.0
@@ -83,6 +120,22 @@ class Source:
         archive = self.notes.pop("archive", None)
         if archive is not None:
             archive.close()
+
+    def _with_log(self, name: str) -> list[Path]:
+        """Name a file and, of a database, the log of what is not written back to it yet."""
+        path = self.local(name)
+        log = path.with_name(f"{path.name}-wal")
+        return [path, log] if log.is_file() else [path]
+
+    def _contents(self, name: str) -> Iterator[bytes]:
+        if self.kind == "zip":
+            with self.open(name) as file:
+                yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
+        else:
+            for path in self._with_log(name):
+                with self._in_our_words(name), path.open("rb") as file:
+                    yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
+        yield b""  # of an empty file too
 
     def _archive(self) -> zipfile.ZipFile:
         if "archive" not in self.notes:

@@ -17,6 +17,7 @@ from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVect
 from recollect.store.receipts import receipt_to_json
 from recollect.store.sql.artifacts import ArtifactChanges
 from recollect.store.sql.graph import GraphChanges
+from recollect.store.sql.imports import ImportChanges
 from recollect.store.sql.reader import SqlReader, model_of
 from recollect.store.sql.rows import event_values
 from recollect.store.sql.snapshot import Space, array
@@ -25,7 +26,7 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
-class SqlWriter(SqlReader, ArtifactChanges, GraphChanges):
+class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, ImportChanges):
     """Writes within one transaction."""
 
     @abstractmethod

@@ -515,6 +515,16 @@ DELETE FROM artifact_edges WHERE space = ?1 AND (
 -- name: delete_refusals_of
 DELETE FROM journal WHERE space = ? AND seq IN carray(?) AND artifact IS NULL AND target IS NULL;
 
+-- Imports
+
+-- name: files_read
+SELECT path, reading, bytes, modified, hash, position, events, whole FROM imports
+WHERE space = ? AND path IN carray(?);
+
+-- name: put_file_read
+INSERT OR REPLACE INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- The file
 
 -- name: insert_receipt

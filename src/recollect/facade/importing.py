@@ -1,0 +1,125 @@
+"""What comes from elsewhere, as users bring it in: once, or for as long as somebody follows a folder."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+
+from recollect.core.errors import RecollectError
+from recollect.core.values import Imported
+from recollect.engine.arguments import checked_path
+from recollect.engine.engine import Progress, silent
+from recollect.facade.handle import Handle
+
+_LOOK_EVERY_S = (
+    2.0  # between two looks at a folder: what is said is found in seconds, and looking costs next to nothing
+)
+
+
+class _Stopped(Exception):
+    """Somebody said stop in the middle of a look; what was stored by then stays."""
+
+
+class Importing(Handle):
+    """What a memory reads of files."""
+
+    def import_events(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: bool = True,
+        defer_embeddings: bool = False,
+        again: bool = False,
+        progress: Progress = silent,
+    ) -> Imported:
+        """Read a file, folder or zip of any known format, in batches, each a transaction.
+
+        Running it again reads what is new: files that have not changed are not opened, those that have grown are read
+        from where reading stopped. format: its name, where it can't be told by looking. redact: take secrets out of
+        what comes from elsewhere. defer_embeddings: make words searchable at once; vectors and statements follow with
+        settle(). again: read also what was read before.
+        """
+        return self._import(
+            path, format=format, redact=redact, defer=defer_embeddings, again=again, progress=progress, waits=False
+        )
+
+    def follow(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: bool = True,
+        defer_embeddings: bool = False,
+        every_s: float = _LOOK_EVERY_S,
+        stop: threading.Event | None = None,
+    ) -> Iterator[Imported | RecollectError]:
+        """Import a folder or file, and whatever comes to it from then on, until `stop` is set.
+
+        Gives what each look brought that was not there before. What goes wrong after the first look is given too, and
+        tried again. A folder that holds nothing yet is waited for.
+        """
+        stop = stop or threading.Event()
+        looked = False
+
+        def go_on(_what: str, _done: int, _total: int) -> None:
+            if stop.is_set():
+                raise _Stopped
+
+        while not stop.is_set():
+            try:
+                done = self._import(
+                    path, format=format, redact=redact, defer=defer_embeddings, again=False, progress=go_on, waits=True
+                )
+                if not looked or done.read or done.skipped:
+                    yield done
+                looked, format = True, done.format
+            except _Stopped:
+                return
+            except RecollectError as error:
+                if looked:
+                    yield error
+                elif not _is_empty(path):
+                    raise
+            stop.wait(every_s)
+
+    def _import(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None,
+        redact: bool,
+        defer: bool,
+        again: bool,
+        progress: Progress,
+        waits: bool,
+    ) -> Imported:
+        # Imported here: a process that only asks should not pay for what reads files.
+        from recollect.capture.formats import own_jsonl
+        from recollect.capture.recognise import is_own, recognise
+        from recollect.capture.secrets import DEFAULT
+        from recollect.engine.importing import How, import_source
+
+        source = checked_path(path)
+        own = is_own(source, format)
+        found = recognise(source, own_jsonl.NAME if own else format)
+        how = How(
+            wing=self._wing,
+            patterns=DEFAULT if redact and not own else None,
+            strict=own and not waits,
+            own=own,
+            defer=defer,
+            again=again,
+            waits=waits,
+        )
+        try:
+            return import_source(self._engine, self._space, found.format, found.source, how, progress=progress)
+        finally:
+            found.source.close()
+
+
+def _is_empty(path: str | os.PathLike[str]) -> bool:
+    """Tell a folder in which nothing is yet."""
+    folder = checked_path(path)
+    return folder.is_dir() and not any(folder.rglob("*"))
