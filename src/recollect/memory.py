@@ -39,8 +39,9 @@ from recollect.engine.arguments import (
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
+from recollect.facade.access import Access
+from recollect.facade.following import Following
 from recollect.facade.recalling import Recalling
-from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
@@ -57,7 +58,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements):
+class Memory(Recalling, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -117,14 +118,18 @@ class Memory(Recalling, Statements):
 
     # Scopes
 
-    def space(self, name: str) -> Memory:
-        """Give a handle on another space of the same file. Nothing crosses between spaces."""
-        return Memory(self._engine, space=checked_name("space", name, self._engine.settings), wing=None, owner=False)
+    def space(self, name: str, *, walled: bool = False) -> Memory:
+        """Give a handle on another space of the same file. Nothing crosses between spaces.
+
+        walled: one that does not even tell where the file is, what it weighs and how many others it holds.
+        """
+        checked = checked_name("space", name, self._engine.settings)
+        return Memory(self._engine, space=checked, wing=None, owner=False, walled=walled)
 
     def wing(self, name: str) -> Memory:
         """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
         checked = checked_name("wing", name, self._engine.settings)
-        return Memory(self._engine, space=self._space, wing=checked, owner=False)
+        return Memory(self._engine, space=self._space, wing=checked, owner=False, walled=self._walled)
 
     @property
     def location(self) -> str:
@@ -272,13 +277,13 @@ class Memory(Recalling, Statements):
             active = next((model for model in reader.models() if model.state == "active"), None)
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
-        size, by_part = self._engine.store.size(by_part=parts)
+        size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
-            location=self.location,
+            location="" if self._walled else self.location,
             space=self._space,
-            spaces=spaces,
+            spaces=1 if self._walled else spaces,
             events=tally.events,
-            events_total=total,
+            events_total=tally.events if self._walled else total,
             sessions=tally.sessions,
             speakers=tally.speakers,
             wings=tally.wings,

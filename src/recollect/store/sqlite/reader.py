@@ -19,6 +19,7 @@ from recollect.store.sqlite.artifacts import ArtifactRows
 from recollect.store.sqlite.caches import Caches
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.rows import Row, conditions, event_of
+from recollect.store.sqlite.service import ServiceRows
 from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seq_of, unit_bounds, unit_of, unit_range
 
@@ -26,7 +27,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqliteReader(ArtifactRows):
+class SqliteReader(ArtifactRows, ServiceRows):
     """Reads within one transaction of one connection."""
 
     def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
