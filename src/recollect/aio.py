@@ -69,6 +69,10 @@ class AsyncMemory:
     settle = _in_thread(Memory.settle)
     backup = _in_thread(Memory.backup)
     export = _in_thread(Memory.export)
+    changes = _in_thread(Memory.changes)
+    jobs = _in_thread(Memory.jobs)
+    page_of_events = _in_thread(Memory.page_of_events)
+    page_of_artifacts = _in_thread(Memory.page_of_artifacts)
     close = _in_thread(Memory.close)
 
     def space(self, name: str) -> AsyncMemory:

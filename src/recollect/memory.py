@@ -38,10 +38,11 @@ from recollect.engine.arguments import (
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
+from recollect.facade.access import Access
+from recollect.facade.following import Following
 from recollect.facade.graph import Graph
 from recollect.facade.importing import Importing
 from recollect.facade.recalling import Recalling
-from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
@@ -58,7 +59,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements, Graph, Importing):
+class Memory(Recalling, Graph, Importing, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -118,14 +119,18 @@ class Memory(Recalling, Statements, Graph, Importing):
 
     # Scopes
 
-    def space(self, name: str) -> Memory:
-        """Give a handle on another space of the same file. Nothing crosses between spaces."""
-        return Memory(self._engine, space=checked_name("space", name, self._engine.settings), wing=None, owner=False)
+    def space(self, name: str, *, walled: bool = False) -> Memory:
+        """Give a handle on another space of the same file. Nothing crosses between spaces.
+
+        walled: one that does not even tell where the file is, what it weighs and how many others it holds.
+        """
+        checked = checked_name("space", name, self._engine.settings)
+        return Memory(self._engine, space=checked, wing=None, owner=False, walled=walled)
 
     def wing(self, name: str) -> Memory:
         """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
         checked = checked_name("wing", name, self._engine.settings)
-        return Memory(self._engine, space=self._space, wing=checked, owner=False)
+        return Memory(self._engine, space=self._space, wing=checked, owner=False, walled=self._walled)
 
     @property
     def location(self) -> str:
@@ -234,13 +239,13 @@ class Memory(Recalling, Statements, Graph, Importing):
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
             graph = reader.graph_counts(self._space)
-        size, by_part = self._engine.store.size(by_part=parts)
+        size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
-            location=self.location,
+            location="" if self._walled else self.location,
             space=self._space,
-            spaces=spaces,
+            spaces=1 if self._walled else spaces,
             events=tally.events,
-            events_total=total,
+            events_total=tally.events if self._walled else total,
             sessions=tally.sessions,
             speakers=tally.speakers,
             wings=tally.wings,

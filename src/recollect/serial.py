@@ -9,7 +9,9 @@ from typing import Any, cast
 from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
 from recollect.core.errors import RecollectError
+from recollect.core.feed import Feed, News, Waiting, Webhook
 from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
+from recollect.core.keys import ApiKey
 from recollect.core.values import (
     Answer,
     Change,
@@ -302,6 +304,57 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
     }
 
 
+def feed_to_json(feed: Feed) -> dict[str, Json]:
+    """Lay out some news, and where to go on."""
+    return {"news": [news_to_json(one) for one in feed], "position": feed.position, "more": feed.more}
+
+
+def news_to_json(news: News) -> dict[str, Json]:
+    """Lay out one thing that happened."""
+    return {"kind": news.kind, "at": news.at.isoformat(), "item": plain(news.item)}
+
+
+def waiting_to_json(job: Waiting) -> dict[str, Json]:
+    """Lay out a job."""
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "event_id": job.event_id,
+        "attempts": job.attempts,
+        "due_at": job.due_at.isoformat(),
+        "error": job.error,
+    }
+
+
+def key_to_json(key: ApiKey) -> dict[str, Json]:
+    """Lay out what a key opens."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "permission": key.permission.value,
+        "spaces": list(key.spaces),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": _moment(key.expires_at),
+        "revoked_at": _moment(key.revoked_at),
+    }
+
+
+def webhook_to_json(webhook: Webhook) -> dict[str, Json]:
+    """Lay out a webhook, without what it signs with."""
+    return {
+        "id": webhook.id,
+        "space": webhook.space,
+        "url": webhook.url,
+        "kinds": list(webhook.kinds),
+        "created_at": webhook.created_at.isoformat(),
+        "position": webhook.position,
+        "delivered": webhook.delivered,
+        "attempts": webhook.attempts,
+        "due_at": _moment(webhook.due_at),
+        "error": webhook.error,
+    }
+
+
 def error_to_json(error: RecollectError) -> dict[str, Json]:
     """Lay out an error: its type, what happened, and what to do."""
     return {"error": {"type": type(error).__name__, "detail": error.detail, "fix": error.fix}}
@@ -313,6 +366,11 @@ def _moment(moment: datetime | None) -> str | None:
 
 _WRITERS: dict[type, Callable[[Any], Json]] = {
     Answer: answer_to_json,
+    ApiKey: key_to_json,
+    Feed: feed_to_json,
+    News: news_to_json,
+    Waiting: waiting_to_json,
+    Webhook: webhook_to_json,
     Artifact: artifact_to_json,
     Change: change_to_json,
     History: history_to_json,

@@ -35,24 +35,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         return StoreFull.exit_code
 
 
-def _program(name: str, arguments: list[str]) -> int:
-    """Run what is more than a verb: it reads its own command line, and says itself what is wrong with it."""
+def _program(name: str, arguments: list[str], terminal: Terminal) -> int:
+    """Run what is more than a verb: it reads its own command line."""
+    if name in ("keys", "webhooks"):
+        from recollect.cli.access import main as access
+
+        return access(name, arguments, terminal)
     if name == "hook":
         from recollect.hooks import main as hook
 
         return hook(arguments)
     from recollect.cli.verbs import default_path
-    from recollect.serve.mcp.__main__ import main as mcp
 
     named = any(argument.split("=")[0] == "--memory" for argument in arguments) or "--help" in arguments
     given = arguments if named else ["--memory", default_path(make_folder=True), *arguments]
+    if name == "serve":
+        from recollect.serve.http.__main__ import main as serve
+
+        return serve(given)
+    from recollect.serve.mcp.__main__ import main as mcp
+
     return mcp(given, program="recollect mcp")
 
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
-    if arguments[:1] and arguments[0] in PROGRAMS:
-        return _program(arguments[0], list(arguments[1:]))
     try:
+        if arguments[:1] and arguments[0] in PROGRAMS:
+            return _program(arguments[0], list(arguments[1:]), terminal)
         request = read(arguments)
         terminal.json_wanted = request.json
         # Imported after the command line was understood: a usage error or --help should cost nothing more.

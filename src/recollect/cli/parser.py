@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DOCTOR = "doctor"
 PROGRAMS = {
     "mcp": "serve a memory over MCP, to any client that speaks it",
+    "serve": "serve a memory over HTTP and MCP, with a web page",
+    "keys": "make, list and revoke keys for the service",
+    "webhooks": "let the service tell other programs what happens",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
 }
 _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say what to do"
@@ -91,7 +94,7 @@ def read(arguments: Sequence[str]) -> Request:
 
 def build() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
-    parser = _Parser(
+    parser = Parser(
         prog="recollect",
         description="Long-term memory for AI agents: every word kept, searchable the moment it is written.",
         epilog=_EPILOG,
@@ -122,7 +125,7 @@ def build() -> argparse.ArgumentParser:
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """argparse, with its errors as ours."""
 
     def error(self, message: str) -> NoReturn:

@@ -9,6 +9,13 @@
     ├── KeyConflict             the same key with other content
     ├── NotFound
     ├── Closed                  used after close()
+    ├── ServiceError            of the HTTP service and its client
+    │   ├── KeyNeeded           no key, or none that counts
+    │   ├── NotAllowed          the key does not reach this far
+    │   ├── TooLarge
+    │   ├── TooManyRequests
+    │   ├── Overloaded          more waits than can be answered soon
+    │   └── Unreachable         the client got no answer
     ├── MissingExtra            an optional package is not installed
     ├── ModelError
     │   ├── ModelMissing
@@ -91,6 +98,51 @@ class Closed(RecollectError):
     """This memory has been closed; open it again."""
 
     exit_code = 5
+
+
+class ServiceError(RecollectError):
+    """The service could not do this; look at its log."""
+
+    exit_code = 16
+
+
+class KeyNeeded(ServiceError):
+    """The service asks for a key that counts; send it as Authorization: Bearer KEY."""
+
+    status = 401
+    exit_code = 17
+
+
+class NotAllowed(ServiceError):
+    """The key does not reach this far; ask for one that does (recollect keys create)."""
+
+    status = 403
+    exit_code = 18
+
+
+class TooLarge(ServiceError):
+    """The request is larger than the service takes; send it in parts."""
+
+    status = 413
+
+
+class TooManyRequests(ServiceError):
+    """These are more requests than one key may send; wait as long as Retry-After says."""
+
+    status = 429
+
+
+class Overloaded(ServiceError):
+    """More requests wait than can be answered soon; try again in a moment. Nothing was changed."""
+
+    status = 503
+
+
+class Unreachable(ServiceError):
+    """The service can't be reached; check its address, and that it runs."""
+
+    status = 503
+    exit_code = 19
 
 
 class MissingExtra(RecollectError):

@@ -14,11 +14,12 @@ from recollect.engine.engine import Engine
 class Handle:
     """A view of one space, or of one wing in it."""
 
-    def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool) -> None:
+    def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool, walled: bool = False) -> None:
         self._engine = engine
         self._space = space
         self._wing = wing
         self._owner = owner
+        self._walled = walled  # it tells nothing of the file around its space
 
     def _moment(self, now: Time | None) -> datetime:
         return self._engine.clock() if now is None else as_datetime(now, "now")

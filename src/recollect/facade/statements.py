@@ -38,14 +38,7 @@ class Statements(Handle):
 
         status: "current", "superseded", "retracted" or "any". as_of: what was known then, as it was known then.
         """
-        which = ArtifactFilter(
-            kind=_chosen(ArtifactKind, "kind", kind),
-            about=about,
-            status=None if status == _ANY else _chosen(Status, "status", status),
-            tag=tag,
-            wing=self._wing,
-            as_of=None if as_of is None else as_datetime(as_of, "as_of"),
-        )
+        which = self._artifact_filter(kind=kind, about=about, status=status, tag=tag, as_of=as_of)
         most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
         return list(self._artifact_pages(which, most))
 
@@ -74,6 +67,18 @@ class Statements(Handle):
     def retract(self, id: str) -> Artifact:
         """Take a statement back; it stays in the history."""
         return self._follow(self._current(id), None)
+
+    def _artifact_filter(
+        self, *, kind: str | None, about: str | None, status: str, tag: str | None, as_of: Time | None
+    ) -> ArtifactFilter:
+        return ArtifactFilter(
+            kind=_chosen(ArtifactKind, "kind", kind),
+            about=about,
+            status=None if status == _ANY else _chosen(Status, "status", status),
+            tag=tag,
+            wing=self._wing,
+            as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+        )
 
     def _within_wing(
         self, reader: Reader, chain: Sequence[Artifact], changes: Sequence[Change]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-# time: whatever as_datetime reads. object: a JSON object. texts: a list of strings.
-Kind = Literal["text", "texts", "integer", "time", "object", "flag", "path"]
+# time: whatever as_datetime reads. object: a JSON object. texts, objects: a list of strings, of objects.
+Kind = Literal["text", "texts", "integer", "time", "object", "objects", "flag", "path"]
 # How far an operation reaches: one wing if asked to, always its whole space, or always the whole file.
 Scope = Literal["wing", "space", "file"]
 

@@ -21,6 +21,7 @@ from recollect.store.artifacts import ArtifactReader, ArtifactWriter
 from recollect.store.graph import GraphReader, GraphWriter
 from recollect.store.imports import ImportReader, ImportWriter
 from recollect.store.postings import Ranking, Seqs, Terms
+from recollect.store.service import ServiceReader, ServiceWriter
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
 
@@ -131,7 +132,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(ArtifactReader, GraphReader, ImportReader, Protocol):
+class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, Protocol):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -224,7 +225,7 @@ class Reader(ArtifactReader, GraphReader, ImportReader, Protocol):
         ...
 
 
-class Writer(Reader, ArtifactWriter, GraphWriter, ImportWriter, Protocol):
+class Writer(Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, Protocol):
     """One transaction."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

@@ -2,7 +2,18 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
+
+CREATE TABLE api_keys (
+  id TEXT PRIMARY KEY,
+  hash BLOB NOT NULL,
+  name TEXT NOT NULL,
+  permission TEXT NOT NULL,
+  spaces TEXT NOT NULL,                       -- names and patterns, JSON
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE artifact_edges (
   space INTEGER NOT NULL,
@@ -358,6 +369,20 @@ CREATE TABLE vectors (
   windows INTEGER NOT NULL,                   -- how many windows the event has
   tokens BLOB NOT NULL
 ) STRICT;
+
+CREATE TABLE webhooks (
+  id TEXT PRIMARY KEY,
+  space TEXT NOT NULL,
+  url TEXT NOT NULL,
+  secret TEXT NOT NULL,                       -- what deliveries are signed with
+  kinds TEXT NOT NULL,                        -- which changes are sent, JSON; none: all
+  created_at INTEGER NOT NULL,
+  position TEXT NOT NULL,                     -- in the feed: sent and acknowledged up to here
+  delivered INTEGER NOT NULL DEFAULT 0,       -- how many changes
+  attempts INTEGER NOT NULL DEFAULT 0,        -- that failed since the last success
+  due_at INTEGER NOT NULL DEFAULT 0,
+  error TEXT
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE word_tail (
   space INTEGER NOT NULL,

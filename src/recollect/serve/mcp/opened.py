@@ -11,6 +11,7 @@ from recollect.core.errors import Closed, RecollectError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
+    from recollect.operations import Operation
 
 
 class Opened:
@@ -39,6 +40,9 @@ class Opened:
         """Give the handle on the space, for what can't be about one wing."""
         whole = self._opened()
         return whole if self._space is None else whole.space(self._space)
+
+    def check(self, operation: Operation) -> None:
+        """Refuse an operation that clients may not use: none, where whoever can connect is the owner."""
 
     def warm(self) -> None:
         """Open and ask something in a thread of its own, so that the first question need not wait for the model."""

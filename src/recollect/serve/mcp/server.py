@@ -119,6 +119,7 @@ def _annotations(*, read_only: bool, destructive: bool) -> types.ToolAnnotations
 
 def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.CallToolResult:
     arguments = tool.arguments(given)
+    opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
     if tool.operation.read_only:
         return _text(worded(tool.operation, tool.operation.run(handle, arguments)))

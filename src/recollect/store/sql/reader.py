@@ -20,6 +20,7 @@ from recollect.store.sql.caches import Caches
 from recollect.store.sql.graph import GraphRows
 from recollect.store.sql.imports import ImportRows
 from recollect.store.sql.rows import conditions, event_of
+from recollect.store.sql.service import ServiceRows
 from recollect.store.sql.snapshot import Row, Space, array
 from recollect.store.units import seq_of, unit_bounds, unit_of
 
@@ -27,7 +28,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqlReader(ArtifactRows, GraphRows, ImportRows):
+class SqlReader(ArtifactRows, GraphRows, ImportRows, ServiceRows):
     """Reads within one transaction of one connection."""
 
     _caches: Caches

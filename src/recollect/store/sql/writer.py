@@ -20,13 +20,14 @@ from recollect.store.sql.graph import GraphChanges
 from recollect.store.sql.imports import ImportChanges
 from recollect.store.sql.reader import SqlReader, model_of
 from recollect.store.sql.rows import event_values
+from recollect.store.sql.service import ServiceChanges
 from recollect.store.sql.snapshot import Space, array
 from recollect.store.units import seqs_of, unit_bounds, unit_of
 
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
-class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, ImportChanges):
+class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, ImportChanges, ServiceChanges):
     """Writes within one transaction."""
 
     @abstractmethod

@@ -573,3 +573,59 @@ AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
 
 -- name: where_meta
 AND meta -> :path_{n} = :value_{n};
+
+-- The service: keys, webhooks and the feed of changes
+
+-- name: insert_key
+INSERT INTO api_keys (id, hash, name, permission, spaces, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: keys
+SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys ORDER BY created_at, id;
+
+-- name: key_by_id
+SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys WHERE id = ?;
+
+-- name: any_key
+SELECT EXISTS (SELECT 1 FROM api_keys);
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL;
+
+-- name: insert_webhook
+INSERT INTO webhooks (id, space, url, secret, kinds, created_at, position) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: webhooks
+SELECT id, space, url, secret, kinds, created_at, position, delivered, attempts, due_at, error FROM webhooks
+ORDER BY created_at, id;
+
+-- Only from where the sender stood: two processes that send the same do not move it twice.
+-- name: move_webhook
+UPDATE webhooks SET position = ?, delivered = delivered + ?, attempts = 0, due_at = 0, error = NULL
+WHERE id = ? AND position = ?;
+
+-- name: fail_webhook
+UPDATE webhooks SET attempts = attempts + 1, due_at = ?, error = ? WHERE id = ? AND position = ?;
+
+-- name: delete_webhook
+DELETE FROM webhooks WHERE id = ?;
+
+-- name: receipts_after
+SELECT id, receipt FROM receipts WHERE space = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- The highest number that was ever given in a table, also to a row that is gone.
+-- name: last_number
+SELECT seq FROM sqlite_sequence WHERE name = ?;
+
+-- name: jobs_of_space
+SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ? AND id > ? ORDER BY id LIMIT ?;
+
+-- name: jobs_by_kind
+SELECT kind, count(*), sum(attempts > 0) FROM jobs WHERE space = ? GROUP BY kind ORDER BY kind;
+
+-- name: next_job_due
+SELECT min(due_at) FROM jobs;
+
+-- Every number that was ever given, and what became of jobs.
+-- name: pulse
+SELECT coalesce((SELECT group_concat(name || '.' || seq, ' ') FROM sqlite_sequence), '') || ' '
+  || (SELECT count(*) || '.' || coalesce(sum(attempts), 0) FROM jobs);

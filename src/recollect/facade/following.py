@@ -1,0 +1,133 @@
+"""What programs that follow or page through a memory ask for: news, pages of long lists, work that waits."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+from recollect.core.artifacts import Artifact, Status
+from recollect.core.clock import from_micros
+from recollect.core.errors import InvalidInput
+from recollect.core.feed import Feed, Page, Waiting
+from recollect.core.values import Event, Json
+from recollect.engine.arguments import Time, checked_count
+from recollect.engine.feed import feed
+from recollect.facade.statements import Statements
+from recollect.store.protocol import Cursor
+
+_MOST_A_PAGE = 1_000
+
+
+class Following(Statements):
+    """A memory for those who come back for more."""
+
+    def changes(self, *, after: str | None = None, limit: int = 100) -> Feed:
+        """Read what happened behind a position, in order: events, statements derived from them, what was forgotten.
+
+        after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
+        from. limit: how many of each kind at most.
+        """
+        checked_count("limit", limit, _MOST_A_PAGE)
+        with self._engine.store.reader() as reader:
+            return feed(reader, self._space, self._wing, after, limit=limit)
+
+    def jobs(self, *, limit: int = 100) -> list[Waiting]:
+        """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
+        with self._engine.store.reader() as reader:
+            rows = reader.jobs_of(self._space, limit=checked_count("limit", limit, 1 << 62))
+            events = reader.fetch(self._space, [row.seq for row in rows])
+        return [
+            Waiting(
+                id=row.id,
+                kind=row.kind,
+                event_id=events[row.seq].id if row.seq in events else None,
+                attempts=row.attempts,
+                due_at=from_micros(row.due_at),
+                error=row.error,
+            )
+            for row in rows
+            if self._wing is None or (row.seq in events and events[row.seq].wing == self._wing)
+        ]
+
+    def job_counts(self) -> dict[str, tuple[int, int]]:
+        """Count the work of this space that waits, by kind: all of it, and what failed before."""
+        with self._engine.store.reader() as reader:
+            return reader.job_counts(self._space)
+
+    def pulse(self) -> str:
+        """Give a word that changes whenever anything in the file does: cheap to ask, for those who wait."""
+        with self._engine.store.reader() as reader:
+            return reader.pulse()
+
+    def next_job_due(self) -> datetime | None:
+        """Tell when the first job of the file is due; None where none waits."""
+        with self._engine.store.reader() as reader:
+            due = reader.next_job_due()
+        return None if due is None else from_micros(due)
+
+    def spaces(self) -> list[str]:
+        """List the spaces of the file that hold or held events."""
+        with self._engine.store.reader() as reader:
+            return [self._space] if self._walled else reader.spaces()
+
+    def page_of_events(
+        self,
+        *,
+        cursor: str | None = None,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+        meta: Mapping[str, Json] | None = None,
+        newest_first: bool = False,
+        limit: int = 100,
+    ) -> Page[Event]:
+        """Read a page of events(); cursor: the `next` of the page before."""
+        which = self._filter(
+            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+        )
+        most = checked_count("limit", limit, _MOST_A_PAGE)
+        after = None if cursor is None else Cursor(*_numbers(cursor, 2))
+        with self._engine.store.reader() as reader:
+            rows = reader.page(self._space, which, after=after, newest_first=newest_first, limit=most + 1)
+        return Page((event for _, event in rows[:most]), next=_cursor(*rows[most - 1][0]) if len(rows) > most else None)
+
+    def page_of_artifacts(
+        self,
+        *,
+        cursor: str | None = None,
+        kind: str | None = None,
+        about: str | None = None,
+        status: str = Status.CURRENT,
+        tag: str | None = None,
+        as_of: Time | None = None,
+        limit: int = 100,
+    ) -> Page[Artifact]:
+        """Read a page of artifacts(); cursor: the `next` of the page before."""
+        which = self._artifact_filter(kind=kind, about=about, status=status, tag=tag, as_of=as_of)
+        most = checked_count("limit", limit, _MOST_A_PAGE)
+        after = 0 if cursor is None else _numbers(cursor, 1)[0]
+        with self._engine.store.reader() as reader:
+            rows = reader.artifacts(self._space, which, after=after, limit=most + 1)
+        return Page(
+            (artifact for _, artifact in rows[:most]), next=_cursor(rows[most - 1][0]) if len(rows) > most else None
+        )
+
+
+def _cursor(*numbers: int) -> str:
+    return urlsafe_b64encode(" ".join(map(str, numbers)).encode()).decode().rstrip("=")
+
+
+def _numbers(cursor: str, count: int) -> tuple[int, ...]:
+    """Read a cursor. It needs no signature: within its own space, everyone may stand anywhere."""
+    try:
+        numbers = [int(part) for part in urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii").split()]
+    except (ValueError, TypeError):
+        numbers = cast("list[int]", [])
+    if len(numbers) != count or not all(-(1 << 62) <= number <= 1 << 62 for number in numbers):
+        raise InvalidInput("This is no cursor of this list.", fix="Give the `next` of the page before, as it was.")
+    return tuple(numbers)

@@ -1,0 +1,49 @@
+"""Operations for programs: the service and its client have them, the command line and agents do not.
+
+The command line has better ways: `import` for many events, `history` for one statement, `doctor` for what waits.
+"""
+
+from __future__ import annotations
+
+from recollect.operations.table import Operation, Parameter
+
+ADD_MANY = Operation(
+    name="add_many",
+    summary="remember a batch of events in one transaction: all of it or nothing",
+    method="add_many",
+    parameters=(
+        Parameter(name="events", kind="objects", help="events, each with the parameters of `add`", required=True),
+    ),
+    creates=True,
+    result="written",
+)
+
+ARTIFACT = Operation(
+    name="artifact",
+    summary="read one statement by its id",
+    method="artifact",
+    parameters=(Parameter(name="id", kind="text", help="an artifact's id", required=True),),
+    read_only=True,
+)
+
+CHANGES = Operation(
+    name="changes",
+    summary="read what happened behind a position, in order: events, statements, what was forgotten",
+    method="changes",
+    parameters=(
+        Parameter(name="after", kind="text", help='the position of the answer before; "now" for the newest position'),
+        Parameter(name="limit", kind="integer", help="how many of each kind at most (default: 100)", default=100),
+    ),
+    read_only=True,
+)
+
+JOBS = Operation(
+    name="jobs",
+    summary="list the work that waits, oldest first",
+    method="jobs",
+    parameters=(Parameter(name="limit", kind="integer", help="how many at most (default: 100)", default=100),),
+    read_only=True,
+    result="jobs",
+)
+
+FOR_PROGRAMS = (ADD_MANY, ARTIFACT, CHANGES, JOBS)

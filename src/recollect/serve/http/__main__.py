@@ -1,0 +1,78 @@
+"""`recollect serve`, or `python -m recollect.serve.http`: HTTP, MCP, the worker and the web page in one process."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.core.errors import RecollectError
+from recollect.serve.http import ServiceSettings, run
+from recollect.serve.http.settings import DEFAULT_PORT
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the command line and serve; give the exit code."""
+    given = _parser().parse_args(argv)
+    logging.basicConfig(format="recollect: %(message)s", level=logging.WARNING)
+    try:
+        settings = ServiceSettings(
+            host=given.host,
+            port=given.port,
+            requests_per_s=given.rate,
+            worker=given.worker,
+            mcp=given.mcp,
+            tracing=given.tracing,
+        )
+        _serve(given, settings)
+    except KeyboardInterrupt:
+        return 130  # what a shell reports of SIGINT
+    except RecollectError as error:
+        sys.stderr.write(f"recollect: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
+    from recollect.memory import Memory
+
+    if "://" not in given.memory:
+        with suppress(OSError):  # whatever is wrong with the folder, opening says it better
+            Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    with Memory.open(given.memory, embedder=given.embedder, llm=given.llm, reranker=given.reranker) as memory:
+        run(memory, settings, told=_say)
+
+
+def _say(address: str) -> None:
+    sys.stdout.write(f"Recollect answers at {address} (the web page, /v1, /mcp). Ctrl-C stops it.\n")
+    sys.stdout.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="recollect serve", description="Serve a memory over HTTP and MCP, with a web page, and do what waits."
+    )
+    parser.add_argument("--memory", required=True, metavar="PATH", help="the file; made when there is none")
+    parser.add_argument("--host", default="127.0.0.1", help="other addresses than this machine's own need a key")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0 for any")
+    parser.add_argument(
+        "--rate",
+        type=float,
+        default=ServiceSettings().requests_per_s,
+        help="requests a second of one key; 0: any number",
+    )
+    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
+    parser.add_argument("--llm", metavar="NAME", default=os.environ.get("RECOLLECT_LLM") or None)
+    parser.add_argument("--reranker", metavar="NAME", default=os.environ.get("RECOLLECT_RERANKER") or None)
+    parser.add_argument("--no-worker", dest="worker", action="store_false", help="leave waiting work to others")
+    parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="without /mcp")
+    parser.add_argument("--tracing", action="store_true", help="spans for OpenTelemetry (OTEL_... says where to)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

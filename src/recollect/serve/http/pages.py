@@ -1,0 +1,59 @@
+"""Lists in pages: by the store's own cursor where it has one, else by where the last entry stood."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from recollect.core.errors import InvalidInput
+from recollect.core.feed import Page
+from recollect.memory import Memory
+from recollect.serve.http.exposed import LISTED_BY_DEFAULT, MOST_LISTED, Exposed
+
+
+def page(exposed: Exposed, handle: Memory, arguments: Mapping[str, Any]) -> Page[Any]:
+    """Run an operation that gives a list; give a part of it."""
+    asked = dict(arguments)
+    limit = asked.pop("limit", LISTED_BY_DEFAULT)
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput(f"limit must be from 1 to {MOST_LISTED:,}, not {limit}.")
+    if exposed.page_method is not None:
+        return getattr(handle, exposed.page_method)(limit=limit, **asked)
+    begin, last = _place(asked.pop("cursor", None))
+    if exposed.operation.parameter("limit") is not None:
+        asked["limit"] = begin + limit + 1
+    items: list[Any] = list(islice(exposed.operation.run(handle, asked), begin + limit + 1 if last is None else None))
+    begin = _behind(items, begin, last)
+    shown = items[begin : begin + limit]
+    more = len(items) > begin + limit
+    return Page(shown, next=_cursor(begin + limit, shown[-1]) if more else None)
+
+
+def _behind(items: Sequence[Any], begin: int, last: str | None) -> int:
+    """Find where the page before ended: entries may have come or gone meanwhile."""
+    if last is None or (0 < begin <= len(items) and _identity(items[begin - 1]) == last):
+        return begin
+    return next((number for number, item in enumerate(items, 1) if _identity(item) == last), begin)
+
+
+def _identity(item: Any) -> str:
+    return str(getattr(item, "id", None) or getattr(item, "name", None) or "")
+
+
+def _cursor(begin: int, last: Any) -> str:
+    return urlsafe_b64encode(json.dumps([begin, _identity(last)]).encode()).decode().rstrip("=")
+
+
+def _place(cursor: str | None) -> tuple[int, str | None]:
+    if cursor is None:
+        return 0, None
+    try:
+        begin, last = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError, RecursionError):
+        begin, last = -1, ""
+    if not isinstance(begin, int) or not isinstance(last, str) or not 0 <= begin < 1 << 40:
+        raise InvalidInput("This is no cursor of this list.", fix="Give the `next` of the page before, as it was.")
+    return begin, last

@@ -1,0 +1,81 @@
+"""uvicorn around the application: it starts, says where, and stops without cutting anybody off."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from recollect.memory import Memory
+from recollect.serve.http.app import build
+from recollect.serve.http.service import Service
+from recollect.serve.http.settings import ServiceSettings
+
+Told = Callable[[str], None]  # the address, once requests are answered
+
+_KEEP_ALIVE_S = 65  # longer than proxies keep theirs, so that it is never we who close first
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+def server(memory: Memory, settings: ServiceSettings, *, told: Told | None = None) -> Server:
+    """Make a server; its run() serves until it is told to stop."""
+    app, service = build(memory, settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=settings.stop_within_s,
+        ws="none",
+    )
+    return Server(config, service, told)
+
+
+class Server(uvicorn.Server):
+    """A server that says when it answers, and sends followers home when it stops."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, told: Told | None) -> None:
+        super().__init__(config)
+        self._service = service
+        self._told = told
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started and self._told is not None:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def stop(self) -> None:
+        """Answer what has been asked, then end; from any thread."""
+        # Streams never end by themselves: they are ended first, so that stopping does not wait for them.
+        self._service.pulse.stop()
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Stop when told to. Unlike uvicorn's own way, the process lives on and can close the memory."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.signal(one, self._told_to_stop) for one in _STOPPING}
+        try:
+            yield
+        finally:
+            for one, action in before.items():
+                signal.signal(one, action)
+
+    def _told_to_stop(self, number: int, _: FrameType | None) -> None:
+        if self.should_exit and number == signal.SIGINT:
+            self.force_exit = True  # asked a second time: without waiting
+        self.stop()

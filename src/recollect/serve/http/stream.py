@@ -1,0 +1,96 @@
+"""Server-sent events: what happens in a space, as it happens, from any position on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from recollect.core.errors import InvalidInput, Overloaded
+from recollect.core.feed import NOW, Feed
+from recollect.core.keys import Permission
+from recollect.engine.feed import KINDS
+from recollect.memory import Memory
+from recollect.operations import Parameter
+from recollect.serial import plain
+from recollect.serve.http.access import Caller
+from recollect.serve.http.answers import as_json
+from recollect.serve.http.arguments import from_query
+from recollect.serve.http.service import Service
+
+JOBS = "jobs"
+STREAM_KINDS = (*KINDS, JOBS)
+PARAMETERS = (
+    Parameter(name="space", kind="text", help="the space (default: the key's only one, or `default`)"),
+    Parameter(name="wing", kind="text", help="see this wing of the space alone"),
+    Parameter(name="after", kind="text", help="a position; Last-Event-ID says the same (default: from now on)"),
+    Parameter(name="kinds", kind="texts", help=f"which of {', '.join(STREAM_KINDS)} (default: all)"),
+)
+_BEAT_S = 15.0  # a comment goes out this often: proxies close what is silent for longer
+_NEWS_AT_ONCE = 100
+_RETRY_MS = 2_000  # how long a browser waits before it connects anew
+
+
+class Stream:
+    """The endpoint."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def answer(self, request: Request) -> Response:
+        """Begin to stream."""
+        service = self._service
+        caller = await service.admitted(request)
+        given = from_query(PARAMETERS, request.query_params.multi_items())
+        kinds = frozenset(given.get("kinds") or STREAM_KINDS)
+        if not kinds <= set(STREAM_KINDS):
+            raise InvalidInput(
+                f"{sorted(kinds - set(STREAM_KINDS))} are no kinds of news.", fix=f"Known: {', '.join(STREAM_KINDS)}."
+            )
+        handle = service.handle(caller, Permission.READ, given.get("space"), given.get("wing"))
+        if service.pulse.followers >= service.settings.most_streams:
+            raise Overloaded("As many follow as the service can take.", fix="Ask /v1/changes now and then instead.")
+        after = request.headers.get("last-event-id") or given.get("after") or NOW
+        # The position is checked before the answer begins: an error is still an answer then.
+        first = await service.following.run(lambda: handle.changes(after=after, limit=_NEWS_AT_ONCE))
+        return StreamingResponse(
+            self._lines(request, caller, handle, first if after == NOW else Feed(position=after, more=True), kinds),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+    async def _lines(
+        self, request: Request, caller: Caller, handle: Memory, feed: Feed, kinds: frozenset[str]
+    ) -> AsyncIterator[bytes]:
+        service, pulse = self._service, self._service.pulse
+        jobs: dict[str, Any] | None = None
+        with pulse.following():
+            yield f"retry: {_RETRY_MS}\nid: {feed.position}\nevent: position\ndata: {{}}\n\n".encode()
+            while not pulse.stopping:
+                seen = pulse.beats
+                wanted = [one for one in feed if one.kind in kinds]
+                for number, one in enumerate(wanted, 1):
+                    # Only the last one moves the position: whoever leaves before gets them all again.
+                    yield _message(one.kind, plain(one), feed.position if number == len(wanted) else None)
+                if JOBS in kinds:
+                    counts = await service.following.run(handle.job_counts)
+                    now = {kind: {"waiting": count, "failed": failed} for kind, (count, failed) in counts.items()}
+                    if now != jobs:
+                        jobs = now
+                        yield _message(JOBS, now, feed.position)
+                if not feed.more:
+                    await pulse.changed(seen, _BEAT_S)
+                    if pulse.beats == seen:
+                        yield b": still here\n\n"
+                # A key that ended meanwhile sees nothing more.
+                if (await service.doors.caller(request.headers)).name != caller.name:
+                    return
+                position = feed.position
+                feed = await service.following.run(lambda after=position: handle.changes(after=after))
+
+
+def _message(kind: str, document: object, position: str | None) -> bytes:
+    head = b"" if position is None else f"id: {position}\n".encode()
+    return head + b"event: %s\ndata: %s\n\n" % (kind.encode(), as_json(document))
