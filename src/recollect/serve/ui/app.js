@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
 import { follow, keep, read, scope } from "./api.js";
-import { Safe, Trouble, count } from "./parts.js";
+import { Choice, Safe, Trouble, count } from "./parts.js";
 
 // A view is loaded when it is opened first. `needs` are operations without which there is nothing to show.
 const VIEWS = [
@@ -83,7 +83,7 @@ function App() {
       <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
         <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg>${one.title}</a>`)}</nav>
       <div class="foot">
-        ${spaces.length > 1 && html`<label class="field">Space<select value=${space} onChange=${(event) => choose(event.target.value)}>${spaces.map((name) => html`<option>${name}</option>`)}</select></label>`}
+        ${spaces.length > 1 && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
         <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
         <span class="quiet small">${me.version} · <kbd>/</kbd> to ask</span>
       </div>

@@ -29,6 +29,14 @@ export function useAsked(ask, inputs) {
   return state;
 }
 
+/** A choice of one; the first of a pair is what is chosen, the second what is shown. */
+export function Choice({ label, value, options, onChange }) {
+  return html`<select aria-label=${label} onChange=${(event) => onChange(event.target.value)}>${options.map((one) => {
+    const [chosen, shown] = Array.isArray(one) ? one : [one, one];
+    return html`<option value=${chosen} selected=${chosen === value}>${shown}</option>`;
+  })}</select>`;
+}
+
 export function Head({ title, children, tools }) {
   return html`<header class="head"><div><h1>${title}</h1>${children && html`<p>${children}</p>`}</div>${tools}</header>`;
 }
@@ -57,7 +65,7 @@ export function Said({ text, span }) {
   return html`<p class="said" dir="auto">${begin > 0 && "… "}${
     to > from ? html`${part(0, from)}<mark>${part(from, to)}</mark>${part(to, letters.length)}` : part(0, letters.length)
   }${end < letters.length && " …"}</p>
-  ${letters.length > LONG && html`<button class="plain small" onClick=${() => setOpen(!open)}>${open ? "Show less" : `Show all ${letters.length.toLocaleString()} characters`}</button>`}`;
+  ${letters.length > LONG && html`<button class="link small" onClick=${() => setOpen(!open)}>${open ? "Show less" : `Show all ${letters.length.toLocaleString()} characters`}</button>`}`;
 }
 
 export function About({ event, children }) {

@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/preact-htm.js";
 import { change, read } from "../api.js";
-import { Dialog, Empty, Head, Paged, Trouble, Waiting, day, html, moment, useAsked } from "../parts.js";
+import { Choice, Dialog, Empty, Head, Paged, Trouble, Waiting, day, html, moment, useAsked } from "../parts.js";
 
 const KINDS = ["decision", "todo", "reminder", "key_fact", "insight", "preference", "event", "relationship", "attribute"];
 const STATUSES = ["current", "superseded", "retracted", "any"];
@@ -19,7 +19,7 @@ export default function Artifacts({ rest, me }) {
     <div class="stack">
       <div class="row">${KINDS.map((one) => html`<button class="chip" aria-pressed=${kind === one} onClick=${() => setKind(kind === one ? "" : one)}>${word(one)}</button>`)}</div>
       <div class="row"><input aria-label="About whom" placeholder="About whom" value=${about} onChange=${(event) => setAbout(event.target.value.trim())} />
-        <select aria-label="Status" value=${status} onChange=${(event) => setStatus(event.target.value)}>${STATUSES.map((one) => html`<option>${one}</option>`)}</select></div>
+        <${Choice} label="Status" value=${status} options=${STATUSES} onChange=${setStatus} /></div>
       <${Paged} key=${round} operation="artifacts" parameters=${{ kind, status, about }} item=${(one) => html`<${Statement} artifact=${one} />`} empty=${empty} />
     </div>
     ${open && html`<${Story} key=${open} id=${open} me=${me} onClose=${close} onChanged=${() => setRound(round + 1)} />`}`;

@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/preact-htm.js";
 import { change, read } from "../api.js";
-import { Empty, Head, Trouble, Waiting, day, html, moment, percent, useAsked } from "../parts.js";
+import { Choice, Empty, Head, Trouble, Waiting, day, html, moment, percent, useAsked } from "../parts.js";
 
 const STATUSES = ["pending", "scheduled", "deferred", "resolved", "rejected", "expired"];
 
@@ -10,7 +10,7 @@ export default function Intents({ me, beat }) {
   const [status, setStatus] = useState("");
   const [round, setRound] = useState(0);
   const found = useAsked((signal) => read("intents", { status }, signal), [status, round, beat]);
-  const tools = html`<select aria-label="Status" value=${status} onChange=${(event) => setStatus(event.target.value)}><option value="">To look at now</option>${STATUSES.map((one) => html`<option>${one}</option>`)}</select>`;
+  const tools = html`<${Choice} label="Status" value=${status} options=${[["", "To look at now"], ...STATUSES]} onChange=${setStatus} />`;
   return html`<${Head} title="Intents" tools=${tools}>Goals that what was said points to, and that nobody has said are met.</>
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}
     ${found.value && (found.value.intents.length ? html`<ul class="list">${found.value.intents.map((one) => html`<li key=${one.id}><${Intent} intent=${one} may=${me.operations.includes("answer_intent")} onAnswered=${() => setRound(round + 1)} /></li>`)}</ul>`

@@ -52,7 +52,7 @@ function Hits({ found }) {
 }
 
 function Hit({ hit, number }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(number === 1);
   const largest = Math.max(...hit.scores.map((one) => Math.abs(one.score)), 1e-9);
   return html`<${EventCard} event=${hit.event} span=${hit.span}>
     <button class="plain small" aria-expanded=${open} onClick=${() => setOpen(!open)}>No. ${number} · why?</button>

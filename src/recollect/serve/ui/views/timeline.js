@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
+import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
 
 const MOST = 1000; // sessions, facts or statements that are drawn
 const ROWS = 14; // of facts; more would be no picture any more
@@ -32,9 +32,9 @@ export default function Timeline({ me }) {
   const names = unique(speakers.value?.sessions.flatMap((one) => one.speakers));
   const wings = unique(speakers.value?.sessions.flatMap((one) => one.wings));
   const tools = html`<div class="row">
-    <select aria-label="Person" value=${person} onChange=${(event) => setPerson(event.target.value)}><option value="">Everybody</option>${names.map((name) => html`<option>${name}</option>`)}</select>
-    ${wings.length > 0 && html`<select aria-label="Wing" value=${wing} onChange=${(event) => setWing(event.target.value)}><option value="">All wings</option>${wings.map((name) => html`<option>${name}</option>`)}</select>`}
-    <select aria-label="Kind" value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map((one) => html`<option value=${one}>${one ? one.replaceAll("_", " ") : "All kinds"}</option>`)}</select>
+    <${Choice} label="Person" value=${person} options=${[["", "Everybody"], ...names]} onChange=${setPerson} />
+    ${wings.length > 0 && html`<${Choice} label="Wing" value=${wing} options=${[["", "All wings"], ...wings]} onChange=${setWing} />`}
+    <${Choice} label="Kind" value=${kind} options=${KINDS.map((one) => [one, one ? one.replaceAll("_", " ") : "All kinds"])} onChange=${setKind} />
   </div>`;
   return html`<${Head} title="Timeline" tools=${tools}>What was said when, and how long things were true. Scroll to zoom, drag to move.</>
     ${whole.error && html`<${Trouble} error=${whole.error} />`}${!whole.value && whole.busy && html`<${Waiting} />`}
