@@ -1,0 +1,105 @@
+// The service's operations: one function, typed errors, a key kept for as long as the window is open.
+
+const KEY = "recollect.key";
+const FROM_PAGE = { "x-recollect-page": "1" };
+
+export class Refused extends Error {
+  constructor(problem, status) {
+    super(problem.detail || problem.title || `The service answered ${status}.`);
+    this.problem = problem;
+    this.status = status;
+  }
+}
+
+export const scope = { space: null, wing: null };
+
+export function keep(key) {
+  if (key) sessionStorage.setItem(KEY, key);
+  else sessionStorage.removeItem(KEY);
+}
+
+/** Ask for something that only reads. */
+export function read(operation, parameters = {}, signal) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...where(), ...parameters })) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, one);
+  }
+  const text = query.toString();
+  return answer(fetch(`v1/${operation}${text ? `?${text}` : ""}`, { headers: headers(), signal }));
+}
+
+/** Ask for something that changes the memory. */
+export function change(operation, parameters = {}) {
+  const query = new URLSearchParams(where()).toString();
+  const body = JSON.stringify(parameters);
+  return answer(
+    fetch(`v1/${operation}${query ? `?${query}` : ""}`, {
+      method: "POST",
+      headers: { ...headers(), "content-type": "application/json" },
+      body,
+    }),
+  );
+}
+
+/** Follow what happens; gives a function that stops. EventSource sends no headers, so the stream is read by hand. */
+export function follow(onNews) {
+  const stopping = new AbortController();
+  const listen = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        const query = new URLSearchParams(where()).toString();
+        const response = await fetch(`v1/stream${query ? `?${query}` : ""}`, { headers: headers(), signal: stopping.signal });
+        if (!response.ok) return;
+        await messages(response.body, onNews);
+      } catch {
+        if (stopping.signal.aborted) return;
+      }
+      await new Promise((later) => setTimeout(later, 2000));
+    }
+  };
+  listen();
+  return () => stopping.abort();
+}
+
+async function messages(body, onNews) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    held += value;
+    const parts = held.split("\n\n");
+    held = parts.pop();
+    for (const part of parts) {
+      const kind = part.match(/^event: (.*)$/m)?.[1];
+      const data = part.match(/^data: (.*)$/m)?.[1];
+      if (kind && data) onNews(kind, JSON.parse(data));
+    }
+  }
+}
+
+function where() {
+  const chosen = {};
+  if (scope.space) chosen.space = scope.space;
+  if (scope.wing) chosen.wing = scope.wing;
+  return chosen;
+}
+
+function headers() {
+  const key = sessionStorage.getItem(KEY);
+  return key ? { ...FROM_PAGE, authorization: `Bearer ${key}` } : FROM_PAGE;
+}
+
+async function answer(sent) {
+  let response;
+  try {
+    response = await sent;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused({ title: "The service does not answer.", detail: "", fix: "Is `recollect serve` still running?" }, 0);
+  }
+  const document = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Refused(document, response.status);
+  return document;
+}

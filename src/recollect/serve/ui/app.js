@@ -1,0 +1,167 @@
+// The frame: which view is shown, in which space, in which colours; keys and news.
+
+import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
+import { follow, keep, read, scope } from "./api.js";
+import { Choice, Safe, Trouble, count } from "./parts.js";
+
+// A view is loaded when it is opened first. `needs` are operations without which there is nothing to show.
+const VIEWS = [
+  { name: "recall", title: "Recall", needs: ["recall"], icon: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12 4 4" },
+  { name: "timeline", title: "Timeline", needs: ["events"], icon: "M3 12h18M7 8v8m5-10v12m5-9v6" },
+  { name: "graph", title: "Graph", needs: ["map"], icon: "M6 7a2 2 0 1 0 0-.01M18 8a2 2 0 1 0 0-.01M12 18a2 2 0 1 0 0-.01M8 8l8 .5M7 9l4 7m2 0 4-6" },
+  { name: "palace", title: "Palace", needs: ["palace"], icon: "M4 20V10l8-6 8 6v10M9 20v-6h6v6" },
+  { name: "intents", title: "Intents", needs: ["intents"], icon: "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6Z" },
+  { name: "sessions", title: "Sessions", needs: ["sessions"], icon: "M4 5h16v11H9l-5 4Z" },
+  { name: "artifacts", title: "Statements", needs: ["artifacts"], icon: "M7 4h10v16l-5-4-5 4Z" },
+  { name: "forget", title: "Forget", needs: ["forget"], icon: "M5 7h14M10 7V4h4v3m-7 0 1 13h8l1-13" },
+  { name: "health", title: "Health", needs: ["stats"], icon: "M3 12h4l2-6 4 12 2-6h6" },
+];
+const THEME = "recollect.theme";
+const NEWS_SHOWN_MS = 4000;
+
+function App() {
+  const [place, setPlace] = useState(here());
+  const [me, setMe] = useState();
+  const [error, setError] = useState();
+  const [space, setSpace] = useState(null);
+  const [spaces, setSpaces] = useState([]);
+  const [news, setNews] = useState({ beat: 0, told: "" });
+  const enter = () => {
+    setError(undefined);
+    Promise.all([read("me"), read("spaces")]).then(
+      ([found, known]) => {
+        scope.space = scope.space || found.space || known.spaces[0] || null;
+        setSpace(scope.space);
+        setSpaces(known.spaces);
+        setMe(found);
+      },
+      setError,
+    );
+  };
+  useEffect(enter, []);
+  useEffect(() => {
+    const moved = () => setPlace(here());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  useEffect(() => {
+    if (!me) return undefined;
+    let timer;
+    return follow((kind, one) => {
+      if (kind === "position") return;
+      clearTimeout(timer);
+      timer = setTimeout(() => setNews((before) => ({ ...before, told: "" })), NEWS_SHOWN_MS);
+      setNews((before) => ({ beat: before.beat + 1, told: told(kind, one) || before.told }));
+    });
+  }, [me, space]);
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+      const chosen = VIEWS[Number(event.key) - 1];
+      if (chosen && shown(chosen, me)) location.hash = `#/${chosen.name}`;
+      if (event.key === "/") {
+        event.preventDefault();
+        location.hash = "#/recall";
+        setTimeout(() => document.querySelector("input[type=search]")?.focus(), 50);
+      }
+      if (event.key === "t") turnTheme();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [me]);
+  if (error?.status === 401 || error?.status === 403) return html`<${Door} error=${error} onKey=${enter} />`;
+  if (error) return html`<main><${Trouble} error=${error} /><p class="pad"><button onClick=${enter}>Try again</button></p></main>`;
+  if (!me) return html`<p class="quiet pad">Opening the memory …</p>`;
+  const view = VIEWS.find((one) => one.name === place.view) || VIEWS[0];
+  const choose = (name) => {
+    scope.space = name;
+    setSpace(name);
+  };
+  return html`<div class="frame">
+    <aside class="side">
+      <a class="brand" href="#/recall"><img src="icon.svg" alt="" />Recollect</a>
+      <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
+        <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg>${one.title}</a>`)}</nav>
+      <div class="foot">
+        ${spaces.length > 1 && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
+        <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
+        <span class="quiet small">${me.version} · <kbd>/</kbd> to ask</span>
+      </div>
+    </aside>
+    <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
+      <${Safe} name=${`${view.name} ${space}`}><${Loaded} key=${`${view.name} ${space}`} view=${view} rest=${place.rest} me=${me} beat=${news.beat} /></>
+    </main>
+    ${news.told && html`<div class="toast" role="status">${news.told}</div>`}
+  </div>`;
+}
+
+/** Load a view's module, then show it. */
+function Loaded({ view, ...rest }) {
+  const [state, setState] = useState({});
+  useEffect(() => {
+    import(`./views/${view.name}.js`).then((module) => setState({ View: module.default }), (error) => setState({ error }));
+  }, [view.name]);
+  if (state.error) return html`<${Trouble} error=${state.error} />`;
+  return state.View ? html`<${state.View} ...${rest} />` : html`<p class="quiet">…</p>`;
+}
+
+/** Ask for a key. */
+function Door({ error, onKey }) {
+  const [key, setKey] = useState("");
+  const enter = (event) => {
+    event.preventDefault();
+    keep(key.trim());
+    onKey();
+  };
+  return html`<main><form class="card stack" onSubmit=${enter}>
+    <h1>This memory asks for a key</h1>
+    <p class="soft">${error.message} A key is made by <code>recollect keys create</code>. It is kept until this window is closed.</p>
+    <label class="field">Key<input type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
+    <div><button class="main" disabled=${!key.trim()}>Open</button></div>
+  </form></main>`;
+}
+
+function shown(view, me) {
+  return view.needs.every((name) => me?.operations.includes(name));
+}
+
+function told(kind, one) {
+  if (kind === "event") return `Remembered: ${Array.from(one.text || one.event?.text || "").slice(0, 80).join("")}`;
+  if (kind === "intent") return `New intent: ${one.statement || ""}`;
+  if (kind === "concept") return `New concept: ${one.label || ""}`;
+  if (kind === "jobs") {
+    const waiting = Object.values(one).reduce((sum, job) => sum + job.waiting, 0);
+    return waiting ? `${count(waiting, "piece")} of work waiting` : "";
+  }
+  return "";
+}
+
+function here() {
+  const [view, ...rest] = location.hash.replace(/^#\//, "").split("/").map(decodePart);
+  return { view, rest };
+}
+
+function decodePart(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function turnTheme() {
+  const dark = document.documentElement.dataset.theme !== "dark";
+  localStorage.setItem(THEME, dark ? "dark" : "light");
+  theme();
+}
+
+function theme() {
+  const kept = localStorage.getItem(THEME);
+  const dark = kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  dispatchEvent(new Event("recollect-theme"));
+}
+
+theme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
+render(html`<${App} />`, document.getElementById("app"));

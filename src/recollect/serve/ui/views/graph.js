@@ -1,0 +1,107 @@
+// Concepts, entities and intents as a graph: size is strength, faint is what time has weakened, a click shows the words.
+
+import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { read } from "../api.js";
+import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
+
+const REPLAY_MS = 60; // between two steps
+const STEPS = 120; // of the slider
+const FAINTEST = 0.25; // opacity
+
+export default function Graph({ beat }) {
+  const [round, setRound] = useState(0);
+  const found = useAsked((signal) => read("map", {}, signal), [round]);
+  const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
+    <button onClick=${() => setRound(round + 1)} title=${`${beat} changes seen`}>Refresh</button></div>`;
+  return html`<${Head} title="Graph" tools=${tools}>What the memory made of what was said. The slider replays how it grew.</>
+    ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}
+    ${found.value && (found.value.nodes.length ? html`<${Drawn} graph=${found.value} />`
+      : html`<${Empty} title="No graph yet">Concepts form when three or more events belong together; people and places when they are named.</>`)}`;
+}
+
+function Drawn({ graph }) {
+  const box = useRef();
+  const drawing = useRef();
+  const [chosen, setChosen] = useState();
+  const [step, setStep] = useState(STEPS);
+  const [playing, setPlaying] = useState(false);
+  const times = graph.nodes.map((node) => new Date(node.first_at).getTime());
+  const [begin, end] = [Math.min(...times), Math.max(...times)];
+  const until = begin + ((end - begin) * step) / STEPS;
+  useEffect(() => {
+    let gone = false;
+    import("../vendor/cytoscape.js").then(({ default: cytoscape }) => {
+      if (gone) return;
+      drawing.current = draw(cytoscape, box.current, graph, setChosen);
+    });
+    const recolour = () => drawing.current?.style(styles());
+    addEventListener("recollect-theme", recolour);
+    return () => {
+      gone = true;
+      removeEventListener("recollect-theme", recolour);
+      drawing.current?.destroy();
+    };
+  }, [graph]);
+  useEffect(() => {
+    drawing.current?.batch(() => drawing.current.nodes().forEach((node) => node.style("display", step === STEPS || node.data("first") <= until ? "element" : "none")));
+  }, [step]);
+  useEffect(() => {
+    if (!playing) return undefined;
+    const timer = setInterval(() => setStep((before) => (before >= STEPS ? (setPlaying(false), STEPS) : before + 1)), REPLAY_MS);
+    return () => clearInterval(timer);
+  }, [playing]);
+  const play = () => {
+    if (!playing && step >= STEPS) setStep(0);
+    setPlaying(!playing);
+  };
+  return html`<div class="stack">
+    <div class="graph"><div class="canvas" ref=${box} role="img" aria-label=${`${count(graph.nodes.length, "node")} and ${count(graph.edges.length, "edge")}`}></div>
+      ${chosen && html`<${Panel} node=${chosen} onClose=${() => setChosen(undefined)} />`}</div>
+    <div class="row"><button onClick=${play}>${playing ? "Pause" : "Replay"}</button>
+      <input class="grow" type="range" min="0" max=${STEPS} value=${step} aria-label="Show the graph as it was" onInput=${(event) => { setPlaying(false); setStep(Number(event.target.value)); }} />
+      <span class="small soft tabular">${day(new Date(until).toISOString())}</span></div>
+    <details><summary class="small soft">As a list</summary><ul>${graph.nodes.slice(0, 300).map((node) => html`<li><button class="link" onClick=${() => setChosen(node)}>${node.label}</button> <span class="quiet small">${node.kind}</span></li>`)}</ul></details>
+  </div>`;
+}
+
+function Panel({ node, onClose }) {
+  return html`<aside class="panel stack" aria-label=${node.label}>
+    <div class="row"><h2 class="grow">${node.label}</h2><button class="plain" onClick=${onClose} aria-label="Close">✕</button></div>
+    <div class="meta"><span class="tag on">${node.kind}</span><span>${count(node.events, "event")}</span><span>since ${day(node.first_at)}</span></div>
+    ${node.description && html`<p class="soft">${node.description}</p>`}
+    ${node.quotes.map((quote) => html`<p class="said" dir="auto">“${quote}”</p>`)}
+    <a href=${`#/recall/${encodeURIComponent(node.label)}`}>Recall what was said of it</a>
+  </aside>`;
+}
+
+function draw(cytoscape, container, graph, onChoose) {
+  const known = new Map(graph.nodes.map((node) => [node.id, node]));
+  const drawing = cytoscape({
+    container,
+    elements: [
+      ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), first: new Date(node.first_at).getTime() } })),
+      ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge, number) => ({ data: { ...edge, id: `edge ${number}`, width: 0.6 + 2.4 * edge.weight } })),
+    ],
+    style: styles(),
+    layout: { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 9000, idealEdgeLength: () => 70, randomize: true },
+    wheelSensitivity: 0.3,
+    minZoom: 0.1,
+    maxZoom: 4,
+  });
+  drawing.on("tap", "node", (event) => onChoose(known.get(event.target.id())));
+  return drawing;
+}
+
+/** Colours come from the page's own variables, so that light and dark are said once. */
+function styles() {
+  const colours = getComputedStyle(document.documentElement);
+  const colour = (name) => colours.getPropertyValue(`--${name}`).trim();
+  return [
+    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", opacity: "data(fade)", "background-color": colour("accent"), color: colour("ink"), "font-size": 10, "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 110, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node[kind = 'entity']", style: { shape: "round-rectangle", "background-color": colour("faint") } },
+    { selector: "node[kind = 'intent']", style: { shape: "diamond", "background-color": colour("warn") } },
+    { selector: "node:selected", style: { "border-width": 3, "border-color": colour("ink") } },
+    { selector: "edge", style: { width: "data(width)", "line-color": colour("line"), "curve-style": "haystack", opacity: 0.8 } },
+    { selector: "edge[kind = 'causes'], edge[kind = 'part_of'], edge[kind = 'triggers']", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("faint"), "line-color": colour("faint"), "arrow-scale": 0.7 } },
+  ];
+}

@@ -1,0 +1,53 @@
+// What the memory holds and weighs, what work waits, and whether all is well.
+
+import { useState } from "../vendor/preact-htm.js";
+import { read } from "../api.js";
+import { Head, Trouble, Waiting, day, html, useAsked } from "../parts.js";
+
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+export default function Health({ me, beat }) {
+  const stats = useAsked((signal) => read("stats", {}, signal), [beat]);
+  const jobs = useAsked((signal) => (me.operations.includes("jobs") ? read("jobs", {}, signal) : Promise.resolve(null)), [beat]);
+  return html`<${Head} title="Health">What is here, what it weighs, and what still has to be done.</>
+    <div class="stack">
+      ${stats.error && html`<${Trouble} error=${stats.error} />`}${!stats.value && stats.busy && html`<${Waiting} />`}
+      ${stats.value && html`<${Held} stats=${stats.value} />`}
+      ${jobs.value && html`<${Jobs} jobs=${jobs.value.jobs || []} />`}
+      ${me.operations.includes("verify") && html`<${Verify} />`}
+    </div>`;
+}
+
+function Held({ stats }) {
+  const rows = [
+    ["Events", stats.events], ["Sessions", stats.sessions], ["Speakers", stats.speakers], ["Wings", stats.wings],
+    ["With vectors", stats.vectors], ["Work that waits", stats.pending],
+  ];
+  return html`<section class="card"><h2>Space ${stats.space}</h2>
+    <p class="soft small">${stats.first_at ? `${day(stats.first_at)} to ${day(stats.last_at)}` : "nothing yet"}${stats.bytes ? ` · ${size(stats.bytes)}` : ""}${stats.model ? ` · ${stats.model}` : ""}</p>
+    <table><tbody>${[...rows, ...Object.entries(stats.artifacts)].map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${Number(number).toLocaleString()}</td></tr>`)}</tbody></table></section>`;
+}
+
+function Jobs({ jobs }) {
+  return html`<section class="card"><h2>Jobs</h2>${jobs.length === 0 ? html`<p class="soft">Nothing waits.</p>` : html`<div class="scroll"><table>
+    <thead><tr><th>Kind</th><th class="number">Attempts</th><th>Why it waits</th></tr></thead>
+    <tbody>${jobs.map((job) => html`<tr><td>${job.kind}</td><td class="number">${job.attempts}</td><td>${job.error || ""}</td></tr>`)}</tbody></table></div>`}</section>`;
+}
+
+function Verify() {
+  const [state, setState] = useState({});
+  const run = () => {
+    setState({ busy: true });
+    read("verify", { deep: false }).then((report) => setState({ report }), (error) => setState({ error }));
+  };
+  const { report, error, busy } = state;
+  return html`<section class="card stack"><div class="row"><h2 class="grow">Check the file</h2><button disabled=${busy} onClick=${run}>${busy ? "Checking …" : "Verify"}</button></div>
+    ${error && html`<${Trouble} error=${error} />`}
+    ${report && (report.ok ? html`<p>All is well: every index agrees with the log.</p>` : html`<ul>${report.problems.map((one) => html`<li><b>${one.where}</b>: ${one.what}. ${one.fix}</li>`)}</ul>`)}
+  </section>`;
+}
+
+function size(bytes) {
+  const step = bytes ? Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3)) : 0;
+  return `${(bytes / 1000 ** step).toFixed(step ? 1 : 0)} ${UNITS[step]}`;
+}

@@ -1,0 +1,87 @@
+// A question, what was found, how each hit got its place, and the context that an agent would be given.
+
+import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
+import { read } from "../api.js";
+import { Empty, EventCard, Head, Trouble, Waiting, count, html, percent, useAsked } from "../parts.js";
+
+const PAUSE_MS = 220; // of typing before a question is asked
+const BUDGETS = [150, 300, 600, 1200, 2000, 4000]; // tokens
+
+export default function Recall({ rest }) {
+  const [text, setText] = useState(rest[0] || "");
+  const [question, setQuestion] = useState(rest[0] || "");
+  const [budget, setBudget] = useState(3);
+  const box = useRef();
+  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    const timer = setTimeout(() => setQuestion(text.trim()), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => {
+    history.replaceState(null, "", question ? `#/recall/${encodeURIComponent(question)}` : "#/recall");
+  }, [question]);
+  return html`<${Head} title="Recall">Ask in your own words. Every line is verbatim, with who said it and when.</>
+    <div class="stack">
+      <form role="search" onSubmit=${(event) => { event.preventDefault(); setQuestion(text.trim()); }}>
+        <label class="hidden" for="question">Question</label>
+        <input id="question" ref=${box} class="big" type="search" placeholder="Where does Ana live?" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" />
+      </form>
+      ${question ? html`<${Found} question=${question} budget=${BUDGETS[budget]} place=${budget} setPlace=${setBudget} />` : html`<${Begin} onAsk=${setText} />`}
+    </div>`;
+}
+
+function Found({ question, budget, place, setPlace }) {
+  const hits = useAsked((signal) => read("recall", { query: question, k: 12 }, signal), [question]);
+  return html`<div class="two">
+    <section aria-label="Hits" aria-busy=${hits.busy}>
+      ${hits.error && html`<${Trouble} error=${hits.error} />`}
+      ${!hits.value && hits.busy && html`<${Waiting} />`}
+      ${hits.value && html`<${Hits} found=${hits.value} />`}
+    </section>
+    <aside class="sticky"><${Packed} question=${question} budget=${budget} place=${place} setPlace=${setPlace} /></aside>
+  </div>`;
+}
+
+function Hits({ found }) {
+  if (!found.hits.length) return html`<${Empty} title="Nothing found">The memory holds nothing that comes near this question.</>`;
+  return html`<div class="stack">
+    ${found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
+      <i style=${`--share: ${percent(found.confidence)}`}></i>${percent(found.confidence)} sure that an answer is here</div>`}
+    <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} /></li>`)}</ol>
+  </div>`;
+}
+
+function Hit({ hit, number }) {
+  const [open, setOpen] = useState(number === 1);
+  const largest = Math.max(...hit.scores.map((one) => Math.abs(one.score)), 1e-9);
+  return html`<${EventCard} event=${hit.event} span=${hit.span}>
+    <button class="plain small" aria-expanded=${open} onClick=${() => setOpen(!open)}>No. ${number} · why?</button>
+    ${open && html`<div class="bars grow">${hit.scores.map((one) => html`<div class=${one.score < 0 ? "bar less" : "bar"} title=${one.why}>
+      <span>${one.stage}</span><i style=${`--share: ${percent(Math.abs(one.score) / largest)}`}></i><span class="tabular">${one.score.toFixed(3)}</span></div>`)}</div>`}
+  </>`;
+}
+
+function Packed({ question, budget, place, setPlace }) {
+  const context = useAsked((signal) => read("context", { query: question, budget }, signal), [question, budget]);
+  const copy = () => navigator.clipboard?.writeText(context.value.text);
+  return html`<div class="card stack">
+    <div class="row"><h2 class="grow">Context</h2>${context.value && html`<span class="small soft tabular" data-tokens=${context.value.tokens}>${context.value.tokens.toLocaleString()} of ${budget.toLocaleString()} tokens</span>`}</div>
+    <label class="field">Budget<input type="range" min="0" max=${BUDGETS.length - 1} value=${place} onInput=${(event) => setPlace(Number(event.target.value))} aria-valuetext=${`${budget} tokens`} /></label>
+    ${context.error && html`<${Trouble} error=${context.error} />`}
+    ${context.value ? html`<pre class="packed" tabindex="0">${context.value.text || "Nothing fits."}</pre>
+      <div class="row"><span class="small quiet grow">${count(context.value.citations.length, "citation")}, counted with ${context.value.tokenizer}</span><button onClick=${copy}>Copy</button></div>`
+      : context.busy && html`<${Waiting} lines=${1} />`}
+  </div>`;
+}
+
+/** Before anything is asked: what there is. */
+function Begin({ onAsk }) {
+  const stats = useAsked((signal) => read("stats", {}, signal), []);
+  if (stats.error) return html`<${Trouble} error=${stats.error} />`;
+  if (!stats.value) return html`<${Waiting} lines=${1} />`;
+  const { events, sessions, speakers } = stats.value;
+  if (!events) return html`<${Empty} title="This memory is empty">Tell it something: <code>recollect add "I moved to Lisbon." --speaker Ana</code>, or <code>recollect import</code> what you have.</>`;
+  const ideas = ["What was decided?", "What is still to be done?", "What changed last week?"];
+  return html`<div class="stack"><p class="soft">${count(events, "event")} in ${count(sessions, "session")}, by ${count(speakers, "speaker")}.</p>
+    <div class="row">${ideas.map((idea) => html`<button class="chip" onClick=${() => onAsk(idea)}>${idea}</button>`)}</div></div>`;
+}

@@ -1,0 +1,33 @@
+// Sessions, and one of them from its first word to its last.
+
+import { Empty, EventCard, Head, Paged, count, day, html } from "../parts.js";
+
+export default function Sessions({ rest }) {
+  return rest[0] ? html`<${One} name=${rest[0]} />` : html`<${All} />`;
+}
+
+function All() {
+  const empty = html`<${Empty} title="No sessions yet">A session is a conversation or a piece of work; events that name one are shown here together.</>`;
+  return html`<${Head} title="Sessions">Conversations and pieces of work, the latest first.</>
+    <${Paged} operation="sessions" item=${(one) => html`<${Line} session=${one} />`} empty=${empty} />`;
+}
+
+function Line({ session }) {
+  return html`<article class="card hit">
+    <h3><a href=${`#/sessions/${encodeURIComponent(session.name)}`}>${session.name}</a></h3>
+    ${session.summary && html`<p class="said" dir="auto">${session.summary}</p>`}
+    <div class="meta"><span>${span(session)}</span><span>${count(session.events, "event")}</span><span>${session.speakers.join(", ")}</span>
+      ${(session.keys || []).map((key) => html`<span class="tag">${key}</span>`)}</div>
+  </article>`;
+}
+
+function One({ name }) {
+  const empty = html`<${Empty} title="Nothing here">No event belongs to this session, or it was forgotten.</>`;
+  return html`<p class="crumbs"><a href="#/sessions">Sessions</a> ›</p><${Head} title=${name} />
+    <${Paged} operation="events" parameters=${{ session: name }} item=${(one) => html`<${EventCard} event=${one} />`} empty=${empty} />`;
+}
+
+function span({ first_at, last_at }) {
+  const [first, last] = [day(first_at), day(last_at)];
+  return first === last ? first : `${first} to ${last}`;
+}
