@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,8 @@ def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
     """Fold all that waits in a space, or tell what that would do."""
     if dry_run:
         return _would_fold(engine, space)
-    read, entries, done = 0, [], AT_ONCE
+    read, done = 0, AT_ONCE
+    entries: list[JournalEntry] = []
     while done:
         with engine.store.writer() as writer:
             done, made = _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
@@ -131,7 +133,8 @@ class _Rehearsed(Exception):
 
 
 def _would_fold(engine: Engine, space: str) -> Folded:
-    done, entries = 0, []
+    done = 0
+    entries: list[JournalEntry] = []
     try:
         with engine.store.writer() as writer:
             done, entries = _fold(engine, writer, space, {}, seconds=None, limit=DRY_RUN_EVENTS)
@@ -192,7 +195,9 @@ def _fold_one(executor: Executor, log: _Log, space: str, seq: int, event: Event,
 
 def _undo_of(event: Event) -> str | None:
     told = event.meta.get(MEMBER) if event.role == ROLE else None
-    id = told.get("undo") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping):
+        return None
+    id = cast("Mapping[str, Json]", told).get("undo")
     return id if isinstance(id, str) else None
 
 

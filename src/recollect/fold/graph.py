@@ -123,9 +123,9 @@ class Rows:
         if not length:
             return {}
         products = np.einsum("ij,j->i", self._matrix[: len(self._keys)], asked)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            near = np.round(products / (self._norms[: len(self._keys)] * length), 9)
-        return {key: float(near[place]) for key, place in self._places.items() if self._norms[place]}
+        lengths = np.where(self._norms > 0, self._norms, 1.0)[: len(self._keys)] * length
+        near: list[float] = np.round(products / lengths, 9).tolist()
+        return {key: near[place] for key, place in self._places.items() if self._norms[place]}
 
     def _grow(self, count: int) -> None:
         while len(self._keys) < count:

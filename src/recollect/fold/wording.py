@@ -38,6 +38,13 @@ def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tup
     return ", ".join(keys)[:LONGEST_DESCRIPTION], keys
 
 
+def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str, ...]]:
+    """Word a concept from some texts alone: label, description, keys."""
+    names = tuple(name for text in texts for name in words_of(text)[1])
+    description, keys = description_of(texts, names)
+    return theme or (label_of(texts, {}) if texts else ""), description, keys
+
+
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
     """Count the pairs of words around a stem, and the forms in which it is written."""
     pairs: Counter[str] = Counter()

@@ -230,7 +230,7 @@ def _at(as_of: datetime | None) -> dict[str, Any]:
 def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
     _, id, body, created_at, events, counted, first_at, last_at, wings, closed_at, merged_into = row
     held: dict[str, Any] = json.loads(body)
-    closed = closed_at is not None and (as_of is None or closed_at <= to_micros(as_of)[0])
+    closed = bool(closed_at is not None and (as_of is None or closed_at <= to_micros(as_of)[0]))
     return Concept(
         id=id,
         label=held["label"],
@@ -245,7 +245,7 @@ def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
         entities=tuple(held["names"]),
         wings=tuple(sorted(wing for wing in json.loads(wings) if wing is not None)),
         written_by=held["written_by"],
-        closed_at=from_micros(closed_at) if closed else None,
+        closed_at=from_micros(int(closed_at or 0)) if closed else None,
         merged_into=merged_into if closed else None,
     )
 
