@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
+    from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
     from recollect.core.graph import Entity, EntityEdit, EntityType, Fact
     from recollect.core.settings import Settings
     from recollect.core.values import (
@@ -63,6 +64,7 @@ _WHERE = {
         ),
         "recollect.core.values",
     ),
+    **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
     **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "recollect.core.graph"),
 }
@@ -74,16 +76,21 @@ __all__ = [
     "AsyncMemory",
     "Change",
     "Citation",
+    "Concept",
+    "ConceptEdge",
+    "ConceptView",
     "Context",
     "Entity",
     "EntityEdit",
     "EntityType",
     "Event",
     "Fact",
+    "Folded",
     "History",
     "Hit",
     "Hits",
     "Imported",
+    "JournalEntry",
     "Memory",
     "Receipt",
     "RecollectError",

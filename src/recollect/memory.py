@@ -39,6 +39,7 @@ from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, sil
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
 from recollect.facade.access import Access
+from recollect.facade.folding import Conceiving
 from recollect.facade.following import Following
 from recollect.facade.graph import Graph
 from recollect.facade.importing import Importing
@@ -59,7 +60,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Graph, Importing, Following, Access):
+class Memory(Recalling, Graph, Conceiving, Importing, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -238,7 +239,7 @@ class Memory(Recalling, Graph, Importing, Following, Access):
             active = next((model for model in reader.models() if model.state == "active"), None)
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
-            graph = reader.graph_counts(self._space)
+            graph, concepts = reader.graph_counts(self._space), reader.concept_count(self._space)
         size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
             location="" if self._walled else self.location,
@@ -260,6 +261,7 @@ class Memory(Recalling, Graph, Importing, Following, Access):
             artifacts=artifacts,
             tags=tags,
             graph=graph,
+            concepts=concepts,
         )
 
     # Upkeep

@@ -10,6 +10,7 @@ from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
 from recollect.core.errors import RecollectError
 from recollect.core.feed import Feed, News, Waiting, Webhook
+from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
 from recollect.core.keys import ApiKey
 from recollect.core.values import (
@@ -236,6 +237,90 @@ def theme_to_json(theme: Theme) -> dict[str, Json]:
     }
 
 
+def concept_to_json(concept: Concept) -> dict[str, Json]:
+    """Lay out a concept."""
+    return {
+        "id": concept.id,
+        "label": concept.label,
+        "description": concept.description,
+        "strength": concept.strength,
+        "events": concept.events,
+        "keys": list(concept.keys),
+        "entities": list(concept.entities),
+        "wings": list(concept.wings),
+        "first_at": concept.first_at.isoformat(),
+        "last_at": concept.last_at.isoformat(),
+        "created_at": concept.created_at.isoformat(),
+        "closed_at": _moment(concept.closed_at),
+        "merged_into": concept.merged_into,
+        "written_by": concept.written_by,
+    }
+
+
+def concept_view_to_json(view: ConceptView) -> dict[str, Json]:
+    """Lay out a concept with all that hangs on it."""
+    return {
+        "concept": concept_to_json(view.concept),
+        "grounds": [ground_to_json(ground) for ground in view.grounds],
+        "edges": [concept_edge_to_json(edge) for edge in view.edges],
+        "journal": [entry_to_json(entry) for entry in view.journal],
+    }
+
+
+def ground_to_json(ground: Ground) -> dict[str, Json]:
+    """Lay out an event's part in a concept."""
+    return {
+        "event_id": ground.event_id,
+        "kind": ground.kind.value,
+        "weight": ground.weight,
+        "at": ground.at.isoformat(),
+        "quote": ground.quote,
+        "reason": ground.reason,
+    }
+
+
+def concept_edge_to_json(edge: ConceptEdge) -> dict[str, Json]:
+    """Lay out an edge of the concept graph."""
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "kind": edge.kind.value,
+        "weight": edge.weight,
+        "created_at": edge.created_at.isoformat(),
+        "supported_at": edge.supported_at.isoformat(),
+        "closed_at": _moment(edge.closed_at),
+        "events": list(edge.events),
+        "reason": edge.reason,
+    }
+
+
+def entry_to_json(entry: JournalEntry) -> dict[str, Json]:
+    """Lay out a change of the concept graph."""
+    return {
+        "id": entry.id,
+        "at": entry.at.isoformat(),
+        "action": entry.action,
+        "debt": entry.debt.value,
+        "reason": entry.reason,
+        "node_id": entry.node_id,
+        "target_id": entry.target_id,
+        "edge": entry.edge.value if entry.edge else None,
+        "events": list(entry.events),
+        "undone": entry.undone,
+    }
+
+
+def folded_to_json(folded: Folded) -> dict[str, Json]:
+    """Lay out what a pass over the log did, or would do."""
+    return {
+        "events": folded.events,
+        "waiting": folded.waiting,
+        "dry_run": folded.dry_run,
+        "counts": folded.counts,
+        "entries": [entry_to_json(entry) for entry in folded.entries],
+    }
+
+
 def session_to_json(session: Session) -> dict[str, Json]:
     """Lay out a session."""
     return {
@@ -301,6 +386,7 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "artifacts": dict(stats.artifacts),
         "tags": dict(stats.tags),
         "graph": dict(stats.graph),
+        "concepts": stats.concepts,
     }
 
 
@@ -375,6 +461,12 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Change: change_to_json,
     History: history_to_json,
     Citation: citation_to_json,
+    Concept: concept_to_json,
+    ConceptEdge: concept_edge_to_json,
+    ConceptView: concept_view_to_json,
+    Folded: folded_to_json,
+    Ground: ground_to_json,
+    JournalEntry: entry_to_json,
     Context: context_to_json,
     Entity: entity_to_json,
     EntityEdit: edit_to_json,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render, render_artifacts, render_graph
+from recollect.cli import render, render_artifacts, render_folding, render_graph
 from recollect.cli.page import Page
 from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
@@ -179,6 +179,11 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "history": lambda page, result, _: render_artifacts.history(page, result),
     "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "retract": lambda page, result, _: render_artifacts.artifacts(page, [result]),
+    "concepts": lambda page, result, _: render_folding.concepts(page, result),
+    "concept": lambda page, result, _: render_folding.concept(page, result),
+    "fold": lambda page, result, _: render_folding.folded(page, result),
+    "journal": lambda page, result, _: render_folding.journal(page, result),
+    "unfold": lambda page, result, _: render_folding.journal(page, [result]),
     "show": lambda page, result, _: render.event(page, result),
     "entities": lambda page, result, _: render_graph.entities(page, result),
     "entity": lambda page, result, _: render_graph.entity(page, result),

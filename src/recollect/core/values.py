@@ -310,3 +310,4 @@ class Stats:
     artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
     tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
     graph: Mapping[str, int] = field(default_factory=dict[str, int])  # entities, facts, conflicts ...
+    concepts: int = 0  # that stand

@@ -85,6 +85,13 @@ def question_terms(text: str) -> Counter[int]:
     return kept or everything
 
 
+@lru_cache(maxsize=_CACHED_PIECES)
+def stem(word: str) -> str:
+    """Fold a word and cut its ending off, as the index does."""
+    folded = _fold(word)
+    return folded if len(folded) > _LONGEST_STEMMED else _stemmer().stemWord(folded)
+
+
 def _normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 

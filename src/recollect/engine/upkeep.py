@@ -12,7 +12,8 @@ from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.engine import graph
 from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, graph_behind, relink, stated
-from recollect.engine.engine import Engine, Progress
+from recollect.engine.engine import Engine, Progress, silent
+from recollect.engine.folding import drop_folding, fold_waiting, refold
 from recollect.engine.graph_forgetting import going, graph_without
 from recollect.engine.passages import embed
 from recollect.engine.summaries import refresh
@@ -30,6 +31,7 @@ _DROPPED_AT_ONCE = 2_000  # rows of retired indexes removed in one transaction: 
 _DERIVED_AT_ONCE = 256  # events read for what they state in one transaction: a quarter of a second
 _REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotten meanwhile
 _SECOND = 1_000_000  # microseconds
+_REFOLD_S = 2.0  # that forgetting spends on folding anew what came after; the rest waits for writes and settle()
 
 
 def settle(engine: Engine, progress: Progress) -> int:
@@ -57,6 +59,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         if embedded < len(jobs):
             break
     total += _catch_up(engine, progress)
+    total += fold_waiting(engine, progress)
     _drop_leftovers(engine)
     return total
 
@@ -79,6 +82,9 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)
+    with engine.store.writer() as writer:
+        for space in spaces:
+            drop_folding(writer, engine, space)  # now that the vectors are those that it will be folded with
     _settle_offline(engine, progress)
 
 
@@ -102,6 +108,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         writer.drop_readings(space, [*gone, *resting])
         writer.drop_refusals(space, resting)
         lost = going(writer, space, gone)
+        refold(writer, engine, space, min(gone))
         removed = writer.remove(space, seqs)
         writer.owe_readings(space, resting)
         if abouts:
@@ -114,6 +121,8 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt)
         writer.set_fact(SCRUB_OWED, "1")
+    if engine.settings.fold:
+        fold_waiting(engine, silent, space, seconds=_REFOLD_S)
     try:
         _settle_scrub(engine)
     except StoreError as error:

@@ -11,6 +11,7 @@ from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
+from recollect.engine.folding import fold_written
 from recollect.engine.graph import owe
 from recollect.engine.passages import embed
 from recollect.engine.serving import Serving
@@ -61,6 +62,10 @@ def write(
         stored = _append(engine, writer, space, new, serving)
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
         _derive(writer, space, stored, seqs, readings if extracts else None)
+        if stored:
+            units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
+            vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
+            fold_written(engine, writer, space, vectors, min(seqs.values()))
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
         if in_the_same_turn is not None:

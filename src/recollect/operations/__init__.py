@@ -7,6 +7,7 @@ The command line and the MCP tools are generated from it. Nothing heavy is impor
 from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.folding import CONCEPT, CONCEPTS, FOLD, JOURNAL, UNFOLD
 from recollect.operations.graph import (
     CONFLICTS,
     EDITS,
@@ -44,6 +45,11 @@ OPERATIONS = (
     SPLIT,
     EDITS,
     UNDO,
+    CONCEPTS,
+    CONCEPT,
+    FOLD,
+    JOURNAL,
+    UNFOLD,
     SHOW,
     SESSIONS,
     EVENTS,

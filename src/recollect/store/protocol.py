@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
 from recollect.store.artifacts import ArtifactReader, ArtifactWriter
+from recollect.store.folding import FoldingReader, FoldingWriter
 from recollect.store.graph import GraphReader, GraphWriter
 from recollect.store.imports import ImportReader, ImportWriter
 from recollect.store.postings import Ranking, Seqs, Terms
@@ -132,7 +133,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, Protocol):
+class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingReader, Protocol):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -225,7 +226,7 @@ class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, Protocol)
         ...
 
 
-class Writer(Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, Protocol):
+class Writer(Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, FoldingWriter, Protocol):
     """One transaction."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

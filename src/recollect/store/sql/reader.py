@@ -17,6 +17,7 @@ from recollect.store.protocol import Cursor, Job, Known, Model, Outline, Passage
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sql.artifacts import ArtifactRows
 from recollect.store.sql.caches import Caches
+from recollect.store.sql.folding import FoldingRows
 from recollect.store.sql.graph import GraphRows
 from recollect.store.sql.imports import ImportRows
 from recollect.store.sql.rows import conditions, event_of
@@ -28,7 +29,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqlReader(ArtifactRows, GraphRows, ImportRows, ServiceRows):
+class SqlReader(ArtifactRows, GraphRows, FoldingRows, ImportRows, ServiceRows):
     """Reads within one transaction of one connection."""
 
     _caches: Caches
@@ -161,6 +162,15 @@ class SqlReader(ArtifactRows, GraphRows, ImportRows, ServiceRows):
         if found is None:
             return _NOTHING
         return self._caches.pooled(self, found, model).nearest(vector, k, allowed)
+
+    def pooled(self, space: str, model: Model, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return {}
+        view = self._caches.pooled(self, found, model)
+        rows = np.flatnonzero(np.isin(view.seqs, np.asarray(seqs, np.int64)))
+        # Windows of an event stand in their order: the first wins.
+        return {int(view.seqs[row]): view.pooled[row] for row in rows[::-1]}
 
     def prepare(self, space: str, model: Model) -> None:
         if (found := self.space(space)) is not None:

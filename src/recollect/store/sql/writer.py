@@ -16,6 +16,7 @@ from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flat
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
 from recollect.store.sql.artifacts import ArtifactChanges
+from recollect.store.sql.folding import FoldingChanges
 from recollect.store.sql.graph import GraphChanges
 from recollect.store.sql.imports import ImportChanges
 from recollect.store.sql.reader import SqlReader, model_of
@@ -27,7 +28,7 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
-class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, ImportChanges, ServiceChanges):
+class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges):
     """Writes within one transaction."""
 
     @abstractmethod
