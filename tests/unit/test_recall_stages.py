@@ -668,7 +668,7 @@ def test_recency_counts_where_the_present_is_asked_for(opened: Open) -> None:
 
 
 def test_spread_brings_several_sessions_where_several_things_are_asked_for(opened: Open) -> None:
-    memory = opened(replace(HYBRID, spread=0.3, neighbours=None))
+    memory = opened(replace(HYBRID, spread=0.6, neighbours=None))
     talk(memory, "s", *(f"Ana: I like my red pot number {number}." for number in range(5)))
     talk(memory, "t", "Ana: I like tea.")
     assert "t" in {hit.event.session for hit in memory.recall("List all the red pots", k=3)}
