@@ -28,8 +28,8 @@ _APOSTROPHES = re.compile(r"(?<=\w)['’](?=\w)")  # "don't" is one word, as whe
 
 def score(asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Mapping[int, str]) -> dict[str, float]:
     """Measure one answer by everything that its question has gold for."""
-    found = list(dict.fromkeys(one.key for one in answer.found))
-    sessions = _sessions(answer, lines)
+    found = _as_evidence([one.key for one in answer.found], asked, lines)
+    sessions = list(dict.fromkeys(session for key in found if key in lines and (session := lines[key].session)))
     gold_sessions = set(asked.sessions) or {
         session for key in asked.evidence if key in lines and (session := lines[key].session) is not None
     }
@@ -44,6 +44,16 @@ def score(asked: Asked, answer: Answer, lines: Mapping[str, Line], contexts: Map
         if wanted:
             measured |= {f"gold@{budget}": share(wanted, text) for budget, text in contexts.items()}
     return measured
+
+
+def _as_evidence(found: Sequence[str], asked: Asked, lines: Mapping[str, Line]) -> list[str]:
+    """Take a line that says the same as an evidence line, by the same speaker, for it: a union of stores has twins."""
+    said = {(line.speaker, line.text): key for key in asked.evidence if (line := lines.get(key))}
+    meant = (
+        said.get((line.speaker, line.text), key) if key not in asked.evidence and (line := lines.get(key)) else key
+        for key in found
+    )
+    return list(dict.fromkeys(meant))
 
 
 def answer_words(text: str) -> frozenset[str]:
@@ -92,12 +102,6 @@ def _newest_first(
 
 def _gain(right: Iterable[bool]) -> float:
     return sum(1 / math.log2(rank + 1) for rank, one in enumerate(right, 1) if one)
-
-
-def _sessions(answer: Answer, lines: Mapping[str, Line]) -> list[str]:
-    """Rank sessions by their best line."""
-    named = (one.session or (lines[one.key].session if one.key in lines else None) for one in answer.found)
-    return list(dict.fromkeys(session for session in named if session is not None))
 
 
 @lru_cache(maxsize=1 << 16)

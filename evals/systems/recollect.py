@@ -54,7 +54,9 @@ class RecollectSystem:
         _check_whole(memory)
         took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
         self._leave()
-        self._files[store] = self._files[store].replace(path)
+        written, self._files[store] = self._files[store], self._files[store].replace(path)
+        for left in written.parent.glob(f"{written.name}-*"):  # its lock
+            left.unlink()
         done.write_text(json.dumps({"ms": took_ms}), encoding="utf-8")
         return took_ms
 

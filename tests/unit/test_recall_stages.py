@@ -592,3 +592,84 @@ def test_no_question_breaks_recall(opened: Open, question: str) -> None:
     memory = opened()
     talk(memory, "s", "Ana: The key is under the pot.", "Bo: 鍵はどこ", "Ana: \x00 Who's there?", "Bo: last week")
     assert len(memory.recall(question, now=MONDAY)) == 4
+
+
+def test_fillers_make_no_other_statement_but_another_day_may(opened: Open) -> None:
+    memory = opened()
+    talk(memory, "s", "Ana: The key is under the pot.", "Ana: Well, yes, the key is really under the pot!")
+    talk(memory, "t", "Ana: I start the new job tomorrow.", at=MONDAY)
+    talk(memory, "u", "Ana: I start the new job tomorrow.", at=MONDAY + timedelta(days=30))
+    assert len(memory.recall("Where is the key?", session="s")) == 1
+    assert len(memory.recall("Who has a new job?", speaker="Ana")) == 3
+    everything = opened(replace(HYBRID, once=False))
+    talk(everything, "s", "Ana: The key is under the pot.", "Ana: Well, yes, the key is really under the pot!")
+    assert len(everything.recall("Where is the key?")) == 2
+
+
+def test_a_question_in_almost_the_same_words_is_an_echo_too(opened: Open) -> None:
+    memory = opened()
+    talk(memory, "s", "Ana: So where does the old cat sleep now?", "Bo: In the attic.")
+    question = "Where does the old cat sleep now?"
+    assert texts(memory.recall(question)) == ["In the attic.", "So where does the old cat sleep now?"]
+    kept = opened(replace(HYBRID, echo=0.0))
+    talk(kept, "s", "Ana: So where does the old cat sleep now?", "Bo: In the attic.")
+    assert kept.recall(question)[0].text == "So where does the old cat sleep now?"
+
+
+# Causes and effects
+
+PIPE = (
+    "Ana: The pipe over the nursery burst.",
+    "Ana: So the nursery floor came out.",
+    "Ana: No floor: we stay at Bo's.",
+)
+SMALL_TALK = tuple(f"Ana: Weather number {number} again." for number in range(30))
+
+
+def chained(opened: Open, recipe: Recipe = HYBRID) -> Memory:
+    memory = opened(recipe)
+    for day, turn in enumerate((*PIPE, *SMALL_TALK)):
+        talk(memory, f"day {day}", turn, at=MONDAY + timedelta(days=day))
+    return memory
+
+
+def test_causes_are_followed_backwards_from_the_best_hit(opened: Open) -> None:
+    question = "Why do we stay at Bo's?"
+    assert {turn.partition(": ")[2] for turn in PIPE} <= set(texts(chained(opened).recall(question, k=5)))
+    assert "The pipe over the nursery burst." not in texts(
+        chained(opened, replace(HYBRID, chain=None)).recall(question, k=5)
+    )
+
+
+def test_effects_are_followed_forwards(opened: Open) -> None:
+    hits = chained(opened).recall("What did the burst pipe lead to?", k=5)
+    reached = next(hit for hit in hits if hit.text == "No floor: we stay at Bo's.")
+    assert gain(reached, "chain") > 0
+    assert gain(hits[0], "chain") == 0
+
+
+def test_a_question_that_asks_for_no_cause_is_not_led_away(opened: Open) -> None:
+    assert not any(gain(hit, "chain") for hit in chained(opened).recall("Where do we stay?"))
+
+
+# What a recipe may ask for beside what ships
+
+
+def test_recency_counts_where_the_present_is_asked_for(opened: Open) -> None:
+    memory = opened(replace(HYBRID, recency=0.2))
+    for day, town in enumerate(("Porto", "Lisbon", "Faro")):
+        talk(memory, f"day {day}", f"Ana: My town is {town}.", at=MONDAY + timedelta(days=day))
+    assert [hit.text.split()[-1] for hit in memory.recall("Which town is Ana's town now?")] == [
+        "Faro.",
+        "Lisbon.",
+        "Porto.",
+    ]
+    assert not any(gain(hit, "recency") for hit in memory.recall("Which town was Ana's town?"))
+
+
+def test_spread_brings_several_sessions_where_several_things_are_asked_for(opened: Open) -> None:
+    memory = opened(replace(HYBRID, spread=0.6, neighbours=None))
+    talk(memory, "s", *(f"Ana: I like my red pot number {number}." for number in range(5)))
+    talk(memory, "t", "Ana: I like tea.")
+    assert "t" in {hit.event.session for hit in memory.recall("List all the red pots", k=3)}
+    assert {hit.event.session for hit in memory.recall("Where is the red pot?", k=3)} == {"s"}

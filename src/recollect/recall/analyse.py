@@ -64,6 +64,7 @@ class Analysis:
     anchored: bool = False  # "two days before the trip": told from an event that must be looked up
     current: bool = False  # asks what is so now
     first_last: Literal["first", "last"] | None = None  # "the first time", "most recently"
+    effects: bool = False  # asks what came of something
     addressed: bool = False  # asks what the assistant itself said
     hypothetical: bool = False  # "would she like ...": asks for an inference
 
@@ -97,6 +98,7 @@ def analyse(question: str, now: datetime) -> Analysis:
         anchored=told is not None,
         current=_current(signs, kind),
         first_last=signs.order,
+        effects=_seen(_EFFECTS, signs.whole) and not _seen(_WHY, asked),
         addressed=signs.addressed,
         hypothetical=_seen(_HYPOTHETICAL, asked) and not _seen(_ADVICE, signs.whole),
     )
@@ -301,6 +303,12 @@ _WHY = (
     r"causes(?! (?:do|does|did|has|have|is|are|was|were)\b)|motivates|inspired|inspires|prompted|led|drove|drives|"
     r"convinced|triggered|behind|pushed|encouraged|persuaded)\b|\bhow (?:did|does) it come\b|\bcome about\b"
     r"|\bmotivations?\b|\bwhat (?:is|was) the (?:cause|purpose)\b"
+)
+_EFFECTS = (
+    r"\blead to\b|\bled to\b|\bleads to\b|\bconsequences?\b|\brepercussions?\b|\boutcomes?\b|\bimpact(?:s|ed)?\b"
+    r"|\beffects?\b|\baffect(?:s|ed)?\b|\bfollow(?:s|ed)? from\b|\bresult(?:s|ed)? (?:of|from|in)\b|\bc[oa]me of\b"
+    r"|\bcause\b|\bbecause of\b|\bas a result\b|\bdue to\b|\bmean(?:s|t)? for\b|\bchange[sd]? for\b|\bset off\b"
+    r"|\bbring about\b|\bmake (?:it )?possible\b|\btrigger(?:s|ed)?\b"
 )
 _SPANS = r"(?:days?|weeks?|months?|years?|decades?)"
 _HOW_LONG = (

@@ -35,6 +35,14 @@ class Beside(NamedTuple):
     seed: int | None  # the candidate beside which it was found, where no arm found it by itself
 
 
+class Linked(NamedTuple):
+    """How a candidate hangs together with a better one."""
+
+    seed: int
+    strength: float  # share of the rare words of that one
+    hop: int
+
+
 @dataclass(slots=True)
 class Candidate:
     """An event on its way to becoming a hit. The only thing in recall that changes: stages add what they found."""
@@ -46,6 +54,7 @@ class Candidate:
     states: bool | None = None  # whether what it states is current; None where it states nothing
     late: Place | None = None
     beside: Beside | None = None
+    linked: Linked | None = None
     boosts: dict[str, float] = field(default_factory=dict[str, float])
     reread: Place | None = None
     window: Span | None = None  # of a long event, the one that matched best
@@ -92,9 +101,7 @@ def _take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
             candidate.arms[arm] = Place(score, rank)
 
 
-def _take_time(
-    found: dict[int, Candidate], asking: Asking, arm: Arm, question: Question | None, time: Filter
-) -> None:
+def _take_time(found: dict[int, Candidate], asking: Asking, arm: Arm, question: Question | None, time: Filter) -> None:
     """Ask the same of a time alone: what was said then may be drowned by what is said of it always."""
     reader, space, _, terms, model, allowed = asking
     then = reader.matching(space, time)

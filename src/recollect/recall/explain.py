@@ -5,6 +5,8 @@ from __future__ import annotations
 from recollect.core.values import Score
 from recollect.recall.boost import LENGTH, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
 from recollect.recall.candidates import TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.recency import RECENT
+from recollect.recall.spread import SPREAD
 
 _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
@@ -18,6 +20,8 @@ _BOOSTS = {
     TIME: "how near it lies to the time that the question names",
     SUPERSEDED: "a later statement says otherwise",
     LENGTH: "a long event matches anything",
+    RECENT: "it was said lately, and the question asks what is so now",
+    SPREAD: "better hits are of the same session",
 }
 
 
@@ -42,6 +46,9 @@ def explained(candidate: Candidate) -> tuple[Score, ...]:
         scores.append(
             Score(stage="rank", score=candidate.score, rank=candidate.late.rank, why="all of the above that is added")
         )
+    if candidate.linked is not None:
+        why = f"shares its rare words with a better hit, {candidate.linked.hop} step(s) from the question"
+        scores.append(Score(stage="chain", score=candidate.linked.strength, why=why))
     if candidate.reread is not None:
         why = "what the reranker said of the question and this together; blended with the rank before"
         scores.append(Score(stage="reread", score=candidate.reread.score, rank=candidate.reread.rank, why=why))

@@ -37,6 +37,17 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """How causes and effects are followed: from the best hits, by the rare words that two events share."""
+
+    seeds: int  # hits that a hop begins with
+    links: int  # events that each of them leads to
+    hops: int
+    cost: float  # taken off a seed's score at each hop
+    strength: float  # given back for all of the seed's rare words, in part for a part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Newest:
     """When a newer hit stands before an older one that speaks of the same matter."""
 
@@ -68,10 +79,17 @@ class Recipe:
     length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
     newest: Newest | None = None  # asked how things stand, the newer of two statements comes first
+    recency: float = 0.0  # it was said lately, where what is so now is asked for
+    spread: float = 0.0  # taken off for each better hit of its session, where several things are asked for
+    chain: Chain | None = None  # what leads to what, where causes or effects are asked for
+    once: bool = False  # what repeats a better hit of the same speaker and day goes
+    echo: float = 0.0  # a question that shares so much of its words with the one asked comes last
     # The third stage works only where a memory is opened with a reranker: it costs more than all the others together.
     reread_depth: int = 20  # candidates that it reads
     reread_weight: float = 0.25  # of its standardised scores, beside those of the second stage at 1
 
+
+_ECHO = 0.8  # share of all words of both: "Where does Ana live now?" echoes "Where does Ana live?"
 
 HYBRID = Recipe(
     name="hybrid",
@@ -95,10 +113,19 @@ HYBRID = Recipe(
     superseded=0.03,
     length=0.0125,
     newest=Newest(depth=8, within=0.12, share=0.75, share_going_on=0.45),
+    chain=Chain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),
+    once=True,
+    echo=_ECHO,
 )
 
-WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None)
+WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None, once=True, echo=_ECHO)
 
-POOLED = Recipe(name="pooled", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5))
+POOLED = Recipe(
+    name="pooled",
+    words=Arm(depth=100, weight=0.5),
+    vectors=Arm(depth=100, weight=0.5),
+    once=True,
+    echo=_ECHO,
+)
 
 RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED)}

@@ -11,13 +11,17 @@ from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.boost import Boosts, Named, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
+from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
 from recollect.recall.newest import newest_first
+from recollect.recall.once import told_once
+from recollect.recall.recency import freshen
 from recollect.recall.recipes import Recipe
 from recollect.recall.rerank import rerank
+from recollect.recall.spread import spread
 from recollect.store.protocol import Model, Reader
 
 # A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
@@ -25,8 +29,6 @@ MOST_TERMS = 256
 Reread = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]  # the third stage
 
 _SPARE = 10  # events fetched beyond those asked for
-_PUNCTUATION = ".,;:!?…\"'“”‘’()"
-_TELLING = 4  # words from which two equal messages are a repetition and not just two times "thanks"
 
 
 def search(
@@ -59,6 +61,8 @@ def search(
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
             sure = confidence(signs_of(ranked, matching, named))
+            ranked = follow(asking, ranked, asked)
+            ranked = spread(freshen(ranked, asked, recipe), asked, recipe)
     return Hits(_hits(asking, ranked, text, asked, k, reread), confidence=sure)
 
 
@@ -73,30 +77,9 @@ def _hits(
     if reread is not None and asking.recipe.reread_depth and there:
         there = reread(there, events)
     newest = asking.recipe.newest
-    kept = _told_once(there, events, question)[: max(k, newest.depth if newest else 0)]
+    kept = told_once(there, events, question, asking.recipe)[: max(k, newest.depth if newest else 0)]
     hits = [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
     return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
-
-
-def _told_once(ranked: list[Candidate], events: Mapping[int, Event], question: str) -> list[Candidate]:
-    """Leave out what repeats a better hit word for word, and put the question's own echo last: it answers nothing."""
-    told: set[tuple[str | None, tuple[str, ...]]] = set()
-    kept: list[Candidate] = []
-    echoes: list[Candidate] = []
-    asked = _words(question) if question.rstrip().endswith("?") else ()
-    for candidate in ranked:
-        event = events[candidate.seq]
-        words = _words(event.text)
-        if words == asked:
-            echoes.append(candidate)
-        elif len(words) < _TELLING or (event.speaker, words) not in told:
-            kept.append(candidate)
-            told.add((event.speaker, words))
-    return kept + echoes
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, (word.strip(_PUNCTUATION) for word in text.casefold().split())))
 
 
 def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:

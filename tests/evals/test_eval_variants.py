@@ -1,0 +1,88 @@
+"""Variants of Recollect by name, stores that are kept, questions divided among processes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from evals.cache import open_embedder
+from evals.errors import EvalError
+from evals.runner import run
+from evals.systems import SystemOptions
+from evals.systems.recollect import RecollectSystem
+from evals.systems.variants import file_name, is_ours, variant_of
+from evals.tasks import Chosen, TaskOptions
+from evals.values import Asked, Line, Task
+
+from recollect.recall.recipes import HYBRID
+
+LINES = [
+    Line(key=f"k{number}", text=text, session="s", at=datetime(2024, 1, 5 + number, tzinfo=UTC), speaker="Ida")
+    for number, text in enumerate(("The red kayak is in the shed.", "I like green tea.", "Tom has a blue kayak."))
+]
+
+
+def test_any_number_of_a_recipe_can_be_set_by_name() -> None:
+    changed = variant_of("recollect:-length+speaker=0.5+neighbours.seeds=7+neighbours.before=0.9,0.8+times=none").recipe
+    assert (changed.length, changed.speaker, changed.times) == (0, 0.5, None)
+    assert changed.neighbours is not None
+    assert (changed.neighbours.seeds, changed.neighbours.before) == (7, (0.9, 0.8))
+    assert changed.words == HYBRID.words
+    assert variant_of("recollect:+once=0").recipe.once is False
+
+
+def test_a_reranker_is_a_part_of_the_name() -> None:
+    assert variant_of("recollect+cross-encoder").reranker == "cross-encoder"
+    assert variant_of("recollect:+reranker=onnx:/models/bge").reranker == "onnx:/models/bge"
+    assert variant_of("recollect").reranker is None
+    assert file_name("locomo", "recollect:+reranker=onnx:/a/b") == "locomo.recollect_+reranker=onnx_a_b.jsonl"
+
+
+@pytest.mark.parametrize(
+    "name", ["recollect:+speed=1", "recollect:+neighbours.x=1", "recollect:+rrf_k=ten", "recollect:+x"]
+)
+def test_what_can_not_be_set_is_said(name: str) -> None:
+    with pytest.raises(EvalError, match=r"no field|can't be set|nothing to set"):
+        variant_of(name)
+
+
+def test_other_systems_are_not_taken_for_ours() -> None:
+    assert [is_ours(name) for name in ("recollect", "recollect:words", "recollect+once=0", "recollection", "bm25")] == [
+        True, True, True, False, False
+    ]  # fmt: skip
+
+
+def test_a_store_is_written_once_and_read_by_later_runs(tmp_path: Path) -> None:
+    told: list[float] = []
+    for _ in range(2):
+        system = RecollectSystem("recollect", open_embedder("hashing", tmp_path / "cache.sqlite"), tmp_path / "stores")
+        told.append(system.ingest("a", LINES))
+        found = system.search("a", "Where is the red kayak?", k=2, now=None).found
+        assert found[0].key == "k0"
+        system.close()
+    assert told[0] == told[1]
+    assert len(list((tmp_path / "stores").glob("*/*.db"))) == 1
+    assert not list((tmp_path / "stores").glob("*/*.new*"))
+
+
+def test_two_processes_ask_what_one_asks(tmp_path: Path) -> None:
+    stores = {f"store {number}": LINES for number in range(3)}
+    questions = [
+        Asked(id=f"{store} {key}", store=store, text=text, category="look-up", evidence=(key,), answer="kayak")
+        for store in stores
+        for key, text in (("k0", "Where is the red kayak?"), ("k1", "Who likes tea?"))
+    ]
+    chosen = Chosen(task=Task(name="small", data_hash="0", stores=stores, questions=questions))
+    made = SystemOptions(embedder="hashing", budgets=(100,), stores=tmp_path / "stores")
+    runs = [
+        run(
+            chosen, "recollect", tmp_path / f"{count}.jsonl", options=TaskOptions(), made=made, timed=2, processes=count
+        )
+        for count in (1, 2)
+    ]
+    one, two = ({key: (row["found"], row["scores"]) for key, row in each.questions.items()} for each in runs)
+    assert one == two
+    assert len(one) == len(questions)
+    assert all(each.finished and set(each.stores) == set(stores) for each in runs)
+    assert sum(row["ms"] is not None for row in runs[0].questions.values()) == len(stores)
