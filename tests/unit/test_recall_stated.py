@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from recollect import Memory
+from recollect.core.errors import InvalidInput
 from recollect.core.values import Hit
+from recollect.inference.tokens import load_tokenizer
 from recollect.recall.recipes import HYBRID
 
 _CHATTER = "We talked for hours about the trip, the weather, her cousin's wedding, old films and the price of flour. "
@@ -160,3 +163,58 @@ def test_few_hits_are_the_newest_ones_too(memory: Memory) -> None:
         ("new", "I have 15 jars of honey in the cellar now."),
     )
     assert keys(memory.recall("How many jars of honey do I have in the cellar, honey jars everywhere?", k=1)) == ["new"]
+
+
+# What is known now, at the head of a context
+
+
+@pytest.fixture
+def moved() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing", tokenizer="words", clock=lambda: datetime.now(UTC)) as memory:
+        memory.add("I live in Lisbon.", speaker="Ana", at="2026-01-05", session="a", key="lisbon")
+        memory.add("I live in Porto now.", speaker="Ana", at="2026-03-05", session="b", key="porto")
+        memory.add("Where does Ana live? Somebody said Porto has bridges.", speaker="Bo", at="2026-03-06", key="talk")
+        yield memory
+
+
+def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?", lead="artifacts")
+    assert context.text.startswith(
+        "Known now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January 2026\n[2] Ana: I "
+    )
+    assert [citation.key for citation in context.citations] == ["porto", "lisbon", "talk"]
+    for citation in context.citations:
+        assert moved.get(citation.event_id).text[slice(*citation.span)] in context.text
+    assert context.text.count("I live in Porto") == 1
+
+
+def test_what_was_known_at_another_time_leads_then(moved: Memory) -> None:
+    learned = next(event for event in moved.events() if event.key == "lisbon").recorded_at
+    context = moved.context("Where does Ana live?", lead="artifacts", as_of=learned)
+    assert context.text == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
+
+
+def test_only_what_the_question_may_see_leads(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?", lead="artifacts", session="a")
+    assert context.text == "5 January 2026\n[1] Ana: I live in Lisbon."
+    assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="artifacts").text
+
+
+def test_a_statement_within_a_longer_message_is_left_to_its_line(memory: Memory) -> None:
+    memory.add(f"I live in Porto. {_CHATTER}", speaker="Ana")
+    assert "Known now" not in memory.context("Where does Ana live, in Porto?", lead="artifacts").text
+
+
+def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
+    led = 0
+    for budget in range(1, 120):
+        context = moved.context("Where does Ana live?", budget, lead="artifacts")
+        assert context.tokens == load_tokenizer("words").count(context.text) <= budget
+        assert len(context.citations) == context.text.count("[")
+        led += context.text.startswith("Known now")
+    assert 0 < led < 119
+
+
+def test_a_lead_that_is_not_known_is_told(moved: Memory) -> None:
+    with pytest.raises(InvalidInput, match="events or artifacts"):
+        moved.context("Where does Ana live?", lead="facts")
