@@ -22,7 +22,7 @@ from recollect.core.artifacts import (
 )
 from recollect.core.clock import to_micros
 from recollect.core.values import Change, Edge, Event, Filter, Span
-from recollect.store.artifacts import ArtifactFilter
+from recollect.store.artifacts import ArtifactFilter, Statement
 from recollect.store.protocol import Draft, Store
 
 ANY = ArtifactFilter()
@@ -205,6 +205,29 @@ class ArtifactsConformance:
         with store.reader() as reader:
             assert reader.standing_by(SPACE, [2, -3], limit=9) == [artifacts[0]]
         assert store.audit(deep=True).problems == ()
+
+    def test_statements_are_read_with_their_events_and_whether_they_hold(self, store: Store) -> None:
+        one, first = put_stated(store, draft("I live in Lisbon"), content="Ana lives in “Lisbon”")
+        two, _ = put_stated(store, draft("I live in Porto"), content="Ana lives in Porto")
+        with store.writer() as writer:
+            writer.close_artifact(SPACE, first.id, status=Status.SUPERSEDED, valid_to=None, at=1)
+        with store.reader() as reader:
+            assert reader.statements(SPACE, [two, one, 99]) == [
+                Statement(one, "Ana lives in “Lisbon”", False),
+                Statement(two, "Ana lives in Porto", True),
+            ]
+            assert reader.statements(SPACE, [two]) == [Statement(two, "Ana lives in Porto", True)]
+            assert reader.statements(SPACE, []) == reader.statements("nowhere", [one]) == []
+
+    def test_links_are_followed_both_ways_to_other_events(self, store: Store) -> None:
+        stated_ = [put_stated(store, draft(f"statement {n}")) for n in range(3)]
+        (one, first), (two, second), (three, third) = stated_
+        with store.writer() as writer:
+            writer.put_edges(SPACE, [edge(second, first, weight=0.5), edge(second, third, "causal", weight=0.75)])
+        with store.reader() as reader:
+            assert reader.linked(SPACE, [two]) == [(two, one, 0.5), (two, three, 0.75)]
+            assert reader.linked(SPACE, [one, three]) == [(one, two, 0.5), (three, two, 0.75)]
+            assert reader.linked(SPACE, [99]) == reader.linked(SPACE, []) == reader.linked("nowhere", [one]) == []
 
     # Closing, and what was known when
 

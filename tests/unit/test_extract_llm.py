@@ -16,7 +16,7 @@ from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Cate
 from recollect.core.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
 from recollect.core.settings import Settings
 from recollect.core.values import Event, Span
-from recollect.extract.llm.budget import FileLedger, Metered
+from recollect.engine.metering import FileLedger, Metered
 from recollect.extract.llm.passes import read_event
 from recollect.extract.llm.prompting import EXTRACT, GLEAN, prompt
 from recollect.extract.llm.scene import LONGEST_READ, Scene, is_for_llm

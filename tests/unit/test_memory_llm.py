@@ -17,7 +17,20 @@ from typing import Any
 
 import pytest
 
-from llm_server import Asked, LLMServer, Step, chat, closing_midway, dripping, flooding, late, raw, serving
+from llm_server import (
+    Asked,
+    LLMServer,
+    Step,
+    chat,
+    closing_midway,
+    delta,
+    dripping,
+    events,
+    flooding,
+    late,
+    raw,
+    serving,
+)
 from recollect import Memory
 from recollect.cli import main
 from recollect.core.errors import InvalidSetting
@@ -407,6 +420,48 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
             assert memory.stats().pending == 0
     with pytest.raises(InvalidSetting):
         Settings(llm_tokens_per_day=-1)
+
+
+@pytest.mark.parametrize("where", [":memory:", "memory.db"])
+def test_asking_and_reranking_count_against_the_same_tokens(tmp_path: Path, clock: TestClock, where: str) -> None:
+    location = where if where == ":memory:" else tmp_path / where
+
+    def answering(asked: Asked):
+        if "order passages" in asked.system:
+            return chat('{"ranking": [1]}', usage=(2_000, 10))(asked)
+        return chat("In Lisbon [1].", usage=(2_000, 10))(asked)
+
+    with serving(answering) as server:
+        allowed = {"llm_tokens_per_day": 6_300, "llm_extract": False, "reranker": "llm"}
+        with remembering(server, clock, location, **allowed) as memory:
+            memory.add("I live in Lisbon.", speaker="Ana")
+            assert memory.ask("Where does Ana live?").written_by != "quote"
+            assert len(server.asked) == 2  # it ordered the hits, and it wrote the answer
+            memory.recall("Where does Ana live?")
+            assert len(server.asked) == 3
+            with pytest.warns(RecollectNotice, match="left on 2026-04-06"):
+                answer = memory.ask("And where does Ana live now, in Lisbon?" + " Please tell me." * 300)
+            assert answer.written_by == "quote"
+            assert answer.quotes == ("I live in Lisbon.",)
+            assert len(server.asked) == 3
+            clock.pass_by(days=1)
+            assert memory.ask("Where does Ana live?").written_by != "quote"
+
+
+def test_an_answer_that_is_streamed_counts_too(tmp_path: Path, clock: TestClock) -> None:
+    words = ["In ", "Lisbon ", "[1]."]
+    allowed = {"llm_tokens_per_day": 1_000, "llm_extract": False}
+    with (
+        serving(events(*(delta(word) for word in words))) as server,
+        remembering(server, clock, tmp_path / "m.db", **allowed) as memory,
+    ):
+        memory.add("I live in Lisbon.", speaker="Ana")
+        told: list[str] = []
+        assert memory.ask("Where does Ana live?", told=told.append).text == "In Lisbon [1]."
+        assert told == words
+        with pytest.warns(RecollectNotice, match="Answered by quoting"):
+            assert memory.ask("Where does Ana live?" + " Please." * 200, told=told.append).written_by == "quote"
+        assert len(server.asked) == 1
 
 
 # Several at once, and in between

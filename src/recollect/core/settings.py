@@ -33,7 +33,8 @@ class Settings:
     profile: str = "general"
     # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.
     llm_extract: bool = True
-    # Tokens, in and out together, that reading events may cost in a day (UTC), all processes together. None: no limit.
+    # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, answering and reranking, all
+    # processes that share the file together. None: no limit.
     llm_tokens_per_day: int | None = None
     read_only: bool = False
 

@@ -42,12 +42,15 @@ class Engine:
 
     @cached_property
     def llm(self) -> LLM | None:
-        """Give the LLM, where there is one. It is asked for nothing before it is needed."""
+        """Give the LLM, where there is one, within its tokens of a day. It is asked for nothing before it is needed."""
         if self.llm_spec is None:
             return None
+        from recollect.engine.metering import metered
         from recollect.inference.llm import load_llm  # brings an HTTP client along
 
-        return load_llm(self.llm_spec)
+        llm = load_llm(self.llm_spec)
+        limit = self.settings.llm_tokens_per_day
+        return None if llm is None else metered(llm, self.store, tokens_per_day=limit, clock=self.clock)
 
     @cached_property
     def reranker(self) -> Reranker | None:

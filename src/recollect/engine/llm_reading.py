@@ -17,13 +17,12 @@ from recollect.core.words import question_terms
 from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.graph import reread
-from recollect.extract.llm.budget import FileLedger, Metered
 from recollect.extract.llm.passes import read_event
 from recollect.extract.llm.scene import LONGEST_READ, Scene, speaker_of
 from recollect.extract.llm.stored import LLMReading, is_of_llm, to_body
 from recollect.extract.noise import worth_reading
 from recollect.extract.quotes import Checked
-from recollect.inference.llm.allowance import Allowance
+from recollect.inference.protocol import LLM
 from recollect.store.artifacts import READ
 from recollect.store.protocol import Job, Reader, Writer
 
@@ -89,15 +88,8 @@ def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Roun
     return _Round(done, llm is None or useless >= _MOST_USELESS)
 
 
-def _llm(engine: Engine) -> Metered | None:
-    settings = engine.settings
-    if engine.llm is None or not settings.llm_extract or engine.store.read_only:
-        return None
-    limit = settings.llm_tokens_per_day
-    if limit is None:
-        return Metered(engine.llm, None)
-    ledger = FileLedger(engine.store)
-    return Metered(engine.llm, Allowance(tokens_per_day=limit, clock=engine.clock, ledger=ledger))
+def _llm(engine: Engine) -> LLM | None:
+    return engine.llm if engine.settings.llm_extract and not engine.store.read_only else None
 
 
 def _taken(engine: Engine) -> Job | None:
@@ -132,7 +124,7 @@ class _Shown(NamedTuple):
     texts: Mapping[int, str]  # of other events, by seq
 
 
-def _read(engine: Engine, llm: Metered, job: Job) -> bool:
+def _read(engine: Engine, llm: LLM, job: Job) -> bool:
     """Read an event and keep the reading; False where there is nothing to keep."""
     with engine.store.reader() as reader:
         if reader.readings(job.space, [job.seq]):

@@ -26,8 +26,9 @@ from recollect.recall.analyse import analyse
 from recollect.recall.answer import abstain, quoted
 from recollect.recall.candidates import Candidate
 from recollect.recall.instruct import STYLES, instruction
+from recollect.recall.known import LEADS, known_now
 from recollect.recall.leads import leads
-from recollect.recall.pack import pack
+from recollect.recall.pack import Said, pack
 from recollect.recall.reread import reread
 from recollect.recall.search import search
 
@@ -64,18 +65,22 @@ class Recalling(Handle):
         *,
         hits: Sequence[Hit] | None = None,
         style: str = "plain",
+        lead: str = "events",
         now: Time | None = None,
         **conditions: Unpack[Conditions],
     ) -> Context:
         """Write the lines that answer a question, each with a citation mark, within a token budget.
 
         hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
-        instruction before the lines that fits the kind of question, for an LLM that answers from them.
+        instruction before the lines that fits the kind of question, for an LLM that answers from them. lead:
+        "artifacts" begins with the statements that hold now and fit the question, each with its date and citation.
         """
         which = self._filter(**conditions)
         question = checked_question(query)
         if style not in STYLES:
             raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
+        if lead not in LEADS:
+            raise InvalidInput(f"lead={lead!r} is not known.", fix=f"Choose {' or '.join(LEADS)}.")
         most = min(_MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // _TOKENS_A_LINE))
         if hits is None:
             hits = self._search(question, most, which, now)
@@ -83,7 +88,7 @@ class Recalling(Handle):
             raise InvalidInput("hits is what recall() gave: a list of hits.")
         elif which != self._filter():
             raise InvalidInput("Give either hits or conditions on what to search, not both.")
-        return self._packed(question, hits[:most], budget, which, style=style, now=now)
+        return self._packed(question, hits[:most], budget, which, style=style, lead=lead, now=now)
 
     @spelled_out
     def ask(
@@ -128,15 +133,28 @@ class Recalling(Handle):
         return tuple(text[slice(*citation.span)] for text, citation in zip(said, citations, strict=True))
 
     def _packed(
-        self, question: str, hits: Sequence[Hit], budget: int, which: Filter, *, style: str, now: Time | None
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        budget: int,
+        which: Filter,
+        *,
+        style: str,
+        now: Time | None,
+        lead: str = "events",
     ) -> Context:
-        told = "" if style == "plain" else instruction(analyse(question, self._moment(now)))
+        asked = analyse(question, self._moment(now))
+        told = "" if style == "plain" else instruction(asked)
         with self._engine.store.reader() as reader:
             # Hits may be older than a forget, or another space's.
             there = reader.fetch(self._space, [hit.seq for hit in hits])
             hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
-            led = leads(reader, self._space, hits, reader.matching(self._space, which))
-        return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told)
+            allowed = reader.matching(self._space, which)
+            led = leads(reader, self._space, hits, allowed)
+            known: list[Said] = []
+            if lead == "artifacts":
+                known = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
+        return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
     def _search(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
         engine = self._engine

@@ -29,6 +29,12 @@ CONTEXT = Operation(
             help="plain, or reasoning: with an instruction that fits the question (default: plain)",
             default="plain",
         ),
+        Parameter(
+            name="lead",
+            kind="text",
+            help="events, or artifacts: begin with the statements that hold now (default: events)",
+            default="events",
+        ),
         *ASKING,
     ),
     read_only=True,

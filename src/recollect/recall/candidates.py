@@ -19,6 +19,8 @@ Ask = Callable[[], Question | None]  # encodes the question; None where no model
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
+ARTIFACTS_ARM = "artifacts"
+LINKS_ARM = "links"
 
 
 class Place(NamedTuple):
@@ -72,33 +74,52 @@ class Asking(NamedTuple):
     allowed: Seqs | None  # None: everything
 
 
-def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> tuple[dict[int, Candidate], Question | None]:
-    """Ask each arm of a recipe and join what they found, by event; give also the question as the model sees it."""
-    reader, space, recipe, terms, model, allowed = asking
+class Gathered(NamedTuple):
+    """What the arms found, by event."""
+
+    found: dict[int, Candidate]
+    question: Question | None  # as the model sees it
+    by_words: Ranking  # as deep as any arm needs
+
+
+def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> Gathered:
+    """Ask each arm of a recipe that looks at all events, and join what they found."""
+    reader, space, recipe, _, model, allowed = asking
     found: dict[int, Candidate] = {}
     question = None
-    if recipe.words is not None and terms:
-        _take(found, reader.by_words(space, terms, recipe.words.depth, allowed), WORDS_ARM)
+    by_words = _by_words(asking)
+    if recipe.words is not None:
+        depth = recipe.words.depth
+        take(found, Ranking(by_words.seqs[:depth], by_words.scores[:depth]), WORDS_ARM)
     if recipe.vectors is not None and model is not None:
         # The question comes last: in a new process its model is still loading while the rest is read.
         reader.prepare(space, model)
         question = ask()
         if question is not None:
             ranking = reader.by_vector(space, model, question.pooled, recipe.vectors.depth, allowed)
-            _take(found, ranking, VECTORS_ARM)
+            take(found, ranking, VECTORS_ARM)
     if recipe.times is not None:
         for time in times:
             _take_time(found, asking, recipe.times, question, time)
-    return found, question
+    return Gathered(found, question, by_words)
 
 
-def _take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
+def take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
+    """Note the places that an arm gives, and make candidates of the events that no other arm found."""
     for rank, (seq, score) in enumerate(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True), 1):
         candidate = found.get(seq)
         if candidate is None:
             candidate = found[seq] = Candidate(seq)
         if arm not in candidate.arms or rank < candidate.arms[arm].rank:
             candidate.arms[arm] = Place(score, rank)
+
+
+def _by_words(asking: Asking) -> Ranking:
+    reader, space, recipe, terms, _, allowed = asking
+    depth = max(recipe.words.depth if recipe.words else 0, recipe.artifacts.reach if recipe.artifacts else 0)
+    if not depth or not terms:
+        return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+    return reader.by_words(space, terms, depth, allowed)
 
 
 def _take_time(found: dict[int, Candidate], asking: Asking, arm: Arm, question: Question | None, time: Filter) -> None:
@@ -109,6 +130,6 @@ def _take_time(found: dict[int, Candidate], asking: Asking, arm: Arm, question: 
         then = np.intersect1d(then, allowed, assume_unique=True)
     if then is None or not len(then):
         return
-    _take(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
+    take(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
     if question is not None and model is not None:
-        _take(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)
+        take(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)

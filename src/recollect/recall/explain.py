@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.core.values import Score
 from recollect.recall.boost import LENGTH, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
-from recollect.recall.candidates import TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.candidates import ARTIFACTS_ARM, LINKS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 from recollect.recall.recency import RECENT
 from recollect.recall.spread import SPREAD
 
@@ -12,6 +12,8 @@ _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
     TIMES_ARM: "found in or near the time that the question names",
+    ARTIFACTS_ARM: "how much of the question a statement of it holds",
+    LINKS_ARM: "linked to what a better candidate states",
 }
 _BOOSTS = {
     SPEAKER: "the question names the one who spoke",

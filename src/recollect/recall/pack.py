@@ -11,10 +11,11 @@ order of time, under their day, so that a date is paid for once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from recollect.core.clock import day_in_words
 from recollect.core.values import Citation, Context, Event, Hit, Span
@@ -23,12 +24,21 @@ from recollect.recall.dated import dates_worked_out
 from recollect.store.protocol import Known
 
 _ELLIPSIS = "…"
+_KNOWN = "Known now"
 # Whatever ends a line in any reader; what follows is indented, so that no words may look like the next citation.
 _LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _LONGEST_TOKEN = 32  # characters, on average over a line
 # Of a long event only the matching sentences are taken when the whole would cost more than this share of the budget:
 # several lines of several sessions answer more than one long message.
 _LARGE = 0.25
+
+
+class Said(NamedTuple):
+    """Words of an event."""
+
+    event: Event
+    seq: int
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -41,13 +51,22 @@ class _Line:
     @cached_property
     def words(self) -> str:
         """Write the line without its mark."""
+        said, notes = self._parts()
+        return said + (f" ({'; '.join(notes)})" if notes else "")
+
+    @cached_property
+    def dated_words(self) -> str:
+        """Write it for a place where no day stands above it."""
+        said, notes = self._parts()
+        return f"{said} ({'; '.join((day_in_words(self.event.at), *notes))})"
+
+    def _parts(self) -> tuple[str, list[str]]:
         event, span = self.event, self.span
         who = f"{' '.join(event.speaker.split())}: " if event.speaker else ""
         said = _LINE_END.sub(r"\g<0>    ", event.text[span.start : span.end])
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
-        notes = dates_worked_out(event.text[span.start : span.end], event.at)
-        return f"{who}{before}{said}{after}" + (f" ({'; '.join(notes)})" if notes else "")
+        return f"{who}{before}{said}{after}", list(dates_worked_out(event.text[span.start : span.end], event.at))
 
     @property
     def when(self) -> tuple[datetime, int]:
@@ -87,13 +106,19 @@ def pack(
     *,
     leads: Mapping[str, Known] | None = None,
     instruction: str = "",
+    known: Sequence[Said] = (),
 ) -> Context:
-    """Choose and lay out what fits; `leads` has by event id the turn that gives a line its meaning."""
+    """Choose and lay out what fits; `leads` has by event id the turn that gives a line its meaning.
+
+    `known` are statements for the head of the text; the events that they stand for are not told again.
+    """
     head = f"{instruction}\n\n" if instruction and tokenizer.count(f"{instruction}\n\n") < budget else ""
     room = budget - (tokenizer.count(head) if head else 0)
-    chosen = _choose(hits, room, tokenizer, leads or {})
+    first, cost = _known(known, room, tokenizer)
+    told = {line.event.id for line in first}
+    chosen = _choose(hits, room - cost, tokenizer, leads or {}, told)
     while True:
-        text, citations = _laid_out(chosen)
+        text, citations = _laid_out(chosen, first)
         text = head + text if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
@@ -101,12 +126,32 @@ def pack(
                 text=text, tokens=tokens, budget=budget, tokenizer=tokenizer.name, citations=tuple(citations)
             )
         # Some tokenizers count a text for more than its lines: the least relevant line goes.
-        chosen.remove(max(chosen, key=lambda line: line.rank))
+        if chosen:
+            chosen.remove(max(chosen, key=lambda line: line.rank))
+        else:
+            first.pop()
 
 
-def _choose(hits: Sequence[Hit], room: int, tokenizer: Tokenizer, leads: Mapping[str, Known]) -> list[_Line]:
-    packed = _Packed(tokenizer, room, f"[{2 * len(hits)}]")
+def _known(known: Sequence[Said], room: int, tokenizer: Tokenizer) -> tuple[list[_Line], int]:
+    """Choose the statements that the head has room for, and tell what they cost."""
+    lines: list[_Line] = []
+    cost = tokenizer.count(f"{_KNOWN}\n\n")
+    for rank, (event, seq, span) in enumerate(known):
+        line = _Line(event, seq, span, rank)
+        more = tokenizer.count(f"[{len(known)}] {line.dated_words}\n")
+        if cost + more <= room * _LARGE:
+            lines.append(line)
+            cost += more
+    return (lines, cost) if lines else ([], 0)
+
+
+def _choose(
+    hits: Sequence[Hit], room: int, tokenizer: Tokenizer, leads: Mapping[str, Known], told: Collection[str]
+) -> list[_Line]:
+    packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(told)}]")
     for rank, hit in enumerate(hits):
+        if hit.event.id in told:
+            continue
         known = packed.lines.get(hit.event.id)
         if known is not None and known.span == Span(0, len(hit.event.text)):
             continue
@@ -115,7 +160,7 @@ def _choose(hits: Sequence[Hit], room: int, tokenizer: Tokenizer, leads: Mapping
             continue
         packed.take(line)
         lead = leads.get(hit.event.id)
-        if lead is not None and lead.event.id not in packed.lines:
+        if lead is not None and lead.event.id not in packed.lines and lead.event.id not in told:
             before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
             if packed.cost(before) <= min(packed.left, room * _LARGE):
                 packed.take(before)
@@ -136,21 +181,27 @@ def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None
     return quoted if packed.cost(quoted) <= packed.left else None
 
 
-def _laid_out(lines: Iterable[_Line]) -> tuple[str, list[Citation]]:
+def _laid_out(lines: Iterable[_Line], first: Sequence[_Line] = ()) -> tuple[str, list[Citation]]:
     sessions: dict[str | None, list[_Line]] = {}
     for line in lines:
         sessions.setdefault(line.event.session, []).append(line)
     for session in sessions.values():
         session.sort(key=lambda line: line.when)
-    blocks: list[str] = []
+    blocks: list[str] = [_KNOWN] if first else []
     citations: list[Citation] = []
+    for line in first:
+        citations.append(_citation(line, len(citations) + 1))
+        blocks.append(f"{citations[-1].mark} {line.dated_words}")
     for session in sorted(sessions.values(), key=lambda session: session[0].when):
         day = ""
         for line in session:
             if line.heading[1] != day:
                 day = line.heading[1]
                 blocks.append(f"\n{day}" if blocks else day)
-            mark = f"[{len(citations) + 1}]"
-            blocks.append(f"{mark} {line.words}")
-            citations.append(Citation(mark=mark, event_id=line.event.id, span=line.span, key=line.event.key))
+            citations.append(_citation(line, len(citations) + 1))
+            blocks.append(f"{citations[-1].mark} {line.words}")
     return "\n".join(blocks), citations
+
+
+def _citation(line: _Line, number: int) -> Citation:
+    return Citation(mark=f"[{number}]", event_id=line.event.id, span=line.span, key=line.event.key)

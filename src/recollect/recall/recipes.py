@@ -19,6 +19,24 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stated(Arm):
+    """Candidates by what events state."""
+
+    reach: int  # best events by words whose statements are read, beside those that vectors found
+    least: int  # words of the question that a statement must hold
+    past: float  # what a statement counts that holds no more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked(Arm):
+    """Candidates by links between statements."""
+
+    seeds: int  # best candidates from whose statements links are followed
+    hops: int
+    discount: float  # of what a candidate is worth, for each hop away from it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
     """How what was said around an event helps it: an answer often follows its question, a pronoun its name."""
 
@@ -65,6 +83,8 @@ class Recipe:
     words: Arm | None
     vectors: Arm | None
     times: Arm | None = None  # what lies in or near a time that the question names, by meaning and by words
+    artifacts: Stated | None = None  # what states what is asked
+    links: Linked | None = None  # what is linked to what states it
     rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
     rerank_depth: int = 0  # fused candidates that late interaction looks at
     # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
@@ -97,6 +117,8 @@ HYBRID = Recipe(
     words=Arm(depth=100, weight=0.4),
     vectors=Arm(depth=100, weight=0.6),
     times=Arm(depth=30, weight=0.4),
+    artifacts=Stated(depth=30, weight=0.2, reach=200, least=2, past=0.9),
+    links=Linked(depth=20, weight=0.1, seeds=20, hops=2, discount=0.8),
     rerank_depth=260,
     token_power=0.75,
     neighbours=Neighbours(

@@ -9,6 +9,7 @@ from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
+from recollect.recall.artifact_arm import add_stated
 from recollect.recall.boost import Boosts, Named, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
@@ -52,7 +53,8 @@ def search(
     if allowed is not None and not len(allowed):
         return Hits(confidence=0.0)
     asking = Asking(reader, space, recipe, terms, model, allowed)
-    found, question = gather(asking, ask, [near(window) for window in times_asked(asked)])
+    found, question, by_words = gather(asking, ask, [near(window) for window in times_asked(asked)])
+    add_stated(found, asking, by_words)
     ranked = fuse(found.values(), recipe)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):

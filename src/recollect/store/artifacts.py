@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.core.artifacts import Artifact, ArtifactKind, Status
 from recollect.core.values import Change, Edge
@@ -28,6 +28,14 @@ class ArtifactFilter:
     as_of: datetime | None = None  # what was known then, and as it was known then
 
 
+class Statement(NamedTuple):
+    """The little of an artifact that ranking needs."""
+
+    seq: int  # of the event that states it
+    content: str
+    current: bool
+
+
 class ArtifactReader(Protocol):
     """The artifacts of a snapshot."""
 
@@ -45,6 +53,14 @@ class ArtifactReader(Protocol):
 
     def stated_by(self, space: str, seqs: Sequence[int]) -> dict[int, bool]:
         """Tell of the events that state something whether any of it is still current."""
+        ...
+
+    def statements(self, space: str, seqs: Sequence[int]) -> list[Statement]:
+        """Read what some events state, in few words and fast."""
+        ...
+
+    def linked(self, space: str, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
+        """Follow the edges of what some events state, both ways, to other events: from, to, weight."""
         ...
 
     def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:

@@ -25,6 +25,7 @@ from recollect.store.postings import Ranking, Seqs, Terms
 from recollect.store.service import ServiceReader, ServiceWriter
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
+IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

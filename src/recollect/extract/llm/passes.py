@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from recollect.core.errors import LLMError
-from recollect.extract.llm.budget import Completing
 from recollect.extract.llm.prompting import EXTRACT, EXTRACTOR, GLEAN, prompt
 from recollect.extract.llm.scene import Scene
 from recollect.extract.llm.statements import SCHEMA, Drafted, Noted, drafted
 from recollect.extract.llm.stored import LLMReading, same_words
 from recollect.inference.llm.schema import read_json
+from recollect.inference.protocol import DEFAULT_MAX_TOKENS, Reply, Schema
 
 ANSWER_TOKENS = 3_000  # of a pass: twenty statements of some 150 tokens each
 LONGEST_MODEL = 80  # characters of the model's name as its server gives it
+
+
+class Completing(Protocol):
+    """The half of an LLM that reading needs."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(
+        self,
+        *,
+        system: str,
+        prompt: str,
+        schema: Schema | None = None,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """Answer at once; with a schema, in JSON that meets it."""
+        ...
 
 
 def read_event(llm: Completing, scene: Scene) -> LLMReading:

@@ -12,7 +12,7 @@ from recollect.core.artifacts import Artifact, ArtifactKind, Category, SaidDate,
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import event_id
 from recollect.core.values import Change, Edge, Span
-from recollect.store.artifacts import READ, ArtifactFilter
+from recollect.store.artifacts import READ, ArtifactFilter, Statement
 from recollect.store.protocol import Job
 from recollect.store.sql.snapshot import Row, Snapshot, array, words
 
@@ -56,6 +56,20 @@ class ArtifactRows(Snapshot):
         if found is None or not len(seqs):
             return {}
         return {seq: bool(current) for seq, current in self.rows("stated_by", (array(seqs), found.id))}
+
+    def statements(self, space: str, seqs: Sequence[int]) -> list[Statement]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return []
+        return [
+            Statement(seq, content, bool(now)) for seq, content, now in self.rows("statements", (array(seqs), found.id))
+        ]
+
+    def linked(self, space: str, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return []
+        return [(here, there, weight) for here, there, weight in self.rows("linked", (array(seqs), found.id))]
 
     def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
         found = self.space(space)

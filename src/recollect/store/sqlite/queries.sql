@@ -309,6 +309,19 @@ SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, ar
 -- name: stated_by
 SELECT seq, max(status = 'current') FROM artifacts WHERE space = ?2 AND seq IN carray(?1) GROUP BY seq;
 
+-- name: statements
+SELECT seq, json_extract(body, '$.content'), status = 'current' FROM artifacts WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
+
+-- name: linked
+SELECT here.seq, there.seq, weight FROM artifacts AS here
+JOIN artifact_edges AS edge ON edge.space = ?2 AND edge.source = here.id
+JOIN artifacts AS there ON there.space = ?2 AND there.id = edge.target
+WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq
+UNION SELECT here.seq, there.seq, weight FROM artifacts AS here
+JOIN artifact_edges AS edge ON edge.space = ?2 AND edge.target = here.id
+JOIN artifacts AS there ON there.space = ?2 AND there.id = edge.source
+WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq ORDER BY 1, 2, 3;
+
 -- name: artifacts_standing
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
        valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ? AND about = ? AND status = ? ORDER BY artifacts.number DESC LIMIT ?;

@@ -14,7 +14,7 @@ import apsw
 
 from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
 from recollect.core.settings import Settings
-from recollect.store.protocol import Audit
+from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
@@ -25,7 +25,6 @@ from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.turn import Turn
 from recollect.store.sqlite.writer import SqliteWriter
 
-IN_MEMORY = ":memory:"
 _IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
 _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
 

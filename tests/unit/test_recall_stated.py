@@ -1,0 +1,220 @@
+"""What events state helps to find them: by statements, by links between them, and the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput
+from recollect.core.values import Hit
+from recollect.inference.tokens import load_tokenizer
+from recollect.recall.recipes import HYBRID
+
+_CHATTER = "We talked for hours about the trip, the weather, her cousin's wedding, old films and the price of flour. "
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        yield memory
+
+
+def stages(hit: Hit) -> dict[str, str]:
+    return {score.stage: score.why for score in hit.scores}
+
+
+def keys(hits: Sequence[Hit]) -> list[str | None]:
+    return [hit.event.key for hit in hits]
+
+
+# Statements
+
+
+def test_an_event_that_states_what_is_asked_says_so(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", speaker="Ana", key="lives")
+    memory.add("Lisbon has fine trams.", speaker="Bo", key="trams")
+    hits = {hit.event.key: hit for hit in memory.recall("Does Ana live in Lisbon?")}
+    assert "statement" in stages(hits["lives"])["artifacts"]
+    assert "artifacts" not in stages(hits["trams"])
+
+
+def test_a_statement_within_much_talk_stands_higher_than_its_words_alone_would_put_it() -> None:
+    recipe = replace(HYBRID, vectors=None, links=None)
+    told = []
+    for asked in (recipe, replace(recipe, artifacts=None)):
+        with Memory.open(":memory:", embedder="none", recipe=asked) as memory:
+            memory.add(f"{_CHATTER * 6}I'm allergic to walnuts. {_CHATTER * 6}", speaker="Ana", key="stated")
+            for number in range(12):
+                memory.add(f"Is Ana allergic? Walnuts {number}?", speaker="Bo", key=f"talk{number}")
+            told.append(keys(memory.recall("Is Ana allergic to walnuts?", k=13)).index("stated"))
+    assert told[0] < told[1]
+
+
+def test_what_is_filtered_out_does_not_come_back_by_what_it_states_or_is_linked_to(memory: Memory) -> None:
+    for session in ("one", "two"):
+        memory.add("The launch is on Friday.", speaker="Ana", session=session, key=f"{session}-fact")
+        memory.add(
+            "We decided to use PostgreSQL for the launch.", speaker="Ana", session=session, key=f"{session}-choice"
+        )
+    hits = memory.recall("What did we decide for the launch?", session="two")
+    assert set(keys(hits)) == {"two-fact", "two-choice"}
+
+
+# Links
+
+
+def test_a_link_leads_to_what_shares_no_word_with_the_question() -> None:
+    recipe = replace(HYBRID, vectors=None, artifacts=None)
+    with Memory.open(":memory:", embedder="none", recipe=recipe) as memory:
+        memory.add("The server costs 900 euros a month.", speaker="Ana", session="s", key="why")
+        memory.add("We decided to move the shop to Hetzner.", speaker="Ana", session="s", key="choice")
+        with memory._engine.store.reader() as reader:
+            ids = {one.id for several in reader.artifacts_of("default", [1, 2]).values() for one in several}
+            assert reader.edges("default", sorted(ids))
+        hits = {hit.event.key: hit for hit in memory.recall("Who decided about Hetzner?")}
+        assert set(hits) == {"choice", "why"}
+        assert "linked" in stages(hits["why"])["links"]
+        assert hits["why"].score < hits["choice"].score
+
+
+# The newest first
+
+
+def told(memory: Memory, *said: tuple[str, str], speaker: str = "Ana") -> None:
+    for number, (key, text) in enumerate(said):
+        memory.add(
+            text, speaker=speaker, key=key, session=f"s{number}", at=f"2026-0{number + 1}-05T10:00Z", role="user"
+        )
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        (
+            "How many pages of the Dune novel have I read?",
+            "I've read 120 pages of the Dune novel.",
+            "I've read 310 pages of Dune now.",
+        ),
+        ("How often do I swim?", "I swim twice a week, mostly on Mondays.", "I swim every day now."),
+        (
+            "What is my current rank in the chess club?",
+            "My rank in the chess club is ninth.",
+            "My rank in the chess club is fourth.",
+        ),
+        (
+            "How many jars of honey do I have so far?",
+            "I have 12 jars of honey.",
+            "That makes 15 jars of honey already.",
+        ),
+    ],
+)
+def test_asked_how_things_stand_the_newer_statement_comes_first(
+    memory: Memory, question: str, old: str, new: str
+) -> None:
+    told(memory, ("old", old), ("new", new))
+    hits = memory.recall(question, now="2026-06-01")
+    assert keys(hits)[:2] == ["new", "old"]
+    assert hits[0].score >= hits[1].score
+
+
+def test_a_hit_that_moved_up_says_why(memory: Memory) -> None:
+    told(
+        memory,
+        ("old", "I have 12 jars of honey in the cellar, honey jars everywhere."),
+        ("new", "I have 15 jars of honey in the cellar now."),
+    )
+    first, second = memory.recall("How many jars of honey do I have in the cellar, honey jars everywhere?")[:2]
+    assert (first.event.key, second.event.key) == ("new", "old")
+    assert second.event.id in stages(first)["newest"]
+    assert "newest" not in stages(second)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many jars of honey did I have before?",
+        "How many jars of honey did I have at first?",
+        "How many jars of honey did I have in January?",
+        "How many jars of honey did I originally have?",
+        "Which jars of honey are there?",
+    ],
+)
+def test_asked_for_anything_else_the_order_is_that_of_the_match(memory: Memory, question: str) -> None:
+    told(memory, ("old", "I have 12 jars of honey."), ("new", "I have 15 jars of honey now."))
+    assert all("newest" not in stages(hit) for hit in memory.recall(question, now="2026-06-01"))
+
+
+def test_another_speaker_or_another_matter_is_no_news(memory: Memory) -> None:
+    told(memory, ("mine", "I have 12 jars of honey in the cellar."))
+    memory.add("I have 40 jars of honey in the cellar now.", speaker="Bo", key="his", at="2026-05-01", role="user")
+    memory.add("I have 3 cats now.", speaker="Ana", key="cats", at="2026-05-01", role="user")
+    hits = memory.recall("How many jars of honey do I have in the cellar?")
+    assert all("newest" not in stages(hit) for hit in hits)
+
+
+def test_few_hits_are_the_newest_ones_too(memory: Memory) -> None:
+    told(
+        memory,
+        ("old", "I have 12 jars of honey in the cellar, honey jars everywhere."),
+        ("new", "I have 15 jars of honey in the cellar now."),
+    )
+    assert keys(memory.recall("How many jars of honey do I have in the cellar, honey jars everywhere?", k=1)) == ["new"]
+
+
+# What is known now, at the head of a context
+
+
+@pytest.fixture
+def moved() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing", tokenizer="words", clock=lambda: datetime.now(UTC)) as memory:
+        memory.add("I live in Lisbon.", speaker="Ana", at="2026-01-05", session="a", key="lisbon")
+        memory.add("I live in Porto now.", speaker="Ana", at="2026-03-05", session="b", key="porto")
+        memory.add("Where does Ana live? Somebody said Porto has bridges.", speaker="Bo", at="2026-03-06", key="talk")
+        yield memory
+
+
+def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?", lead="artifacts")
+    assert context.text.startswith(
+        "Known now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January 2026\n[2] Ana: I "
+    )
+    assert [citation.key for citation in context.citations] == ["porto", "lisbon", "talk"]
+    for citation in context.citations:
+        assert moved.get(citation.event_id).text[slice(*citation.span)] in context.text
+    assert context.text.count("I live in Porto") == 1
+
+
+def test_what_was_known_at_another_time_leads_then(moved: Memory) -> None:
+    learned = next(event for event in moved.events() if event.key == "lisbon").recorded_at
+    context = moved.context("Where does Ana live?", lead="artifacts", as_of=learned)
+    assert context.text == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
+
+
+def test_only_what_the_question_may_see_leads(moved: Memory) -> None:
+    context = moved.context("Where does Ana live?", lead="artifacts", session="a")
+    assert context.text == "5 January 2026\n[1] Ana: I live in Lisbon."
+    assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="artifacts").text
+
+
+def test_a_statement_within_a_longer_message_is_left_to_its_line(memory: Memory) -> None:
+    memory.add(f"I live in Porto. {_CHATTER}", speaker="Ana")
+    assert "Known now" not in memory.context("Where does Ana live, in Porto?", lead="artifacts").text
+
+
+def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
+    led = 0
+    for budget in range(1, 120):
+        context = moved.context("Where does Ana live?", budget, lead="artifacts")
+        assert context.tokens == load_tokenizer("words").count(context.text) <= budget
+        assert len(context.citations) == context.text.count("[")
+        led += context.text.startswith("Known now")
+    assert 0 < led < 119
+
+
+def test_a_lead_that_is_not_known_is_told(moved: Memory) -> None:
+    with pytest.raises(InvalidInput, match="events or artifacts"):
+        moved.context("Where does Ana live?", lead="facts")
