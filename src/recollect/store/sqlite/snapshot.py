@@ -48,7 +48,7 @@ class SqliteSnapshot(Snapshot):
 def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
     """Bind what is to be taken as a whole as a table of its own: `IN carray(?)`."""
     if isinstance(values, Mapping):
-        return values
+        return {name: _table(one) if isinstance(one, np.ndarray | tuple) else one for name, one in values.items()}
     if any(isinstance(value, np.ndarray | tuple) for value in values):
         return [_table(value) if isinstance(value, np.ndarray | tuple) else value for value in values]
     return values
