@@ -27,7 +27,7 @@ class Graph(Handle):
 
         type: "person", "organisation", "project", "place", "thing" or "topic". prefix: how one of its names begins.
         """
-        if type is not None and type not in EntityType:
+        if type is not None and type not in tuple(EntityType):
             raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
         key = "" if prefix is None else name_key(_text("prefix", prefix))
