@@ -19,6 +19,8 @@ Ask = Callable[[], Question | None]  # encodes the question; None where no model
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
+TOPDOWN_ARM = "topdown"
+SPREAD_ARM = "spread"
 
 
 class Place(NamedTuple):
@@ -69,21 +71,22 @@ def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> tuple[dict[int,
     found: dict[int, Candidate] = {}
     question = None
     if recipe.words is not None and terms:
-        _take(found, reader.by_words(space, terms, recipe.words.depth, allowed), WORDS_ARM)
+        take(found, reader.by_words(space, terms, recipe.words.depth, allowed), WORDS_ARM)
     if recipe.vectors is not None and model is not None:
         # The question comes last: in a new process its model is still loading while the rest is read.
         reader.prepare(space, model)
         question = ask()
         if question is not None:
             ranking = reader.by_vector(space, model, question.pooled, recipe.vectors.depth, allowed)
-            _take(found, ranking, VECTORS_ARM)
+            take(found, ranking, VECTORS_ARM)
     if recipe.times is not None:
         for time in times:
             _take_time(found, asking, recipe.times, question, time)
     return found, question
 
 
-def _take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
+def take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:
+    """Join what an arm found to what others did."""
     for rank, (seq, score) in enumerate(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True), 1):
         candidate = found.get(seq)
         if candidate is None:
@@ -102,6 +105,6 @@ def _take_time(
         then = np.intersect1d(then, allowed, assume_unique=True)
     if then is None or not len(then):
         return
-    _take(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
+    take(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
     if question is not None and model is not None:
-        _take(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)
+        take(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)

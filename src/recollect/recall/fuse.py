@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recollect.recall.candidates import TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate, Place
+from recollect.recall.candidates import (
+    SPREAD_ARM,
+    TIMES_ARM,
+    TOPDOWN_ARM,
+    VECTORS_ARM,
+    WORDS_ARM,
+    Candidate,
+    Place,
+)
 from recollect.recall.recipes import Recipe
 
 
 def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
     """Score each candidate by the ranks its arms gave it; 1 is first in every arm that knows all events."""
-    arms = ((WORDS_ARM, recipe.words), (VECTORS_ARM, recipe.vectors), (TIMES_ARM, recipe.times))
-    weights = {arm: part.weight for arm, part in arms if part}
-    best = sum(weight for arm, weight in weights.items() if arm != TIMES_ARM) / (recipe.rrf_k + 1)
+    knowing_all = ((WORDS_ARM, recipe.words), (VECTORS_ARM, recipe.vectors))
+    knowing_some = ((TIMES_ARM, recipe.times), (TOPDOWN_ARM, recipe.topdown), (SPREAD_ARM, recipe.spread))
+    weights = {arm: part.weight for arm, part in (*knowing_all, *knowing_some) if part}
+    best = sum(part.weight for _, part in knowing_all if part) / (recipe.rrf_k + 1)
     ranked = list(candidates)
     for candidate in ranked:
         total = sum(weights[arm] / (recipe.rrf_k + place.rank) for arm, place in candidate.arms.items())

@@ -7,7 +7,7 @@ cosine of the question's tokens, in which good and middling candidates are some 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,33 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopDown:
+    """From the entities of a question by way of sessions and claims to events."""
+
+    depth: int  # candidates taken
+    weight: float  # of its ranking among the arms
+    gain: float  # added to how well the best of them matches, in the unit of late interaction; less for the others
+    decay: float  # the shape of the Weibull decay, 0 to 1; 0: what is old counts as much
+    # How much a session counts in a weighted sum with its claim; None: the harmonic mean, in which both must be good.
+    sum_weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """From the best candidates along names, claims and sessions to others: personalised PageRank."""
+
+    depth: int
+    weight: float
+    gain: float
+    seeds: int  # best candidates that it starts from
+    restart: float  # share of what a node gets that stays with it
+    least: float  # share of the whole below which nothing is passed on: bounds the cost
+    mention: float  # what an edge between an event and a name in it counts
+    claim: float  # and one between an event and whom it claims something of
+    session: float  # and one between an event and its session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How a question becomes hits. A stage is off where its field is None or 0."""
 
@@ -44,6 +71,8 @@ class Recipe:
     words: Arm | None
     vectors: Arm | None
     times: Arm | None = None  # what lies in or near a time that the question names, by meaning and by words
+    topdown: TopDown | None = None
+    spread: Spread | None = None
     rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
     rerank_depth: int = 0  # fused candidates that late interaction looks at
     # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
@@ -90,4 +119,22 @@ WORDS = Recipe(name="words", words=Arm(depth=200, weight=1.0), vectors=None)
 
 POOLED = Recipe(name="pooled", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5))
 
-RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED)}
+# With what the temporal graph knows; docs/graph.md says what that is worth.
+GRAPH = replace(
+    HYBRID,
+    name="graph",
+    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
+    spread=Spread(
+        depth=30,
+        weight=0.2,
+        gain=0.02,
+        seeds=10,
+        restart=0.3,
+        least=0.001,
+        mention=1.0,
+        claim=1.5,
+        session=0.3,
+    ),
+)
+
+RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED, GRAPH)}
