@@ -19,8 +19,8 @@ EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
-rebuild settle backup export doctor mcp hook"""
+VERBS = """add import recall context ask artifacts history correct retract entities entity facts timeline conflicts
+merge split edits undo sessions events show forget stats verify rebuild settle backup export doctor mcp hook"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

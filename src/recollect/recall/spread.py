@@ -1,8 +1,8 @@
 """Spreading: from the best candidates along entities, claims and sessions to events that say what they leave open.
 
-Personalised PageRank by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a part
-that is too small stays where it is. So a name that everybody says leads nowhere, and the cost does not grow with the
-memory.
+Personalised PageRank by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a
+part that is too small stays where it is. So a name that everybody says leads nowhere, and the cost does not grow with
+the memory.
 """
 
 from __future__ import annotations
