@@ -319,9 +319,23 @@ class Memory(Recalling, Graph, Conceiving, Importing, Following, Access):
         """Copy the whole file, consistently, while others write. Never overwrites."""
         self._engine.store.backup(str(checked_path(path)))
 
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites."""
-        return write_events(checked_path(path), self._arrived())
+    def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        wiki: str | os.PathLike[str] | None = None,
+        graph: str | os.PathLike[str] | None = None,
+    ) -> int:
+        """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites.
+
+        Instead of `path`: wiki, a folder of Markdown notes on people, projects and the like, brought up to date; notes
+        by hand stay. graph, a new file for the graph, .graphml or .json. Counts notes, or nodes and edges.
+        """
+        if sum(one is not None for one in (path, wiki, graph)) != 1:
+            raise InvalidInput("Say where to: a path for the events, or wiki=FOLDER, or graph=FILE.")
+        if path is not None:
+            return write_events(checked_path(path), self._arrived())
+        return self._export_wiki(checked_path(wiki)) if wiki is not None else self._export_graph(checked_path(graph))
 
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""

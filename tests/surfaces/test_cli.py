@@ -255,7 +255,7 @@ class TestShowing:
 
     def test_sessions_are_aligned(self, run: Run, history: dict[str, str]) -> None:
         head, *rows = run("sessions").out.splitlines()
-        assert head.split() == ["session", "events", "first", "last", "speakers", "wings"]
+        assert head.split() == ["session", "events", "first", "last", "speakers", "wings", "about"]
         assert [row.split()[:2] for row in rows] == [["s3", "2"], ["s1", "2"], ["s2", "1"]]
         assert len({row.index("2026") for row in rows}) == 1
         sessions = run("sessions", "--json", "--speaker", "Bo").json["sessions"]

@@ -20,8 +20,9 @@ EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"mcp", "hook", "serve", "keys", "webhooks"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
-rebuild settle backup export doctor mcp hook serve keys webhooks"""
+VERBS = """add import recall context ask artifacts history correct retract entities entity facts timeline conflicts
+merge split edits undo concepts concept fold journal unfold sessions events show forget stats verify rebuild settle
+backup export doctor mcp hook serve keys webhooks"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

@@ -667,8 +667,8 @@ def test_recency_counts_where_the_present_is_asked_for(opened: Open) -> None:
     assert not any(gain(hit, "recency") for hit in memory.recall("Which town was Ana's town?"))
 
 
-def test_spread_brings_several_sessions_where_several_things_are_asked_for(opened: Open) -> None:
-    memory = opened(replace(HYBRID, spread=0.6, neighbours=None))
+def test_diversity_brings_several_sessions_where_several_things_are_asked_for(opened: Open) -> None:
+    memory = opened(replace(HYBRID, diversity=0.6, neighbours=None))
     talk(memory, "s", *(f"Ana: I like my red pot number {number}." for number in range(5)))
     talk(memory, "t", "Ana: I like tea.")
     assert "t" in {hit.event.session for hit in memory.recall("List all the red pots", k=3)}

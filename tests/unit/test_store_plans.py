@@ -14,14 +14,18 @@ import pytest
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.schema import migrate
 
-TEXT = files("recollect.store.sqlite").joinpath("queries.sql").read_text(encoding="utf-8")
+FILES = [entry for entry in files("recollect.store.sqlite").iterdir() if entry.name.endswith(".sql")]
+TEXT = "\n".join(entry.read_text(encoding="utf-8") for entry in sorted(FILES, key=lambda entry: entry.name))
 NAMES = [name for name in re.findall(r"^-- name: (\w+)$", TEXT, re.MULTILINE) if not name.startswith("where_")]
 # These go through all of a table on purpose: its rows are few, or all of them are meant.
 ALL_OF_IT = {
     *("space_names", "last_seq", "total_events", "models", "receipts", "bytes_by_part"),
     *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
 }
-OURS = "events|artifacts|journal|artifact_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+OURS = (
+    "events|artifacts|journal|artifact_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+    "|names|mentions|claims|facts|fact_claims|session_summaries|entity_edits|entity_pins|own|owner|target"
+)
 
 
 @pytest.fixture(scope="module")

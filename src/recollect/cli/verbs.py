@@ -167,7 +167,9 @@ def _backed_up(page: Page, _result: None, request: Request) -> None:
 
 
 def _exported(page: Page, result: int, request: Request) -> None:
-    page.line(f"wrote {result:,} events to {request.arguments['path']}")
+    for name, what in (("path", "events"), ("wiki", "notes"), ("graph", "nodes and edges")):
+        if where := request.arguments.get(name):
+            page.line(f"wrote {result:,} {what} to {where}")
 
 
 _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {

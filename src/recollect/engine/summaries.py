@@ -13,7 +13,7 @@ from recollect.fold.sessions import SessionSummary, summarise
 from recollect.store.graph import SummaryRow
 from recollect.store.protocol import Cursor, Reader, Writer
 
-GROWN = 0.25  # share of new events from which on a session is summarised anew: in all, each event is read four times
+GROWN = 0.5  # share of new events from which on a session is summarised anew: in all, each event is read twice more
 MOST_AT_ONCE = 400  # events of a session that is summarised while a write waits; longer ones are left to settle
 _PAGE = 500
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from recollect.core.clock import as_datetime, from_micros
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.graph import RELATIONS, Entity, EntityEdit, EntityType, Fact, name_key
-from recollect.core.values import Filter
+from recollect.core.values import Filter, Session
 from recollect.engine.arguments import Time, checked_count
 from recollect.engine.entities import find_entity, in_window, named, read_entities, told
+from recollect.engine.sessions import with_summaries
 from recollect.facade.handle import Handle
 from recollect.store.graph import Edit, FactFilter
 from recollect.store.protocol import Reader, Writer
@@ -27,7 +29,7 @@ class Graph(Handle):
 
         type: "person", "organisation", "project", "place", "thing" or "topic". prefix: how one of its names begins.
         """
-        if type is not None and type not in EntityType:
+        if type is not None and type not in tuple(EntityType):
             raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
         key = "" if prefix is None else name_key(_text("prefix", prefix))
@@ -121,6 +123,24 @@ class Graph(Handle):
             return [self._told(reader, edit) for edit in reader.edits(self._space)]
 
     # Inside
+
+    def _export_wiki(self, folder: Path) -> int:
+        from recollect.engine.wiki import write_wiki
+
+        done = write_wiki(folder, self.entities(), self.facts(), self._sessions())
+        for name in done.kept:
+            self._engine.models.say(f"{name} was changed by hand and stays as it is.")
+        return done.written + done.unchanged
+
+    def _export_graph(self, path: Path) -> int:
+        from recollect.engine.graph_files import write_graph
+
+        return write_graph(path, self.entities(), self.facts(), self._sessions())
+
+    def _sessions(self) -> list[Session]:
+        which = Filter(wing=self._wing)
+        with self._engine.store.reader() as reader:
+            return with_summaries(reader, self._space, reader.sessions(self._space, which), which)
 
     def _entity(self, reader: Reader, name: str) -> Entity:
         found = read_entities(reader, self._space, [find_entity(reader, self._space, _text("name", name))])[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Unpack
 
@@ -22,9 +23,10 @@ from recollect.engine.passages import ask
 from recollect.engine.serving import warm
 from recollect.facade.handle import Handle
 from recollect.inference.protocol import Embedder, Question, Reranker
-from recollect.recall.analyse import analyse
+from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.answer import abstain, quoted
 from recollect.recall.candidates import Candidate
+from recollect.recall.elapsed import compared, elapsed
 from recollect.recall.instruct import STYLES, instruction
 from recollect.recall.known import LEADS, known_now
 from recollect.recall.leads import leads
@@ -110,8 +112,10 @@ class Recalling(Handle):
         checked_count("budget", budget, 1_000_000)
         moment = self._moment(now)
         most = max(_HITS_FOR_AN_ANSWER, min(_MOST_HITS, budget // _TOKENS_A_LINE))
-        hits = self._search(question, most, which, moment)
         asked = analyse(question, moment)
+        if self._engine.llm is None and (answer := self._elapsed(question, asked, which, moment)) is not None:
+            return answer
+        hits = self._search(question, most, which, moment)
         if abstain(hits):
             return Answer(question=question, confidence=hits.confidence)
         llm = self._engine.llm
@@ -123,6 +127,14 @@ class Recalling(Handle):
             except ModelError as error:
                 self._engine.models.say(f"Answered by quoting: {error}")
         return quoted(question, asked, hits)
+
+    def _elapsed(self, question: str, asked: Analysis, which: Filter, now: datetime) -> Answer | None:
+        """Compare the times of two things, where that is asked; each is looked for by itself."""
+        what = compared(question)
+        if what is None:
+            return None
+        one, two = (self._search(part, _HITS_FOR_AN_ANSWER, which, now) for part in (what.one, what.two))
+        return None if abstain(one) or abstain(two) else elapsed(question, what, asked, one, two)
 
     def _quotes(self, citations: Sequence[Citation]) -> tuple[str, ...]:
         """Read the words that are cited, as they were said."""

@@ -117,10 +117,16 @@ FORGET = Operation(
 
 EXPORT = Operation(
     name="export",
-    summary="write a space's events as JSONL, which `import` reads",
+    summary="write a space's events as JSONL, which `import` reads; or its graph, or notes made of it",
     method="export",
     parameters=(
-        Parameter(name="path", kind="path", help="a new file; never overwritten", required=True, positional=True),
+        Parameter(name="path", kind="path", help="a new file for the events; never overwritten", positional=True),
+        Parameter(
+            name="wiki",
+            kind="path",
+            help="instead, a folder of Markdown notes with wiki links; unchanged ones and yours are left alone",
+        ),
+        Parameter(name="graph", kind="path", help="instead, a new file for the graph, .graphml or .json"),
     ),
     read_only=True,
     result="events",

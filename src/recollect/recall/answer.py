@@ -25,7 +25,7 @@ def abstain(hits: Hits) -> bool:
 def quoted(question: str, asked: Analysis, hits: Hits) -> Answer:
     """Answer with the best quote, or with several where one can't be all."""
     many = asked.kind in (Kind.LISTING, Kind.COUNTING, Kind.COMPARING)
-    chosen = [(hit, _sentence(hit, question, asked)) for hit in hits[: _SEVERAL if many else 1]]
+    chosen = [(hit, sentence_of(hit, question, asked)) for hit in hits[: _SEVERAL if many else 1]]
     parts = [_said(hit, span, asked, f"[{number}]") for number, (hit, span) in enumerate(chosen, 1)]
     return Answer(
         question=question,
@@ -39,7 +39,7 @@ def quoted(question: str, asked: Analysis, hits: Hits) -> Answer:
     )
 
 
-def _sentence(hit: Hit, question: str, asked: Analysis) -> Span:
+def sentence_of(hit: Hit, question: str, asked: Analysis) -> Span:
     """Choose the sentence of a hit that holds most of the question, and a date where one is asked for."""
     text = hit.event.text
     if len(text) <= _SHORT:

@@ -14,7 +14,7 @@ from recollect.core.dates import Granularity
 from recollect.core.values import Filter
 from recollect.core.words import STOPWORDS
 from recollect.recall.analyse import Analysis, Window
-from recollect.recall.candidates import Candidate
+from recollect.recall.candidates import SPREAD_ARM, TOPDOWN_ARM, Candidate
 from recollect.recall.recipes import Recipe
 from recollect.store.protocol import Outline
 
@@ -24,6 +24,7 @@ TOLD = "assistant"
 TIME = "time"
 SUPERSEDED = "superseded"
 LENGTH = "length"
+LINKED = "linked"
 
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
@@ -103,9 +104,16 @@ class Boosts:
             gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)
         if candidate.states is False and recipe.superseded and not self._of_the_past:
             gains[SUPERSEDED] = -recipe.superseded
+        if linked := self._linked(candidate):
+            gains[LINKED] = linked
         if recipe.length and length > recipe.long_event:
             gains[LENGTH] = -recipe.length * math.log2(length / recipe.long_event)
         return gains
+
+
+    def _linked(self, candidate: Candidate) -> float:
+        arms = ((TOPDOWN_ARM, self._recipe.topdown), (SPREAD_ARM, self._recipe.spread))
+        return sum(how.gain * candidate.arms[arm].score for arm, how in arms if how and arm in candidate.arms)
 
 
 class _Time(NamedTuple):

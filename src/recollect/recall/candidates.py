@@ -21,6 +21,8 @@ VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
 ARTIFACTS_ARM = "artifacts"
 LINKS_ARM = "links"
+TOPDOWN_ARM = "topdown"
+SPREAD_ARM = "spread"
 
 
 class Place(NamedTuple):

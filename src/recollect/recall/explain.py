@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.boost import LENGTH, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
-from recollect.recall.candidates import ARTIFACTS_ARM, LINKS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.boost import LENGTH, LINKED, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
+from recollect.recall.candidates import (
+    ARTIFACTS_ARM,
+    LINKS_ARM,
+    SPREAD_ARM,
+    TIMES_ARM,
+    TOPDOWN_ARM,
+    VECTORS_ARM,
+    WORDS_ARM,
+    Candidate,
+)
+from recollect.recall.diversity import DIVERSITY
 from recollect.recall.recency import RECENT
-from recollect.recall.spread import SPREAD
 
 _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
+    TOPDOWN_ARM: "claimed of those whom the question names, in a session about it",
+    SPREAD_ARM: "reached from the best candidates along names, claims and sessions",
     TIMES_ARM: "found in or near the time that the question names",
     ARTIFACTS_ARM: "how much of the question a statement of it holds",
     LINKS_ARM: "linked to what a better candidate states",
@@ -21,9 +32,10 @@ _BOOSTS = {
     TOLD: "it asks for what the assistant said, and the assistant spoke",
     TIME: "how near it lies to the time that the question names",
     SUPERSEDED: "a later statement says otherwise",
+    LINKED: "what the graph links to the question, or to what answers it",
     LENGTH: "a long event matches anything",
     RECENT: "it was said lately, and the question asks what is so now",
-    SPREAD: "better hits are of the same session",
+    DIVERSITY: "better hits are of the same session",
 }
 
 

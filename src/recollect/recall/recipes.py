@@ -7,7 +7,7 @@ cosine of the question's tokens, in which good and middling candidates are some 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,33 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopDown:
+    """From the entities of a question by way of sessions and claims to events."""
+
+    depth: int  # candidates taken
+    weight: float  # of its ranking among the arms
+    gain: float  # added to how well the best of them matches, in the unit of late interaction; less for the others
+    decay: float  # the shape of the Weibull decay, 0 to 1; 0: what is old counts as much
+    # How much a session counts in a weighted sum with its claim; None: the harmonic mean, in which both must be good.
+    sum_weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """From the best candidates along names, claims and sessions to others: personalised PageRank."""
+
+    depth: int
+    weight: float
+    gain: float
+    seeds: int  # best candidates that it starts from
+    restart: float  # share of what a node gets that stays with it
+    least: float  # share of the whole below which nothing is passed on: bounds the cost
+    mention: float  # what an edge between an event and a name in it counts
+    claim: float  # and one between an event and whom it claims something of
+    session: float  # and one between an event and its session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How a question becomes hits. A stage is off where its field is None or 0."""
 
@@ -85,6 +112,8 @@ class Recipe:
     times: Arm | None = None  # what lies in or near a time that the question names, by meaning and by words
     artifacts: Stated | None = None  # what states what is asked
     links: Linked | None = None  # what is linked to what states it
+    topdown: TopDown | None = None
+    spread: Spread | None = None
     rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
     rerank_depth: int = 0  # fused candidates that late interaction looks at
     # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
@@ -100,7 +129,7 @@ class Recipe:
     long_event: float = 48.0  # tokens
     newest: Newest | None = None  # asked how things stand, the newer of two statements comes first
     recency: float = 0.0  # it was said lately, where what is so now is asked for
-    spread: float = 0.0  # taken off for each better hit of its session, where several things are asked for
+    diversity: float = 0.0  # taken off for each better hit of its session, where several things are asked for
     chain: Chain | None = None  # what leads to what, where causes or effects are asked for
     once: bool = False  # what repeats a better hit of the same speaker and day goes
     echo: float = 0.0  # a question that shares so much of its words with the one asked comes last
@@ -150,4 +179,22 @@ POOLED = Recipe(
     echo=_ECHO,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED)}
+# With what the temporal graph knows; docs/graph.md says what that is worth.
+GRAPH = replace(
+    HYBRID,
+    name="graph",
+    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
+    spread=Spread(
+        depth=30,
+        weight=0.2,
+        gain=0.02,
+        seeds=10,
+        restart=0.3,
+        least=0.001,
+        mention=1.0,
+        claim=1.5,
+        session=0.3,
+    ),
+)
+
+RECIPES = {recipe.name: recipe for recipe in (HYBRID, WORDS, POOLED, GRAPH)}

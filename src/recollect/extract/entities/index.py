@@ -69,6 +69,7 @@ class NameIndex:
         self._lasts: dict[str, set[str]] = {}
         self._initials: dict[str, set[str]] = {}
         self._kin: dict[tuple[str, str], set[str]] = {}  # (key of the owner, kin) -> keys of names
+        self._bares: set[str] = set()  # names that only say whose relation somebody is: "ana's sister"
         self._uncased: dict[str, set[str]] = {}  # first character -> names in scripts without capitals
 
     def __len__(self) -> int:
@@ -125,6 +126,7 @@ class NameIndex:
         name.written.update(known.written)
         name.votes.update({EntityType(type): votes for type, votes in known.votes.items()})
         self._keys[self._id(key)] = key
+        self._note_bare(key)
         for shown in known.written:
             self._spell(key, shown)
         for owner in known.kin:
@@ -212,7 +214,8 @@ class NameIndex:
     def _elsewhere(self, key: str, type: EntityType) -> tuple[str, float, str]:
         """Look for a fuller name that a name stands for."""
         if (owner := self._kin_owner(key)) is not None:
-            return self._chosen(key, self._bound(*owner), BY_KIN, f"named as {key}")
+            bound = {self.home(name)[0] for name in self._bound(*owner)}
+            return self._chosen(key, bound, BY_KIN, f"named as {key}")
         words = key.split()
         if type is not EntityType.PERSON:
             return self._by_initials(key)
@@ -300,17 +303,22 @@ class NameIndex:
         name = self._names.get(key)
         before = (name.type, name.speaks) if name else None
         if before != (type, speaks or (name is not None and name.speaks)):  # else nothing can move
-            for other in self._affected(key):
+            for other in self._dependent(self._affected(key)):
                 touched.setdefault(other, self.home(other)[0] if other in self._names else None)
         if name is None:
             name = self._names[key] = _Name(key)
             self._keys[self._id(key)] = key
+            self._note_bare(key)
         self._spell(key, shown)
         name.votes[type] += votes
         name.written[shown] += 1
         name.surest = max(name.surest, votes)
         name.speaks = name.speaks or speaks
         self._place(key, name.type)
+
+    def _note_bare(self, key: str) -> None:
+        if self._kin_owner(key) is not None:
+            self._bares.add(key)
 
     def _spell(self, key: str, shown: str) -> None:
         if key[0].isalpha() and key[0].lower() == key[0].upper():
@@ -346,6 +354,20 @@ class NameIndex:
         affected |= {other for other in self._lasts.get(words[-1], ()) if _may_be_one(words[0], other.split()[0])}
         return {other for other in affected if other in self._names} | {key}
 
+    def _dependent(self, changing: set[str]) -> set[str]:
+        """Add the names that follow others: relations without a name, and what was pinned to a name."""
+        following = set(changing)
+        for bare in self._bares:
+            owner, _, kin = bare.rpartition("'s ")
+            around = {owner, self.home(owner)[0], *self._kin.get((owner, kin), ())}
+            if not around.isdisjoint(changing):
+                following.add(bare)
+        if self.pins:
+            ids = {self._id(key) for key in changing}
+            if not ids.isdisjoint(self.pins.values()):
+                following |= {self._keys[id] for id in self.pins if id in self._keys}
+        return following
+
     def _bind(self, owner: str, kin: str, name: str, touched: dict[str, str | None]) -> None:
         bare = name_key(kin_name(owner, kin_of(kin)))
         if bare in self._names:
@@ -353,16 +375,22 @@ class NameIndex:
         self._kin.setdefault((owner, kin_of(kin)), set()).add(name)
 
     def _bound(self, owner: str, kin: str) -> set[str]:
-        homes = self._family(self.home(owner)[0]) | {owner}
+        homes = self._namesakes(self.home(owner)[0]) | {owner}
         return {name for home in homes for name in self._kin.get((home, kin), ()) if name in self._names}
 
     def _family(self, home: str) -> set[str]:
         """List the names that belong to one entity."""
+        return self._namesakes(home) | {bare for bare in self._bares if self.home(bare)[0] == home}
+
+    def _namesakes(self, home: str) -> set[str]:
+        """List the names that belong to one entity, less those that only say whose relation it is.
+
+        These lead from one to another: were they looked at here, two sisters would be asked about in a circle.
+        """
         near = self._affected(home) | {self._keys[id] for id in self.pins if id in self._keys}
         words = home.split()
         near |= self._lasts.get(words[-1], set()) if words else set()
-        near |= {name_key(kin_name(owner, kin)) for (owner, kin), names in self._kin.items() if home in names}
-        return {key for key in near if key in self._names and self.home(key)[0] == home}
+        return {key for key in near if key in self._names and key not in self._bares and self.home(key)[0] == home}
 
     def _kin_owner(self, key: str) -> tuple[str, str] | None:
         owner, mark, kin = key.rpartition("'s ")

@@ -106,6 +106,16 @@ LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.sub
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
 WHERE claims.space = ? AND claims.seq IN carray(?) ORDER BY claims.number;
 
+-- name: claim_count
+SELECT (
+  SELECT count(*) FROM claims WHERE space = ?1 AND subject IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
+) + (
+  SELECT count(*) FROM claims WHERE space = ?1 AND object IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
+);
+
+-- name: session_seqs
+SELECT seq FROM events WHERE space = ? AND session = ? ORDER BY at, seq;
+
 -- name: claims_of_names
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,

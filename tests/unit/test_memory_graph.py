@@ -1,0 +1,259 @@
+"""The temporal graph of a memory: who is who, what is true when, what sessions were about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.graph import Fact
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none") as opened:
+        yield opened
+
+
+def say(memory: Memory, speaker: str, day: str, text: str, session: str | None = None) -> str:
+    return memory.add(text, speaker=speaker, at=f"2026-{day}T10:00Z", session=session).id
+
+
+def told(facts: list[Fact]) -> list[tuple[str, str, str]]:
+    return [(fact.subject_name, fact.relation, fact.object_name) for fact in facts]
+
+
+def day(month: int, number: int) -> datetime:
+    return datetime(2026, month, number, tzinfo=UTC)
+
+
+def test_somebody_who_moves_lives_in_one_place_at_a_time(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "I live in Leeds.")
+    said = say(memory, "Ana", "04-02", "I moved to Porto in March.")
+    leeds, porto = memory.facts("Ana", "lives_in")
+    assert (leeds.object_name, leeds.valid_to) == ("Leeds", day(3, 1))
+    assert (porto.object_name, porto.valid_from, porto.open) == ("Porto", day(3, 1), True)
+    assert [(source.event_id, source.quote) for source in porto.sources] == [(said, "I moved to Porto in March.")]
+
+
+def test_the_two_clocks(memory: Memory) -> None:
+    clock = [day(1, 10)]
+    with Memory.open(":memory:", embedder="none", clock=lambda: clock[0]) as opened:
+        opened.add("I live in Leeds.", speaker="Ana", at=day(1, 10))
+        clock[0] = day(4, 2)
+        opened.add("I moved to Porto in February.", speaker="Ana", at=day(4, 2))
+        assert told(opened.facts("Ana", as_of=day(3, 1))) == [("Ana", "lives_in", "Porto")]
+        assert told(opened.facts("Ana", as_of=day(3, 1), known_at=day(3, 1))) == [("Ana", "lives_in", "Leeds")]
+        assert told(opened.facts("Ana", as_of=day(1, 1))) == []
+
+
+def test_late_news_of_an_older_time_lands_in_the_past(memory: Memory) -> None:
+    say(memory, "Ana", "04-02", "I moved to Porto in March.")
+    say(memory, "Ana", "05-01", "I lived in Leeds from 2015 to 2019.")
+    assert told(memory.facts("Ana", "lives_in", as_of="2026-05-02")) == [("Ana", "lives_in", "Porto")]
+    assert told(memory.facts("Ana", "lives_in", as_of="2017-01-01")) == [("Ana", "lives_in", "Leeds")]
+
+
+def test_a_contradiction_without_a_winner_is_listed(memory: Memory) -> None:
+    say(memory, "Ana", "04-02", "Tom lives in Leeds.")
+    say(memory, "Bo", "04-02", "Tom lives in Porto.")
+    assert sorted(fact.object_name for fact in memory.conflicts()) == ["Leeds", "Porto"]
+    say(memory, "Tom", "05-02", "I live in Porto.")
+    assert told(memory.facts("Tom", "lives_in", as_of="2026-05-03")) == [("Tom", "lives_in", "Porto")]
+
+
+def test_a_relation_without_a_name_is_somebody_as_soon_as_the_name_is_said(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "My sister works at Siemens.")
+    assert told(memory.facts("Ana's sister")) == [("Ana's sister", "works_at", "Siemens")]
+    say(memory, "Ana", "02-10", "My sister Mia is visiting.")
+    assert ("Mia", "works_at", "Siemens") in told(memory.facts("Mia"))
+    assert memory.entity("Ana's sister").name == "Mia"
+
+
+def test_what_holds_in_both_directions_is_found_from_both(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "I am married to Tom.")
+    assert told(memory.facts("Tom", "married_to")) == [("Ana", "married_to", "Tom")]
+
+
+def test_entities_by_type_and_by_how_they_begin(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "I live in Leeds. My friend Tom works at Siemens.")
+    assert {one.name for one in memory.entities(type="person")} == {"Ana", "Tom"}
+    assert [one.name for one in memory.entities(prefix="lee")] == ["Leeds"]
+    assert memory.entities(limit=1)[0].events == 1
+    assert memory.entity("SIEMENS").type == "organisation"
+    assert memory.entity(memory.entity("tom").id).name == "Tom"
+
+
+def test_a_timeline_is_in_the_order_of_time(memory: Memory) -> None:
+    say(memory, "Ana", "04-02", "I moved to Porto in March.")
+    say(memory, "Ana", "04-05", "I visited Rome last week.")
+    say(memory, "Ana", "04-10", "I lived in Leeds from 2015 to 2019.")
+    places = [fact.object_name for fact in memory.timeline("Ana") if fact.relation in ("lives_in", "visited")]
+    assert places == ["Leeds", "Porto", "Rome"]
+    assert "Leeds" not in [fact.object_name for fact in memory.timeline("Ana", since="2026-01-01")]
+    assert "Rome" not in [fact.object_name for fact in memory.timeline("Ana", until="2026-03-05")]
+    assert [fact.subject_name for fact in memory.timeline("Leeds")] == ["Ana"]
+
+
+def test_merge_split_and_undo(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "Robert Smith lives in Leeds.")
+    say(memory, "Ana", "02-10", "The Hammer works at Siemens.")
+    say(memory, "Ana", "02-11", "Hammer Joe works at Siemens.")
+    memory.merge("Hammer Joe", "Robert Smith")
+    assert ("Robert Smith", "works_at", "Siemens") in told(memory.facts("Hammer Joe"))
+    memory.rebuild()
+    assert memory.entity("Hammer Joe").name == "Robert Smith"
+    (edit,) = memory.edits()
+    assert edit.what == "Hammer Joe is Robert Smith"
+    assert memory.undo(edit.number).undone
+    assert memory.entity("Hammer Joe").name == "Hammer Joe"
+    with pytest.raises(NotFound, match="to take back"):
+        memory.undo(edit.number)
+
+
+def test_a_split_holds_against_what_the_rules_think(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "Michael Chen lives in Leeds.")
+    say(memory, "Ana", "02-10", "Mike works at Siemens.")
+    assert memory.entity("Mike").name == "Michael Chen"
+    memory.split("Michael Chen", ["Mike"])
+    assert memory.entity("Mike").name == "Mike"
+    assert told(memory.facts("Michael Chen")) == [("Michael Chen", "lives_in", "Leeds")]
+    memory.rebuild()
+    assert told(memory.facts("Mike")) == [("Mike", "works_at", "Siemens")]
+
+
+def test_what_is_forgotten_is_forgotten_of_everybody(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "I live in Leeds.", "s1")
+    say(memory, "Ana", "04-02", "I moved to Porto in March. My friend Zebulon helped.", "s2")
+    memory.merge("Zebulon", "Ana")
+    memory.forget(session="s2")
+    assert told(memory.facts("Ana")) == [("Ana", "lives_in", "Leeds")]
+    assert memory.facts("Ana")[0].open
+    with pytest.raises(NotFound, match="Zebulon"):
+        memory.entity("Zebulon")
+    assert memory.edits() == []
+    assert memory.verify().ok
+
+
+def test_no_byte_of_a_forgotten_name_is_left(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
+        say(memory, "Ana", "01-10", "I live in Leeds.", "s1")
+        say(memory, "Ana", "01-11", "My friend Zebulon Quark works at Siemens.", "s2")
+        memory.forget(session="s2")
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"zebulon" not in left.lower()
+
+
+def test_a_wing_knows_what_was_said_in_it(memory: Memory) -> None:
+    memory.wing("home").add("I live in Leeds.", speaker="Ana", at="2026-01-10")
+    memory.wing("work").add("I live in Porto. Tom works at Siemens.", speaker="Ana", at="2026-02-10")
+    assert told(memory.wing("home").facts("Ana")) == [("Ana", "lives_in", "Leeds")]
+    assert memory.wing("home").facts("Ana")[0].open
+    assert {one.name for one in memory.wing("home").entities()} == {"Ana", "Leeds"}
+    with pytest.raises(NotFound):
+        memory.wing("home").entity("Tom")
+
+
+def test_spaces_know_nothing_of_one_another(memory: Memory) -> None:
+    say(memory, "Ana", "01-10", "I live in Leeds.")
+    other = memory.space("other")
+    assert (other.entities(), other.facts(), other.conflicts()) == ([], [], [])
+
+
+def test_a_session_says_what_it_was_about(memory: Memory) -> None:
+    texts = (
+        "The kitchen renovation starts in May.",
+        "Our kitchen renovation needs new oak cabinets.",
+        "Tom from Siemens will deliver the oak cabinets.",
+        "Hi!",
+    )
+    for number, text in enumerate(texts):
+        say(memory, "Ana", f"01-1{number}", text, "s1")
+    (session,) = memory.sessions()
+    assert any("kitchen" in key for key in session.keys)
+    assert {theme.text for theme in session.summary} <= set(texts)
+    assert session.summary
+    assert "Tom" in session.entities
+    memory.settle()
+    assert memory.sessions() == [session]
+
+
+def test_a_part_of_a_session_has_no_summary_of_its_own(memory: Memory) -> None:
+    memory.wing("a").add("The kitchen renovation starts in May.", speaker="Ana", session="s1")
+    assert memory.wing("a").sessions()[0].summary
+    memory.wing("b").add("The garden is full of roses.", speaker="Bo", session="s1")
+    assert memory.wing("a").sessions()[0].summary == ()
+
+
+def test_an_older_memory_gets_its_graph(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", extract=False) as memory:
+        say(memory, "Ana", "01-10", "I live in Leeds.")
+        assert memory.facts() == []
+    with Memory.open(path, embedder="none") as memory:
+        say(memory, "Ana", "01-11", "I work at Siemens.")  # waits for the event before it
+        memory.settle()
+        assert len(memory.facts("Ana")) == 2
+
+
+def test_two_handles_on_one_file_see_what_the_other_learned(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none") as one, Memory.open(path, embedder="none") as other:
+        say(one, "Ana", "01-10", "Michael Chen lives in Leeds.")
+        say(other, "Ana", "01-11", "Mike works at Siemens.")
+        assert one.entity("Mike").name == "Michael Chen"
+        other.split("Mike", ["Mike"])
+        say(one, "Ana", "01-12", "Mike lives in Porto.")
+        assert told(other.facts("Mike", "lives_in")) == [("Mike", "lives_in", "Porto")]
+
+
+def test_a_write_that_fails_leaves_no_name(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.store.sqlite.writer import SqliteWriter
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(SqliteWriter, "put_claims", fail)
+    with pytest.raises(RuntimeError):
+        say(memory, "Ana", "01-10", "Michael Chen lives in Leeds.")
+    monkeypatch.undo()
+    say(memory, "Ana", "01-11", "Mike works at Siemens.")
+    assert memory.entity("Mike").name == "Mike"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana lives in \x00Porto and I like \ud800 tea.",
+        "I like " + "very " * 50_000 + "good tea.",
+        "My sister's brother's sister's boss Mia's dog Rex lives in Leeds." * 200,
+        "'s 's ’s I'm called O'Neil's.",
+        "ΑΝΑ lives in Αθήνα. 小明住在北京。",
+    ],
+)
+def test_strange_texts_leave_a_sound_graph(memory: Memory, text: str) -> None:
+    for number in range(3):
+        memory.add(text, speaker="Ana", at=f"2026-01-1{number}", session="s")
+    assert memory.verify().problems == ()
+    memory.rebuild(vectors=False)
+    assert memory.verify().problems == ()
+
+
+def test_wrong_arguments_say_what_to_do(memory: Memory) -> None:
+    with pytest.raises(InvalidFilter, match="person"):
+        memory.entities(type="animal")
+    with pytest.raises(NotFound, match="Nobody"):
+        memory.facts("Nobody Here")
+    with pytest.raises(InvalidInput):
+        memory.timeline("")
+    with pytest.raises(InvalidInput):
+        memory.entity("a\x00b")
+    with pytest.raises(InvalidInput):
+        memory.split("x", "name")
+    say(memory, "Ana", "01-10", "I live in Leeds.")
+    with pytest.raises(InvalidInput, match="one already"):
+        memory.merge("Ana", "Ana")

@@ -1,0 +1,92 @@
+"""Questions about when: the date with its quote, how long between two things, and which came first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from recollect import Memory
+from recollect.recall.elapsed import compared
+
+SAID = (
+    ("2026-01-12", "I started the pottery course on January 10th."),
+    ("2026-02-03", "Yesterday I adopted a kitten from the shelter."),
+    ("2026-03-20", "We painted the garage green last weekend."),
+    ("2026-04-02", "I sold the old motorbike today."),
+    ("2026-05-15", "In 2019 I climbed the volcano in Sicily."),
+)
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing") as opened:
+        for day, text in SAID:
+            opened.add(text, speaker="Ana", at=f"{day}T10:00Z", session=day)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "quotes"),
+    [
+        (
+            "How many days passed between starting the pottery course and adopting the kitten?",
+            "23 days.",
+            (SAID[0][1], SAID[1][1]),
+        ),
+        (
+            "How many weeks were there between adopting a kitten and selling the motorbike?",
+            "8.4 weeks (59 days).",
+            (SAID[1][1], SAID[3][1]),
+        ),
+        (
+            "How long was it from the day I adopted the kitten until I sold the motorbike?",
+            "59 days.",
+            (SAID[1][1], SAID[3][1]),
+        ),
+        (
+            "How many days after adopting the kitten did I sell the motorbike?",
+            "59 days.",
+            (SAID[1][1], SAID[3][1]),
+        ),
+        ("Which came first, the kitten or the pottery course?", "The pottery course.", (SAID[1][1], SAID[0][1])),
+        ("What happened last: the pottery course or the motorbike?", "The motorbike.", (SAID[0][1], SAID[3][1])),
+        ("Did I sell the motorbike before I adopted the kitten?", "No.", (SAID[3][1], SAID[1][1])),
+        ("Did I adopt the kitten after the pottery course?", "Yes.", (SAID[1][1], SAID[0][1])),
+    ],
+)
+def test_two_times_are_compared(memory: Memory, question: str, answer: str, quotes: tuple[str, str]) -> None:
+    given = memory.ask(question)
+    assert given.text.splitlines()[0] == answer
+    assert given.quotes == quotes
+    assert [memory.get(citation.event_id).text for citation in given.citations] == list(quotes)
+
+
+def test_a_date_that_is_only_a_year_is_about(memory: Memory) -> None:
+    given = memory.ask("How many years were there between climbing the volcano and selling the motorbike?")
+    assert given.text.startswith("About 7.2 years")
+    assert "2019: “In 2019 I climbed" in given.text
+
+
+def test_when_gives_the_date_that_the_words_come_to(memory: Memory) -> None:
+    assert memory.ask("When did I adopt a kitten?").text.startswith("2 February 2026: “Yesterday I adopted a kitten")
+
+
+def test_what_nobody_said_is_not_compared() -> None:
+    with Memory.open(":memory:", embedder="hashing") as empty:
+        assert not empty.ask("Which came first, the kitten or the course?").answered
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did I adopt the kitten?",
+        "How long is the pottery course?",
+        "What did I do first?",
+        "Did I say that before?",
+        "between " * 5_000 + "and?",
+        "how long " + "between a and " * 2_000,
+    ],
+)
+def test_other_questions_compare_nothing(question: str) -> None:
+    assert compared(question) is None
