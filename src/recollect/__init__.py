@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
+    from recollect.core.layers import Identity, Told, WakeUp
     from recollect.core.settings import Settings
     from recollect.core.values import (
         Answer,
@@ -60,6 +61,7 @@ _WHERE = {
         ),
         "recollect.core.values",
     ),
+    **dict.fromkeys(("Identity", "Told", "WakeUp"), "recollect.core.layers"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
 }
 
@@ -75,6 +77,7 @@ __all__ = [
     "History",
     "Hit",
     "Hits",
+    "Identity",
     "Imported",
     "Memory",
     "Receipt",
@@ -86,7 +89,9 @@ __all__ = [
     "Span",
     "Stats",
     "Status",
+    "Told",
     "Version",
+    "WakeUp",
     "Written",
     "WrittenBatch",
     "errors",

@@ -38,6 +38,7 @@ from recollect.engine.arguments import (
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
 from recollect.facade.importing import Importing
+from recollect.facade.layers import Layers
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -56,7 +57,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements, Importing):
+class Memory(Recalling, Statements, Layers, Importing):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")

@@ -27,6 +27,7 @@ _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say wha
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "import": (("watch", "go on until stopped: read what comes to the folder, and what its files grow by"),),
     "recall": (("explain", "also a table of the rank and score that each stage gave"),),
+    "wake_up": (("explain", "also why each line was chosen"),),
     "forget": (("yes", "do not ask"),),
 }
 

@@ -7,6 +7,7 @@ The command line and the MCP tools are generated from it. Nothing heavy is impor
 from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.layers import IDENTITY, WAKE_UP
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
 from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
@@ -20,6 +21,8 @@ OPERATIONS = (
     RECALL,
     CONTEXT,
     ASK,
+    WAKE_UP,
+    IDENTITY,
     ARTIFACTS,
     HISTORY,
     CORRECT,
