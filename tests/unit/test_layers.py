@@ -1,4 +1,4 @@
-"""Identity and wake-up: what an agent is told before the first word, why, and that it stays so while nothing happens."""
+"""Identity and wake-up: what an agent is told before the first word, and that it stays so while nothing happens."""
 
 from __future__ import annotations
 
