@@ -16,11 +16,11 @@ from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
-PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
+PROGRAMS = {"init", "mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wake_up": {"explain"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask wake_up identity artifacts history correct retract sessions events show forget
-stats verify rebuild settle backup export doctor mcp hook"""
+stats verify rebuild settle backup export doctor init mcp hook"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

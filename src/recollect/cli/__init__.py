@@ -37,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _program(name: str, arguments: list[str]) -> int:
     """Run what is more than a verb: it reads its own command line, and says itself what is wrong with it."""
+    if name == "init":
+        from recollect.cli.init import main as init
+
+        return init(arguments)
     if name == "hook":
         from recollect.hooks import main as hook
 

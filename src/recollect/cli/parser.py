@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DOCTOR = "doctor"
 PROGRAMS = {
+    "init": "set up a memory: where, what to import, hooks, MCP; each step is shown and optional",
     "mcp": "serve a memory over MCP, to any client that speaks it",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
 }

@@ -29,7 +29,9 @@ _ABOUT_TOPIC = 60
 _IDENTITIES_READ = 50  # other projects' identities may stand before the one for all
 _SESSION_EVENTS = 20  # in which a session's first words of a person are
 _QUOTED_CHARS = 120  # of how a session began
-_LAST_SESSION = 0.5  # its priority: below what was decided lately, above what happened once
+_LOOKED_BACK = 200  # events, for the latest sessions: going through all of them would take too long for a hook
+# Priorities of the last sessions: below what was decided lately, above what happened once.
+_LATEST_SESSIONS = (0.5, 0.4, 0.3)
 _ASSISTANTS = ("assistant", "ai", "model", "bot")
 _BLANKS = re.compile(r"\s+")
 # What is told of the person whatever project is at hand; the rest belongs to the project in which it was said.
@@ -115,23 +117,22 @@ def statements(scene: Scene) -> Iterator[Candidate]:
     yield from _weighed(scene, [*latest, *more], layer=1)
 
 
-def last_session(scene: Scene) -> Iterator[Candidate]:
-    """Tell how the latest session of the project began."""
+def latest_sessions(scene: Scene) -> Iterator[Candidate]:
+    """Tell how the latest sessions of the project began."""
     wing = scene.wing or scene.project
     if wing is None:
         return
-    latest = scene.reader.page(scene.space, Filter(wing=wing), newest_first=True, limit=_SESSION_EVENTS)
-    session = next((event.session for _, event in latest if event.session not in (None, IDENTITY_SESSION)), None)
-    if session is None:
-        return
-    rows = scene.reader.page(scene.space, Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
-    said = next((event for _, event in rows if event.role in (None, "user")), None)
-    if said is not None:
-        yield _session_line(said)
+    latest = scene.reader.page(scene.space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
+    names = dict.fromkeys(event.session for _, event in latest if event.session not in (None, IDENTITY_SESSION))
+    for weight, session in zip(_LATEST_SESSIONS, names, strict=False):
+        rows = scene.reader.page(scene.space, Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
+        said = next((event for _, event in rows if event.role in (None, "user")), None)
+        if said is not None:
+            yield _session_line(said, weight)
 
 
 # What L1 and L2 are chosen from. Each gives its lines with a priority and the reasons for it.
-SOURCES: tuple[Source, ...] = (about_topic, statements, last_session)
+SOURCES: tuple[Source, ...] = (about_topic, statements, latest_sessions)
 
 
 def _seen(scene: Scene, kind: ArtifactKind) -> str | None:
@@ -183,13 +184,13 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
     return Candidate(told=told, order=(event.at.timestamp(), artifact.id))
 
 
-def _session_line(said: Event) -> Candidate:
+def _session_line(said: Event, weight: float) -> Candidate:
     end = min(len(said.text), _QUOTED_CHARS)
     quoted = _one_line(said.text[:end]) + ("..." if end < len(said.text) else "")
-    reasons = (Score(stage="session", score=_LAST_SESSION, why="how the latest session of the project began"),)
+    reasons = (Score(stage="session", score=weight, why="how one of the latest sessions of the project began"),)
     told = Told(
         layer=1,
-        kind=f"latest session, {day_in_words(said.at)}",
+        kind=f"session, {day_in_words(said.at)}",
         text=f'began with "{quoted}"',
         citation=Citation(mark="", event_id=said.id, key=said.key, span=Span(0, end)),
         priority=priority(reasons),
