@@ -6,7 +6,7 @@ A new derived layer joins by a function in `SOURCES`; choosing and laying out (`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,13 +23,13 @@ from recollect.store.protocol import Reader
 # Identities are events of this session: in the log like all else, and found without going through it.
 IDENTITY_SESSION = "recollect:identity"
 IDENTITY_ROLE = "system"  # set up, not said: it states nothing about anybody
-_LATEST_OF_A_KIND = 60  # statements looked at, the newest: what was said long before and never again seldom matters now
-_MOST_CONFIRMED = 60  # of those that were said again and again, however long ago
+_LATEST_OF_A_KIND = 40  # statements looked at, the newest: what was said long before and never again seldom matters now
+MOST_CONFIRMED = 40  # of those that were said again and again, however long ago
 _ABOUT_TOPIC = 60
 _IDENTITIES_READ = 50  # other projects' identities may stand before the one for all
 _SESSION_EVENTS = 20  # in which a session's first words of a person are
 _QUOTED_CHARS = 120  # of how a session began
-_LOOKED_BACK = 200  # events, for the latest sessions: going through all of them would take too long for a hook
+_LOOKED_BACK = 100  # events, for the latest sessions: going through all of them would take too long for a hook
 # Priorities of the last sessions: below what was decided lately, above what happened once.
 _LATEST_SESSIONS = (0.5, 0.4, 0.3)
 _ASSISTANTS = ("assistant", "ai", "model", "bot")
@@ -54,6 +54,7 @@ class Scene:
     topic: str | None
     today: datetime  # a day, not a moment: an hour more or less changes nothing
     latest: datetime  # when the last event happened
+    confirmed: Mapping[str, int]  # how often what is known was said again, for the most frequent
 
 
 Source = Callable[[Scene], Iterable[Candidate]]
@@ -112,7 +113,7 @@ def statements(scene: Scene) -> Iterator[Candidate]:
         for artifact in reader.latest_artifacts(space, kind, wing=_seen(scene, kind), limit=_LATEST_OF_A_KIND)
     ]
     known = {artifact.id for artifact in latest}
-    often = (id for id in reader.confirmations(space, limit=_MOST_CONFIRMED) if id not in known)
+    often = (id for id in scene.confirmed if id not in known)
     more = [artifact for id in often if (artifact := reader.artifact(space, id)) is not None]
     yield from _weighed(scene, [*latest, *more], layer=1)
 
@@ -146,11 +147,10 @@ def _weighed(scene: Scene, artifacts: list[Artifact], *, layer: int) -> Iterator
         known.event.id: known.event
         for known in scene.reader.find(scene.space, list(dict.fromkeys(raw_ids.values()))).values()
     }
-    confirmed = scene.reader.confirmations(scene.space, limit=_MOST_CONFIRMED)
     for artifact in artifacts:
         event = events.get(artifact.event_id)
         if event is not None and _counts(scene, artifact, event, layer):
-            yield _line(scene, artifact, event, confirmed.get(artifact.id, 0), layer)
+            yield _line(scene, artifact, event, scene.confirmed.get(artifact.id, 0), layer)
 
 
 def _counts(scene: Scene, artifact: Artifact, event: Event, layer: int) -> bool:
@@ -181,7 +181,7 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(event.at.timestamp(), artifact.id))
+    return Candidate(told=told, order=(event.at.timestamp(), artifact.id), group=artifact.kind)
 
 
 def _session_line(said: Event, weight: float) -> Candidate:
@@ -196,7 +196,7 @@ def _session_line(said: Event, weight: float) -> Candidate:
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(said.at.timestamp(), said.id), quotes=True)
+    return Candidate(told=told, order=(said.at.timestamp(), said.id), group="session", quotes=True)
 
 
 def _one_line(text: str) -> str:

@@ -12,6 +12,7 @@ from recollect.engine.arguments import Time, checked_count, checked_question
 from recollect.engine.layers import (
     IDENTITY_ROLE,
     IDENTITY_SESSION,
+    MOST_CONFIRMED,
     Scene,
     candidates,
     identity_lines,
@@ -69,6 +70,7 @@ class Layers(Handle):
                 topic=about,
                 today=moment.replace(hour=0, minute=0, second=0, microsecond=0),
                 latest=_latest(reader, self._space, self._wing, moment),
+                confirmed=reader.confirmations(self._space, limit=MOST_CONFIRMED),
             )
             first = identity_lines(identity_of(reader, self._space, self._wings(project)))
             found = candidates(scene)

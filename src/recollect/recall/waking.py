@@ -9,7 +9,7 @@ About Bruno:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.core.layers import Told, WakeUp
@@ -18,6 +18,11 @@ from recollect.inference.protocol import Tokenizer
 
 _IDENTITY_SHARE = 0.3  # of the budget: 50 tokens of 170, so that a long identity leaves room for what matters now
 
+# What each line of a kind takes from the priority of the next of that kind: a wake-up of nothing but decisions would
+# leave out what is to be done.
+_ALIKE = 0.08
+_MISFITS = 6  # lines that do not fit any more, after which no shorter one is looked for
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
@@ -25,6 +30,7 @@ class Candidate:
 
     told: Told
     order: tuple[float, str]  # among equals: the later first, then by id, so that the choice is always the same
+    group: str  # what it is one of: the same kind of line
     quotes: bool = False  # it only repeats an event: not needed beside another line of that event
 
 
@@ -50,14 +56,15 @@ def wake_up(
         if _cost([*chosen, sentence], headings, tokenizer) > max(1, int(budget * _IDENTITY_SHARE)):
             break
         chosen.append(sentence)
-    said = set[str]()
-    for candidate in sorted(candidates, key=_place):
-        words = candidate.told.text.casefold()
-        if candidate.quotes and candidate.told.citation.event_id in {line.citation.event_id for line in chosen}:
+    misfits = 0
+    for candidate in _by_turns(candidates):
+        told = candidate.told
+        if _repeats(candidate, chosen):
             continue
-        if words not in said and _cost([*chosen, candidate.told], headings, tokenizer) <= budget:
-            chosen.append(candidate.told)
-            said.add(words)
+        if _cost([*chosen, told], headings, tokenizer) <= budget:
+            chosen.append(told)
+        elif (misfits := misfits + 1) == _MISFITS:
+            break
     text, lines = _laid_out(chosen, headings)
     return WakeUp(
         text=text,
@@ -70,10 +77,38 @@ def wake_up(
     )
 
 
-def _place(candidate: Candidate) -> tuple[int, float, float, str]:
+def _by_turns(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Go through candidates by priority; each costs the next of its kind a little: no kind crowds out the others."""
+    waiting: dict[tuple[int, str], list[Candidate]] = {}
+    for candidate in sorted(candidates, key=_place, reverse=True):
+        waiting.setdefault((candidate.told.layer, candidate.group), []).append(candidate)
+    taken = dict.fromkeys(waiting, 0)
+    while waiting:
+        group = min(waiting, key=lambda group: _place(waiting[group][-1], taken[group]))
+        candidate = waiting[group].pop()
+        if taken[group]:
+            alike = Score(
+                stage="alike", score=-_ALIKE * taken[group], why=f"{taken[group]} of its kind stand before it"
+            )
+            reasons = (*candidate.told.reasons, alike)
+            candidate = replace(candidate, told=replace(candidate.told, reasons=reasons, priority=priority(reasons)))
+        taken[group] += 1
+        if not waiting[group]:
+            del waiting[group]
+        yield candidate
+
+
+def _place(candidate: Candidate, alike: int = 0) -> tuple[int, float, float, str]:
     later, id = candidate.order
     # A topic that was asked for goes before what nobody asked for.
-    return -candidate.told.layer if candidate.told.layer > 1 else 0, -candidate.told.priority, -later, id
+    return -candidate.told.layer, _ALIKE * alike - candidate.told.priority, -later, id
+
+
+def _repeats(candidate: Candidate, chosen: Sequence[Told]) -> bool:
+    told = candidate.told
+    if candidate.quotes and any(line.citation.event_id == told.citation.event_id for line in chosen):
+        return True
+    return any(line.text.casefold() == told.text.casefold() for line in chosen)
 
 
 def _cost(lines: Sequence[Told], headings: dict[int, str], tokenizer: Tokenizer) -> int:
