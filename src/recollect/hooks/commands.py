@@ -40,6 +40,8 @@ def _install(given: Any) -> None:
     options: dict[str, Any] = {"save_every": given.every} if given.every else {}
     if given.embedder:
         options["embedder"] = given.embedder
+    if given.secret_patterns:
+        options["secret_patterns"] = os.path.abspath(os.path.expanduser(given.secret_patterns))
     asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
     change = installing.install(path, **asked, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
@@ -101,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--memory", metavar="PATH", help="the memory to keep it in")
             verb.add_argument("--embedder", metavar="NAME")
             verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
+            verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file of patterns of secrets")
             verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
     verbs.add_parser("status", help="what is installed, switched on and going on")
     for name in ("on", "off"):

@@ -15,6 +15,7 @@ from typing import Any, cast
 from recollect.capture.formats import Read, open_source
 from recollect.capture.formats.items import as_list, as_text, last_folder
 from recollect.capture.recognise import named
+from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.values import Hits
@@ -143,7 +144,8 @@ class Work:
         return None if folder is None else self.settings.wings.get(folder, folder)
 
     def _add(self, events: list[dict[str, Any]]) -> int:
-        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))})[0] for event in events]
+        patterns = patterns_of(self.settings.secret_patterns)
+        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))}, patterns)[0] for event in events]
         if not clean:
             return 0
         try:

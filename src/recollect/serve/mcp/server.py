@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
+from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.errors import RecollectError
 from recollect.serve.mcp import prompts, resources
@@ -103,7 +104,7 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
     if tool.operation.read_only:
         return _text(worded(tool.operation, tool.operation.run(handle, arguments)))
-    clean, found = redact_event(arguments)
+    clean, found = redact_event(arguments, patterns_of(None))
     return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
 
 
