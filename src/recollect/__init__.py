@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.core.errors import RecollectError
     from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
     from recollect.core.graph import Entity, EntityEdit, EntityType, Fact
+    from recollect.core.layers import Identity, Told, WakeUp
     from recollect.core.settings import Settings
     from recollect.core.values import (
         Answer,
@@ -65,6 +66,7 @@ _WHERE = {
         "recollect.core.values",
     ),
     **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"),
+    **dict.fromkeys(("Identity", "Told", "WakeUp"), "recollect.core.layers"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
     **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "recollect.core.graph"),
 }
@@ -89,6 +91,7 @@ __all__ = [
     "History",
     "Hit",
     "Hits",
+    "Identity",
     "Imported",
     "JournalEntry",
     "Memory",
@@ -102,7 +105,9 @@ __all__ = [
     "Stats",
     "Status",
     "Theme",
+    "Told",
     "Version",
+    "WakeUp",
     "Written",
     "WrittenBatch",
     "errors",

@@ -46,6 +46,8 @@ class AsyncMemory:
     recall = _in_thread(Memory.recall)
     context = _in_thread(Memory.context)
     ask = _in_thread(Memory.ask)
+    identity = _in_thread(Memory.identity)
+    wake_up = _in_thread(Memory.wake_up)
     artifacts = _in_thread(Memory.artifacts)
     artifact = _in_thread(Memory.artifact)
     history = _in_thread(Memory.history)

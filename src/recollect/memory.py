@@ -43,6 +43,7 @@ from recollect.facade.folding import Conceiving
 from recollect.facade.following import Following
 from recollect.facade.graph import Graph
 from recollect.facade.importing import Importing
+from recollect.facade.layers import Layers
 from recollect.facade.recalling import Recalling
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
@@ -60,7 +61,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Graph, Conceiving, Importing, Following, Access):
+class Memory(Recalling, Graph, Conceiving, Layers, Importing, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")

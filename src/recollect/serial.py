@@ -13,6 +13,7 @@ from recollect.core.feed import Feed, News, Waiting, Webhook
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
 from recollect.core.keys import ApiKey
+from recollect.core.layers import Identity, Told, WakeUp
 from recollect.core.values import (
     Answer,
     Change,
@@ -102,6 +103,37 @@ def context_to_json(context: Context) -> dict[str, Json]:
         "budget": context.budget,
         "tokenizer": context.tokenizer,
         "citations": [citation_to_json(citation) for citation in context.citations],
+    }
+
+
+def identity_to_json(identity: Identity) -> dict[str, Json]:
+    """Lay out who the agent is."""
+    return {
+        "text": identity.text,
+        "event_id": identity.event_id,
+        "set_at": identity.set_at.isoformat(),
+        "wing": identity.wing,
+    }
+
+
+def told_to_json(told: Told) -> dict[str, Json]:
+    """Lay out one line of a wake-up with why it was chosen."""
+    return {
+        "layer": told.layer,
+        "kind": told.kind,
+        "text": told.text,
+        "citation": citation_to_json(told.citation),
+        "priority": told.priority,
+        "reasons": [score_to_json(reason) for reason in told.reasons],
+    }
+
+
+def wake_up_to_json(woken: WakeUp) -> dict[str, Json]:
+    """Lay out what an agent is told at its start."""
+    return {
+        **context_to_json(woken),
+        "lines": [told_to_json(line) for line in woken.lines],
+        "considered": woken.considered,
     }
 
 
@@ -473,6 +505,9 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Event: event_to_json,
     Fact: fact_to_json,
     Hit: hit_to_json,
+    Identity: identity_to_json,
+    Told: told_to_json,
+    WakeUp: wake_up_to_json,
     Hits: hits_to_json,
     Problem: problem_to_json,
     Receipt: receipt_to_json,

@@ -18,6 +18,7 @@ from recollect import Memory, hooks
 from recollect.hooks import asking, journal, positions
 from recollect.hooks.settings import HookSettings, save
 from recollect.hooks.work import Work
+from recollect.inference.tokens import load_tokenizer
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
@@ -252,6 +253,36 @@ def test_a_session_starts_with_what_was_last(home: str, capsys: pytest.CaptureFi
     assert told["hookEventName"] == "SessionStart"
     assert "Add tide tables." in told["additionalContext"]
     assert "Elsewhere" not in told["additionalContext"]
+
+
+def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
+    home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up(home, start_tokens=120)
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        memory.identity("I am Atlas, Ana's assistant.")
+        said = {"speaker": "Ana", "role": "user", "session": "old"}
+        memory.add("We decided to keep the tide tables in PostgreSQL.", wing="harbour", at="2026-02-01T10:00Z", **said)
+        memory.add("We decided to bake at night.", wing="kitchen", at="2026-02-02T10:00Z", **said)
+    run(home, "SessionStart", source="startup")
+    told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]["additionalContext"]
+    assert "I am Atlas, Ana's assistant. [1]" in told
+    assert "PostgreSQL" in told
+    assert "bake" not in told
+    assert load_tokenizer().count(told) <= 120
+
+
+def test_a_folder_may_belong_to_a_wing_of_another_name(
+    home: str, transcript: Transcript, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up(home, wings={"harbour": "sea"})
+    transcript.say("Add tide tables.")
+    run(home, "SessionEnd", transcript_path=str(transcript.path))
+    assert kept(home, at_least=1)
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        assert {event.wing for event in memory.events()} == {"sea"}
+    run(home, "SessionStart", source="startup")
+    assert "Now, in sea:" in json.loads(capsys.readouterr().out)["hookSpecificOutput"]["additionalContext"]
 
 
 @pytest.fixture(scope="module")

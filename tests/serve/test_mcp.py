@@ -25,6 +25,7 @@ from recollect import Memory
 from recollect.core.errors import InvalidSetting
 from recollect.operations import BY_NAME
 from recollect.serve.mcp import run
+from recollect.serve.mcp.early import early_reply, early_results
 from recollect.serve.mcp.greeting import VERSIONS, reply_to
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.server import build
@@ -260,6 +261,20 @@ def test_sessions_can_be_read_as_resources(opened: Opened) -> None:
     asked(build(opened), ask)
 
 
+def test_identity_and_wake_up_can_be_read_as_resources(opened: Opened) -> None:
+    opened.memory.identity("I am Atlas, Ana's assistant.")
+
+    async def ask(client: Client) -> Any:
+        listed = {str(resource.uri) for resource in (await client.list_resources()).resources}
+        assert {"recollect://identity", "recollect://wake_up", "recollect://sessions"} <= listed
+        read = [await client.read_resource(f"recollect://{name}") for name in ("identity", "wake_up")]
+        return [json.loads(one.contents[0].text) for one in read] + [said(await client.call_tool("wake_up", {}))]
+
+    identity, woken, told = asked(build(opened), ask)
+    assert identity["identity"]["text"] == "I am Atlas, Ana's assistant."
+    assert woken["text"] == told == "I am Atlas, Ana's assistant. [1]"
+
+
 def test_a_prompt_brings_what_is_remembered(opened: Opened) -> None:
     opened.memory.add("The boat is called Aurora.", speaker="Ana")
 
@@ -329,6 +344,68 @@ def test_the_first_reply_comes_at_once_and_only_once(tmp_path: Path) -> None:
     assert first["result"]["serverInfo"]["name"] == "recollect"
     assert (second["id"], rest) == (1, b"")
     assert waited < 1.0
+
+
+def test_early_lists_are_what_the_protocol_s_package_would_say(opened: Opened) -> None:
+    async def ask(client: Client) -> Any:
+        return await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()
+
+    theirs = asked(build(opened), ask, mode="legacy")
+    ours = early_results(wing=None)
+    for result, method in zip(theirs, ("tools/list", "prompts/list", "resources/templates/list"), strict=True):
+        dumped = result.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True, mode="json")
+        assert dumped == ours[method], method
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json",
+        b"[]",
+        b'{"jsonrpc":"2.0","method":"ping"}',
+        b'{"jsonrpc":"2.0","id":true,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1,"method":["ping"]}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":7}',
+    ],
+)
+def test_what_is_no_plain_list_is_left_to_the_package(line: bytes) -> None:
+    assert early_reply(line, early_results(wing=None)) is None
+
+
+def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    call = {"name": "remember", "arguments": {"text": "The boat is called Aurora."}}
+    asked_for = [
+        HANDSHAKE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": call},
+        {"jsonrpc": "2.0", "id": "list", "method": "tools/list", "params": {"_meta": {"progressToken": 1}}},
+    ]
+    started = time.perf_counter()
+    process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asked_for))
+    process.stdin.flush()
+    first, second = (json.loads(process.stdout.readline()) for _ in range(2))
+    waited = time.perf_counter() - started
+    assert [first["id"], second["id"]] == [0, "list"]
+    assert {"remember", "recall", "wake_up"} <= {tool["name"] for tool in second["result"]["tools"]}
+    assert waited < 1.0
+    third = json.loads(process.stdout.readline())
+    assert third["id"] == "call"
+    assert "Remembered" in third["result"]["content"][0]["text"]
+    process.stdin.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/list"}\n')  # now the package answers
+    process.stdin.flush()
+    later = json.loads(process.stdout.readline())
+    assert (later["id"], later["result"]) == (9, second["result"])
+    process.stdin.close()
+    assert process.stdout.read() == b""
+    assert process.wait(20) == 0
+    process.stdout.close()
 
 
 # Over the wire

@@ -17,12 +17,12 @@ from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
-PROGRAMS = {"mcp", "hook", "serve", "keys", "webhooks"}  # listed, and run by themselves
-ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}}
+PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks"}  # listed, and run by themselves
+ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wake_up": {"explain"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask artifacts history correct retract entities entity facts timeline conflicts
-merge split edits undo concepts concept fold journal unfold sessions events show forget stats verify rebuild settle
-backup export doctor mcp hook serve keys webhooks"""
+VERBS = """add import recall context ask wake_up identity artifacts history correct retract entities entity facts
+timeline conflicts merge split edits undo concepts concept fold journal unfold sessions events show forget
+stats verify rebuild settle backup export doctor init mcp hook serve keys webhooks"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:

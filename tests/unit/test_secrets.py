@@ -17,12 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture.secrets import DEFAULT, make_pattern, redact, redact_event
+from recollect import Memory
+from recollect.capture.secret_settings import patterns_of
+from recollect.capture.secrets import DEFAULT, Patterns, make_pattern, redact, redact_event
 from recollect.core.errors import InvalidSetting
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLE = [json.loads(line) for line in (DATA / "secrets.jsonl").read_text(encoding="utf-8").splitlines()]
 FILLINGS = 3  # secrets made of each template
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 LEAST_RECALL = 0.95
 MOST_FALSE = 1 / 1000  # of lines of code and prose
 STDLIB = (
@@ -247,3 +250,43 @@ def test_the_cost_of_hostile_text_grows_with_its_length_and_no_faster(unit: str)
     few = min(_seconds(short, 1) for _ in range(3))
     many = min(_seconds(long, 1) for _ in range(2))
     assert many < 40 * few + 0.05, "8 times the text may cost 8 times the time, with room for a busy machine"
+
+
+class TestSettings:
+    def patterns(self, tmp_path: Path, content: object) -> Patterns:
+        path = tmp_path / "patterns.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return patterns_of(str(path))
+
+    def test_a_user_s_pattern_is_looked_for_too(self, tmp_path: Path) -> None:
+        chosen = self.patterns(tmp_path, {"employee number": "EMP-[0-9]{6}", "vault": r"vt:(?P<secret>\w{20})"})
+        clean = redact(f"EMP-123456 has vt:{'a1' * 10} and {TOKEN}.", chosen)
+        assert clean.text == "[redacted: employee number] has vt:[redacted: vault] and [redacted: github token]."
+
+    def test_a_known_pattern_can_be_left_out(self, tmp_path: Path) -> None:
+        assert redact(TOKEN, self.patterns(tmp_path, {"github token": False})).text == TOKEN
+
+    @pytest.mark.parametrize("content", ["{", "[]", {"x": "("}, {"x": 7}, {"no such": False}, {"x": "a*"}])
+    def test_what_can_not_be_used_is_refused_with_the_reason(self, tmp_path: Path, content: object) -> None:
+        with pytest.raises(InvalidSetting):
+            self.patterns(tmp_path, content)
+
+    def test_a_file_that_is_not_there_is_an_error_not_a_silence(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidSetting):
+            patterns_of(str(tmp_path / "none.json"))
+
+    def test_imports_use_them_and_read_again_when_they_change(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "patterns.json"
+        file.write_text(json.dumps({"employee number": "EMP-[0-9]{6}"}))
+        talk = tmp_path / "talk.txt"
+        talk.write_text("Ana: my number is EMP-123456\nBo: thanks\nAna: welcome\n")
+        with Memory.open(":memory:", embedder="none", secret_patterns=str(file)) as memory:
+            assert memory.import_events(talk, format="transcript").redacted == {"employee number": 1}
+            assert memory.import_events(talk, format="transcript").unchanged == 1
+        monkeypatch.setenv("RECOLLECT_SECRET_PATTERNS", str(file))
+        with Memory.open(":memory:", embedder="none") as memory:
+            assert memory.import_events(talk, format="transcript").redacted == {"employee number": 1}
+            monkeypatch.delenv("RECOLLECT_SECRET_PATTERNS")
+            assert memory.import_events(talk, format="transcript").read > 0

@@ -1,11 +1,11 @@
 """Anthropic's memory tool (`memory_20250818`) on a memory: give an instance to the SDK's tool runner.
 
-    from anthropic import Anthropic
-    from recollect import Memory
-    from recollect.adapters.anthropic_memory import MemoryTool
+from anthropic import Anthropic
+from recollect import Memory
+from recollect.adapters.anthropic_memory import MemoryTool
 
-    tool = MemoryTool(Memory.open("memory.db"))
-    Anthropic().beta.messages.run_tools(model=..., max_tokens=..., messages=[...], tools=[tool]).until_done()
+tool = MemoryTool(Memory.open("memory.db"))
+Anthropic().beta.messages.run_tools(model=..., max_tokens=..., messages=[...], tools=[tool]).until_done()
 """
 
 from __future__ import annotations

@@ -63,6 +63,10 @@ class Patterns:
         said = "\n".join(f"{one.name}\t{one.regex.pattern}" for one in self.every)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
+    def without(self, *names: str) -> Patterns:
+        """Leave out those of these names."""
+        return Patterns(every=tuple(one for one in self.every if one.name not in names))
+
     def plus(self, *more: Pattern) -> Patterns:
         """Add patterns, which rank after these."""
         return Patterns(every=(*self.every, *more))

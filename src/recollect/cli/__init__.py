@@ -41,6 +41,10 @@ def _program(name: str, arguments: list[str], terminal: Terminal) -> int:
         from recollect.cli.access import main as access
 
         return access(name, arguments, terminal)
+    if name == "init":
+        from recollect.cli.init import main as init
+
+        return init(arguments)
     if name == "hook":
         from recollect.hooks import main as hook
 

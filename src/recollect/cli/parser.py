@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DOCTOR = "doctor"
 PROGRAMS = {
+    "init": "set up a memory: where, what to import, hooks, MCP; each step is shown and optional",
     "mcp": "serve a memory over MCP, to any client that speaks it",
     "serve": "serve a memory over HTTP and MCP, with a web page",
     "keys": "make, list and revoke keys for the service",
@@ -30,6 +31,7 @@ _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say wha
 _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "import": (("watch", "go on until stopped: read what comes to the folder, and what its files grow by"),),
     "recall": (("explain", "also a table of the rank and score that each stage gave"),),
+    "wake_up": (("explain", "also why each line was chosen"),),
     "forget": (("yes", "do not ask"),),
 }
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render, render_artifacts, render_folding, render_graph
+from recollect.cli import render, render_artifacts, render_folding, render_graph, render_layers
 from recollect.cli.page import Page
 from recollect.cli.parser import DOCTOR, Request, UsageError
 from recollect.cli.progress import progress
@@ -177,6 +177,8 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "recall": lambda page, result, request: render.hits(page, result, explain="explain" in request.extras),
     "context": lambda page, result, _: render.context(page, result),
     "ask": lambda page, result, _: render_artifacts.answer(page, result),
+    "wake_up": lambda page, result, request: render_layers.wake_up(page, result, explain="explain" in request.extras),
+    "identity": lambda page, result, _: render_layers.identity(page, result),
     "artifacts": lambda page, result, _: render_artifacts.artifacts(page, result),
     "history": lambda page, result, _: render_artifacts.history(page, result),
     "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),

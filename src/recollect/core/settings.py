@@ -36,6 +36,9 @@ class Settings:
     # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, answering and reranking, all
     # processes that share the file together. None: no limit.
     llm_tokens_per_day: int | None = None
+    # A JSON file of patterns of secrets: {"name": "regular expression"} adds one, {"name": false} leaves a known one
+    # out. None: RECOLLECT_SECRET_PATTERNS, or those that are known alone.
+    secret_patterns: str | None = None
     read_only: bool = False
 
     def __post_init__(self) -> None:

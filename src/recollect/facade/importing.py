@@ -98,7 +98,7 @@ class Importing(Handle):
         # Imported here: a process that only asks should not pay for what reads files.
         from recollect.capture.formats import own_jsonl
         from recollect.capture.recognise import is_own, recognise
-        from recollect.capture.secrets import DEFAULT
+        from recollect.capture.secret_settings import patterns_of
         from recollect.engine.importing import How, import_source
 
         source = checked_path(path)
@@ -106,7 +106,7 @@ class Importing(Handle):
         found = recognise(source, own_jsonl.NAME if own else format)
         how = How(
             wing=self._wing,
-            patterns=DEFAULT if redact and not own else None,
+            patterns=patterns_of(self._engine.settings.secret_patterns) if redact and not own else None,
             strict=own and not waits,
             own=own,
             defer=defer,

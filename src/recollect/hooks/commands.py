@@ -12,10 +12,12 @@ from typing import Any
 
 from recollect.core.errors import RecollectError
 from recollect.hooks import installing
+from recollect.hooks.changing import home_of, installed
 from recollect.hooks.settings import EVENTS
 
 _CLAUDE = "~/.claude/settings.json"
 _CODEX = "~/.codex/config.toml"
+_ALL = "all"  # every file that was changed, also by `recollect init`
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,6 +40,8 @@ def _install(given: Any) -> None:
     options: dict[str, Any] = {"save_every": given.every} if given.every else {}
     if given.embedder:
         options["embedder"] = given.embedder
+    if given.secret_patterns:
+        options["secret_patterns"] = os.path.abspath(os.path.expanduser(given.secret_patterns))
     asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
     change = installing.install(path, **asked, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
@@ -48,10 +52,12 @@ def _install(given: Any) -> None:
 
 
 def _uninstall(given: Any) -> None:
-    path = _settings_path(given)
-    _show(installing.uninstall(path, home=given.home, dry_run=True).diff or "Nothing changes.\n")
-    if not given.dry_run and _sure(given):
-        installing.uninstall(path, home=given.home)
+    paths = [Path(path) for path in installed(home_of(given.home))] if given.agent == _ALL else [_settings_path(given)]
+    for path in paths:
+        _show(installing.uninstall(path, home=given.home, dry_run=True).diff or "Nothing changes.\n")
+    if paths and not given.dry_run and _sure(given):
+        for path in paths:
+            installing.uninstall(path, home=given.home)
         _show("Removed.\n")
 
 
@@ -88,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         ("uninstall", "take the hooks out again"),
     ):
         verb = verbs.add_parser(name, help=about)
-        verb.add_argument("agent", choices=("claude-code", "codex"), nargs="?", default="claude-code")
+        agents = ("claude-code", "codex") if name == "install" else ("claude-code", "codex", _ALL)
+        verb.add_argument("agent", choices=agents, nargs="?", default="claude-code")
         verb.add_argument("--settings", metavar="PATH", help=f"the agent's settings (default: {_CLAUDE} or {_CODEX})")
         verb.add_argument("--dry-run", action="store_true", help="only show the change")
         verb.add_argument("--yes", action="store_true", help="do not ask")
@@ -96,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--memory", metavar="PATH", help="the memory to keep it in")
             verb.add_argument("--embedder", metavar="NAME")
             verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
+            verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file of patterns of secrets")
             verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
     verbs.add_parser("status", help="what is installed, switched on and going on")
     for name in ("on", "off"):

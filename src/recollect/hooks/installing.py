@@ -6,60 +6,37 @@ Claude Code reads JSON (`~/.claude/settings.json`, or a project's `.claude/setti
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import json
 import os
 import re
 import shlex
-import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
 from recollect.hooks import asking, journal, positions
+from recollect.hooks.changing import (
+    Change,
+    Json,
+    apply,
+    backup_of,
+    digest,
+    home_of,
+    installed,
+    note,
+    parsed,
+    parsed_toml,
+    replace_file,
+    text_of,
+    written_like,
+)
+from recollect.hooks.mcp_entries import without_server, without_server_toml
 from recollect.hooks.settings import EVENTS, FILE, from_json, load, save, switched
 
-_INSTALLED = "installed.json"
-_BACKUP = ".before-recollect"
 _OURS = "recollect.hooks"  # stands in every command of ours
 _AGENT_LIMIT_S = 10  # the agent's own limit on a hook; ours is much shorter
 _NOTIFY = re.compile(r"^[ \t]*notify[ \t]*=", re.MULTILINE)
 _ERRORS_SHOWN = 5
-
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What is done to a settings file, or would be."""
-
-    path: Path
-    before: str | None  # None: there was no file
-    after: str | None  # None: there is none any more
-    backup: Path | None = None
-
-    @property
-    def diff(self) -> str:
-        """Show the change, line by line."""
-        lines = difflib.unified_diff(
-            (self.before or "").splitlines(keepends=True),
-            (self.after or "").splitlines(keepends=True),
-            f"{self.path} (now)",
-            f"{self.path} (then)",
-        )
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-
-
-def default_home() -> Path:
-    """Tell where hooks keep their settings, log and positions."""
-    named = os.environ.get("RECOLLECT_HOOKS_HOME")
-    if named:
-        return Path(named)
-    from platformdirs import user_state_path
-
-    return user_state_path("recollect", appauthor=False) / "hooks"
 
 
 def install(
@@ -72,52 +49,52 @@ def install(
     **options: Any,
 ) -> Change:
     """Add the hooks to a settings file; doing it again changes only what was asked for differently."""
-    path, place = Path(settings_path).expanduser().absolute(), _home(home)
+    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
     unknown = [event for event in events if event not in EVENTS]
     if unknown:
         raise InvalidSetting(f"There is no hook {', '.join(unknown)}.", fix=f"Known: {', '.join(EVENTS)}.")
     location = memory if "://" in memory else os.path.abspath(os.path.expanduser(memory))
     settings = from_json({**_known(place), **options, "memory": location})
-    before = _text(path)
+    before = text_of(path)
     if path.suffix == ".toml":
         after = _codex_with(before or "", place)
     else:
-        after = _written(_claude_with(_claude_without(_parsed(path, before)), place, events), before)
-    change = Change(path=path, before=before, after=after, backup=_backup(path, place, before))
+        after = written_like(_claude_with(_claude_without(_settings(path, before)), place, events), before)
+    change = Change(path=path, before=before, after=after, backup=backup_of(path, place, before))
     if not dry_run:
         save(str(place), settings)
-        _apply(change, place)
+        apply(change, place)
     return change
 
 
 def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> Change:
     """Take the hooks out: the file as it was before, or, where it was changed since, just without our entries."""
-    path, place = Path(settings_path).expanduser().absolute(), _home(home)
-    known: Json = _installed(place).get(str(path), {})
-    before = _text(path)
+    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
+    known: Json = installed(place).get(str(path), {})
+    before = text_of(path)
     if before is None:
         raise BadLocation(f"There is no {path}.")
     backup = Path(known["backup"]) if known.get("backup") else None
-    if known.get("written") == _digest(before):
-        after = _text(backup) if backup is not None else None
+    if known.get("written") == digest(before):
+        after = text_of(backup) if backup is not None else None
     elif path.suffix == ".toml":
-        after = _codex_without(before)
+        after = without_server_toml(_codex_without(before))
     else:
-        after = _written(_claude_without(_parsed(path, before)), before)
+        after = written_like(without_server(_claude_without(_settings(path, before))), before)
     change = Change(path=path, before=before, after=after, backup=backup)
     if not dry_run:
-        _replace(path, after)
-        _note(place, str(path), None)
+        replace_file(path, after)
+        note(place, str(path), None)
         if backup is not None:
             backup.unlink(missing_ok=True)
-        if not _installed(place):
+        if not installed(place):
             asking.ask(str(place), {"do": "stop"}, 1.0)
     return change
 
 
 def status(home: str | Path | None = None) -> Json:
     """Tell what is installed, switched on and going on."""
-    place = _home(home)
+    place = home_of(home)
     try:
         settings = load(str(place))
     except InvalidSetting:
@@ -128,7 +105,7 @@ def status(home: str | Path | None = None) -> Json:
         "memory": settings.memory,
         "installed": [
             {"settings": path, "hooks": _hooks_in(Path(path)), "backup": known.get("backup")}
-            for path, known in _installed(place).items()
+            for path, known in installed(place).items()
         ],
         "on": {event: event not in settings.off for event in EVENTS},
         "settings": settings._asdict(),
@@ -141,7 +118,7 @@ def status(home: str | Path | None = None) -> Json:
 
 def switch(name: str, *, on: bool, home: str | Path | None = None) -> None:
     """Turn one switch."""
-    place = str(_home(home))
+    place = str(home_of(home))
     save(place, switched(load(place), name, on=on))
 
 
@@ -183,22 +160,11 @@ def _is_ours(entry: Any) -> bool:
     return f"-m {_OURS} run" in json.dumps(entry)
 
 
-def _parsed(path: Path, text: str | None) -> Json:
-    try:
-        settings: Any = json.loads(text) if text and text.strip() else {}
-    except ValueError as error:
-        raise InvalidInput(f"{path} is not JSON ({error}).", fix="Correct it first; it was not touched.") from error
-    if not isinstance(settings, dict) or not isinstance(cast("Json", settings).get("hooks", {}), dict):
+def _settings(path: Path, text: str | None) -> Json:
+    settings = parsed(path, text)
+    if not isinstance(settings.get("hooks", {}), dict):
         raise InvalidInput(f"{path} is not what Claude Code reads.", fix="Check the path; it was not touched.")
-    return cast("Json", settings)
-
-
-def _written(settings: Json, before: str | None) -> str:
-    """Write settings in the hand of who wrote them before, so that the change shows nothing but itself."""
-    before = "{}\n" if before is None else before
-    step = re.search(r"^( +|\t)\S", before, re.MULTILINE)
-    text = json.dumps(settings, indent=step[1] if step else 2, ensure_ascii=before.isascii())
-    return f"{text}\n" if before.endswith("\n") else text
+    return settings
 
 
 # Codex
@@ -206,7 +172,7 @@ def _written(settings: Json, before: str | None) -> str:
 
 def _codex_with(text: str, home: Path) -> str:
     text = _codex_without(text)
-    if "notify" in _parsed_toml(text):
+    if "notify" in parsed_toml(text):
         raise InvalidInput(
             "Codex's settings have a notify command already, and it can have one only.",
             fix="Remove its line first, or call both from a script of your own.",
@@ -217,23 +183,12 @@ def _codex_with(text: str, home: Path) -> str:
 
 
 def _codex_without(text: str) -> str:
-    _parsed_toml(text)
+    parsed_toml(text)
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not (_NOTIFY.match(line) and f'"-m", "{_OURS}"' in line))
 
 
-def _parsed_toml(text: str) -> Json:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"Codex's settings are not TOML ({error}).", fix="Correct them first.") from error
-
-
 # Files
-
-
-def _home(home: str | Path | None) -> Path:
-    return (default_home() if home is None else Path(home)).expanduser().absolute()
 
 
 def _known(home: Path) -> Json:
@@ -243,74 +198,14 @@ def _known(home: Path) -> Json:
         return {}
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadLocation(f"{path} can't be read ({error}).") from error
-
-
-def _backup(path: Path, home: Path, before: str | None) -> Path | None:
-    """Name the backup: the one of the first installation, for as long as it lasts."""
-    known: Json = _installed(home).get(str(path), {})
-    if known:
-        return Path(known["backup"]) if known.get("backup") else None
-    return None if before is None else path.with_name(path.name + _BACKUP)
-
-
-def _apply(change: Change, home: Path) -> None:
-    first = str(change.path) not in _installed(home)
-    if first and change.backup is not None and change.before is not None:
-        _replace(change.backup, change.before)
-    _replace(change.path, change.after)
-    written = _digest(change.after or "")
-    _note(home, str(change.path), {"backup": str(change.backup) if change.backup else None, "written": written})
-
-
-def _replace(path: Path, text: str | None) -> None:
-    try:
-        if text is None:
-            path.unlink(missing_ok=True)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve()  # settings are often links into a folder of dotfiles
-        new = target.with_name(f"{target.name}.new")
-        new.write_text(text, encoding="utf-8")
-        if target.exists():
-            os.chmod(new, target.stat().st_mode & 0o777)
-        os.replace(new, target)
-    except OSError as error:
-        raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
-
-
-def _installed(home: Path) -> dict[str, Json]:
-    text = _text(home / _INSTALLED)
-    try:
-        known: Any = json.loads(text) if text else {}
-    except ValueError:
-        known = {}
-    return cast("dict[str, Json]", known) if isinstance(known, dict) else {}
-
-
-def _note(home: Path, path: str, what: Json | None) -> None:
-    known = {name: value for name, value in _installed(home).items() if name != path}
-    _replace(home / _INSTALLED, json.dumps(known if what is None else {**known, path: what}, indent=2))
-
-
 def _hooks_in(path: Path) -> list[str]:
-    text = _text(path)
+    text = text_of(path)
     if text is None:
         return []
     try:
         if path.suffix == ".toml":
             return ["notify"] if _codex_without(text) != text else []
-        hooks: Json = _parsed(path, text).get("hooks", {})
+        hooks: Json = _settings(path, text).get("hooks", {})
         return [event for event in hooks if any(map(_is_ours, _entries(hooks, event)))]
     except InvalidInput:
         return []
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.core.errors import RecollectError
 from recollect.hooks import asking
-from recollect.hooks.installing import default_home
+from recollect.hooks.changing import default_home
 from recollect.hooks.settings import EVENTS
 
 _READY_S = 60.0  # for the resident process to load its model

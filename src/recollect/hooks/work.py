@@ -8,7 +8,6 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from glob import escape, iglob
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +15,7 @@ from typing import Any, cast
 from recollect.capture.formats import Read, open_source
 from recollect.capture.formats.items import as_list, as_text, last_folder
 from recollect.capture.recognise import named
+from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.values import Hits
@@ -24,7 +24,6 @@ from recollect.hooks import journal, positions
 from recollect.hooks.settings import HookSettings
 from recollect.inference.tokens import load_tokenizer
 from recollect.memory import Memory
-from recollect.operations import BY_NAME
 
 _BATCH = 64  # events a transaction: a save that is cut short repeats no more than this
 _MOST_LINES = 4  # beside a prompt: enough to answer from, few enough to be read
@@ -39,10 +38,6 @@ _ASKS = re.compile(
     r"|had|remind|recall)\b",
     re.IGNORECASE,
 )
-_SESSIONS_SHOWN = 3
-_LOOKED_BACK = 500  # events, to find that many sessions in
-_FIRST_EVENTS = 20  # of a session, in which its first words are
-_QUOTED_CHARS = 160  # of a session's first words
 _AWAIT_S = 3.0  # until an agent has written a prompt down; it does so before it thinks
 _AWAIT_STEP_S = 0.05
 
@@ -81,8 +76,8 @@ class Work:
 
     def start(self, cwd: str) -> str:
         """Write what an agent should know before the first word."""
-        wing = last_folder(cwd)
-        text = self._woken(wing) or self._latest(wing)
+        budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
+        text = self.memory.wake_up(max(1, budget), wing=self._wing(last_folder(cwd))).text
         return f"{_HEADING}\n{text}" if text else ""
 
     def for_prompt(self, prompt: str, session: str) -> str:
@@ -104,43 +99,6 @@ class Work:
         budget = self.settings.prompt_tokens - load_tokenizer().count(_HEADING)
         text = self.memory.context(question, budget=max(1, budget), hits=others).text
         return f"{_HEADING}\n{text}" if text else ""
-
-    def _woken(self, wing: str | None) -> str:
-        operation = BY_NAME.get("wake_up")
-        if operation is None:
-            return ""
-        given: dict[str, Any] = {"budget": self.settings.start_tokens, "wing": wing}
-        result = operation.run(
-            self.memory, {name: value for name, value in given.items() if value and operation.parameter(name)}
-        )
-        return as_text(getattr(result, "text", result))
-
-    def _latest(self, wing: str | None) -> str:
-        """Name the latest sessions of this project by how they began."""
-        count = load_tokenizer().count
-        left = self.settings.start_tokens - count(_HEADING)
-        lines: list[str] = []
-        for name, last_at in self._sessions(wing):
-            events = self.memory.events(session=name, limit=_FIRST_EVENTS)
-            said = next((event for event in events if event.role == "user"), None)
-            if said is None:
-                continue
-            words = " ".join(said.text.split())
-            words = words if len(words) <= _QUOTED_CHARS else f"{words[:_QUOTED_CHARS]}..."
-            line = f"- until {last_at:%Y-%m-%d}, began with: {words} [{said.id}]"
-            left -= count(line)
-            if left < 0:
-                break
-            lines.append(line)
-        return "\n".join([f"Latest sessions in {wing}:", *lines]) if lines else ""
-
-    def _sessions(self, wing: str | None) -> list[tuple[str, datetime]]:
-        """Find the latest sessions by the latest events: going through all of them would take too long for a hook."""
-        found: dict[str, datetime] = {}
-        for event in self.memory.events(wing=wing, newest_first=True, limit=_LOOKED_BACK) if wing else ():
-            if event.session is not None:
-                found.setdefault(event.session, event.at)
-        return list(found.items())[:_SESSIONS_SHOWN]
 
     # Keeping
 
@@ -181,8 +139,13 @@ class Work:
         positions.write(self.home, transcript, position or {"byte": 0, "line": 0}, format)
         return added
 
+    def _wing(self, folder: str | None) -> str | None:
+        """Tell which wing a folder's sessions belong to: one of its own name, unless the user chose another."""
+        return None if folder is None else self.settings.wings.get(folder, folder)
+
     def _add(self, events: list[dict[str, Any]]) -> int:
-        clean = [redact_event(event)[0] for event in events]
+        patterns = patterns_of(self.settings.secret_patterns)
+        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))}, patterns)[0] for event in events]
         if not clean:
             return 0
         try:

@@ -19,6 +19,7 @@ from recollect.operations.graph import (
     TIMELINE,
     UNDO,
 )
+from recollect.operations.layers import IDENTITY, WAKE_UP
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
 from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
@@ -32,6 +33,8 @@ OPERATIONS = (
     RECALL,
     CONTEXT,
     ASK,
+    WAKE_UP,
+    IDENTITY,
     ARTIFACTS,
     HISTORY,
     CORRECT,

@@ -71,6 +71,14 @@ class ArtifactReader(Protocol):
         """Read what is current and was put with one of these keys, the newest first."""
         ...
 
+    def latest_artifacts(self, space: str, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
+        """Read what is current of a kind, the last derived first."""
+        ...
+
+    def confirmations(self, space: str, *, limit: int) -> dict[str, int]:
+        """Count how often what is known was said again, for the most frequent, by artifact."""
+        ...
+
     def versions(self, space: str, id: str) -> list[Artifact]:
         """Read the whole chain that an artifact belongs to, the oldest first."""
         ...

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 CREATE TABLE api_keys (
   id TEXT PRIMARY KEY,
@@ -146,7 +146,7 @@ CREATE INDEX events_session ON events (space, session, at) WHERE session IS NOT 
 
 CREATE INDEX events_speaker ON events (space, speaker) WHERE speaker IS NOT NULL;
 
-CREATE INDEX events_wing ON events (space, wing) WHERE wing IS NOT NULL;
+CREATE INDEX events_wing ON events (space, wing, at) WHERE wing IS NOT NULL;
 
 CREATE TABLE fact_claims (
   fact INTEGER NOT NULL,

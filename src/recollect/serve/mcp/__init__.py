@@ -6,6 +6,8 @@ own package and the model are still being read from disk.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Literal
 
@@ -37,9 +39,11 @@ def run(
     if find_spec("mcp") is None:
         need("mcp", extra="mcp")  # which is not there, and says so before a client is greeted
     if transport == "stdio":
+        from recollect.serve.mcp.early import early_results
         from recollect.serve.mcp.greeting import greet
 
-        greeting = greet()  # before anything heavy: this is the first reply
+        # Before anything heavy: these are the first replies. The reference tools are described by what is heavy.
+        greeting = greet(_prepare, {} if reference_tools else early_results(wing=wing))
     elif transport == "http":
         if host not in _LOOPBACK and not token:
             raise InvalidSetting(
@@ -60,3 +64,10 @@ def run(
             serve_http(opened, host, port, token=token, reference_tools=reference_tools)
     finally:
         opened.close()
+
+
+def _prepare() -> None:
+    """Load what serves, so that it is there when the first question comes."""
+    with suppress(ImportError):  # whoever serves then says what is missing
+        import_module("recollect.serve.mcp.server")
+        import_module("mcp.server.stdio")

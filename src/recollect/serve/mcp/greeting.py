@@ -1,8 +1,9 @@
-"""The first reply, before the protocol's package is even imported.
+"""The first replies, before the protocol's package is even imported.
 
 Reading that package from disk takes longer than a client should wait for the handshake. The reply to it is always the
 same, so it is given at once; the request then goes to the package like any other, and its own reply, which would be the
-second, is dropped. What is not a plain handshake is left to the package. A test holds both replies together.
+second, is dropped. While the package is being read, lists that are always the same are given too (`early.py`); those
+requests the package never sees. What is not plainly one of these is left to it. A test holds all replies together.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
+import select
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from recollect import __version__
+from recollect.serve.mcp.early import early_reply
 from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
 
 # The revisions that have this handshake. A newer one is refused or bargained over by the package.
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _MOST_BYTES = 1 << 20  # of a handshake; real ones have some hundred
 _CHUNK_BYTES = 1 << 16
+_LOOK_S = 0.02  # between two looks at whether the package is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +46,11 @@ class Greeting:
         return _Once(os.fdopen(self.output, "wb"), self.greeted)
 
 
-def greet() -> Greeting:
-    """Take the process's streams, wait for the first request, and answer it if it is a handshake."""
+def greet(prepare: Callable[[], None], results: Mapping[str, dict[str, Any]]) -> Greeting:
+    """Take the process's streams, wait for the first request, and answer it if it is a handshake.
+
+    prepare: loads what will answer everything else, in a thread; until it is done, `results` are given by method.
+    """
     standard_input, standard_output = os.dup(0), os.dup(1)
     # Whatever else reads or prints in this process must not break into the protocol.
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -51,11 +59,44 @@ def greet() -> Greeting:
     os.dup2(2, 1)
     read = _first_line(lambda: os.read(standard_input, _CHUNK_BYTES))
     answer = reply_to(read)
-    if answer is not None:
-        _write(standard_output, json.dumps(answer).encode() + b"\n")
-    return Greeting(
-        input=standard_input, output=standard_output, read=read, greeted=None if answer is None else answer["id"]
-    )
+    if answer is None:
+        return Greeting(input=standard_input, output=standard_output, read=read)
+    _write(standard_output, json.dumps(answer).encode() + b"\n")
+    preparing = threading.Thread(target=prepare, name="recollect-prepare", daemon=True)
+    preparing.start()
+    read = _meanwhile(preparing, read, standard_input, standard_output, results)
+    return Greeting(input=standard_input, output=standard_output, read=read, greeted=answer["id"])
+
+
+def _meanwhile(
+    preparing: threading.Thread, read: bytes, source: int, target: int, results: Mapping[str, dict[str, Any]]
+) -> bytes:
+    """Answer what can be answered while the rest is loaded; give what was said and is not answered yet."""
+    kept, ended = b"", False
+    while preparing.is_alive():
+        line, end, rest = read.partition(b"\n")
+        if end:
+            reply = early_reply(line, results)
+            if reply is None:
+                kept += line + end
+            else:
+                _write(target, json.dumps(reply).encode() + b"\n")
+            read = rest
+        elif ended or len(read) > _MOST_BYTES or not _can_wait_for(source):
+            preparing.join()
+        elif select.select([source], [], [], _LOOK_S)[0]:
+            chunk = os.read(source, _CHUNK_BYTES)
+            ended, read = not chunk, read + chunk
+    return kept + read
+
+
+def _can_wait_for(source: int) -> bool:
+    """Tell whether this system can wait for a stream without being stuck in it."""
+    try:
+        select.select([source], [], [], 0)
+    except (OSError, ValueError):  # Windows, for anything but sockets
+        return False
+    return True
 
 
 def reply_to(read: bytes) -> dict[str, Any] | None:

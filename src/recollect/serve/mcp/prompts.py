@@ -5,38 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
+from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
 
+from recollect.serve.mcp.early import ANSWER, KEEP, LISTED_PROMPTS
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.wording import sendable
 
-_ANSWER = "recall_before_answering"
-_KEEP = "remember_this_conversation"
 _BUDGET = 1200  # tokens of memory put before a question: what `context` gives by default
 
-PROMPTS = [
-    Prompt(
-        name=_ANSWER,
-        title="Recall before answering",
-        description="Answer a question from what is remembered, with sources.",
-        arguments=[PromptArgument(name="question", description="what you want to know", required=True)],
-    ),
-    Prompt(
-        name=_KEEP,
-        title="Remember this conversation",
-        description="Keep what matters of this conversation, in the words that were used.",
-    ),
-]
+PROMPTS = [Prompt.model_validate(listed) for listed in LISTED_PROMPTS]
 
 
 def prompt(opened: Opened, name: str, arguments: Mapping[str, str] | None) -> GetPromptResult:
     """Fill a prompt in."""
-    if name == _ANSWER:
+    if name == ANSWER:
         question = (arguments or {}).get("question", "").strip()
         if not question:
             raise MCPError(INVALID_PARAMS, "Say what the question is.")
         return _said(_answer(opened.memory.context(question, budget=_BUDGET).text, question))
-    if name == _KEEP:
+    if name == KEEP:
         return _said(
             "Go through this conversation. For each preference, decision, fact, plan or date in it that will matter "
             "later, call `remember` once, with the exact words that were said and who said them. Leave out small talk, "

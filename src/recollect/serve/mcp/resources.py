@@ -11,15 +11,14 @@ from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceCo
 
 from recollect.core.values import Session
 from recollect.operations import BY_NAME, Operation
+from recollect.serve.mcp.early import LISTED_TEMPLATES, SCHEME, SESSION
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.wording import line_of, sendable
 
-_SCHEME = "recollect://"
-_SESSIONS = f"{_SCHEME}sessions"
-_SESSION = f"{_SCHEME}session/"
+_SESSIONS = f"{SCHEME}sessions"
 _MOST_SESSIONS = 50  # of those listed one by one, the latest; the template reaches all
 _MOST_EVENTS = 2_000  # of one session that is read in one go
-# Operations of the table that are worth reading as they are, once they are there.
+# Operations of the table that are worth reading as they are, once they are there; asked without arguments, all read.
 _READ_AS_THEY_ARE = ("identity", "wake_up", "entities", "stats")
 
 
@@ -28,7 +27,7 @@ def resources(opened: Opened) -> list[Resource]:
     fixed = [Resource(uri=_SESSIONS, name="sessions", title="Sessions", mime_type="application/json")]
     fixed += [
         Resource(
-            uri=f"{_SCHEME}{operation.name}",
+            uri=f"{SCHEME}{operation.name}",
             name=operation.name,
             description=operation.summary,
             mime_type="application/json",
@@ -40,15 +39,7 @@ def resources(opened: Opened) -> list[Resource]:
 
 def templates() -> list[ResourceTemplate]:
     """Describe how any session is named."""
-    return [
-        ResourceTemplate(
-            uri_template=f"{_SESSION}{{name}}",
-            name="session",
-            title="One session, in order",
-            description="All that was said in a session, a line for each event with its id.",
-            mime_type="text/plain",
-        )
-    ]
+    return [ResourceTemplate.model_validate(listed) for listed in LISTED_TEMPLATES]
 
 
 def read(opened: Opened, uri: str) -> TextResourceContents:
@@ -56,10 +47,10 @@ def read(opened: Opened, uri: str) -> TextResourceContents:
     if uri == _SESSIONS:
         document = BY_NAME["sessions"].document(opened.memory.sessions())
         return _document(uri, document)
-    if uri.startswith(_SESSION):
-        return _transcript(opened, uri, unquote(uri[len(_SESSION) :]))
+    if uri.startswith(SESSION):
+        return _transcript(opened, uri, unquote(uri[len(SESSION) :]))
     for operation in _operations():
-        if uri == f"{_SCHEME}{operation.name}":
+        if uri == f"{SCHEME}{operation.name}":
             handle = opened.memory if operation.scope == "wing" else opened.whole_space
             return _document(uri, operation.document(operation.run(handle, {})))
     raise MCPError(INVALID_PARAMS, f"There is no resource {uri[:200]}.")
@@ -67,16 +58,12 @@ def read(opened: Opened, uri: str) -> TextResourceContents:
 
 def _operations() -> list[Operation]:
     found = [BY_NAME[name] for name in _READ_AS_THEY_ARE if name in BY_NAME]
-    return [
-        operation
-        for operation in found
-        if operation.read_only and not any(parameter.required for parameter in operation.parameters)
-    ]
+    return [operation for operation in found if not any(parameter.required for parameter in operation.parameters)]
 
 
 def _resource(session: Session) -> Resource:
     return Resource(
-        uri=f"{_SESSION}{quote(session.name, safe='')}",
+        uri=f"{SESSION}{quote(session.name, safe='')}",
         name=session.name,
         description=f"{session.events} events, {session.first_at:%Y-%m-%d} to {session.last_at:%Y-%m-%d}",
         mime_type="text/plain",

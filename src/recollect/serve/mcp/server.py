@@ -14,13 +14,14 @@ from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
+from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.errors import RecollectError
 from recollect.serve.mcp import prompts, resources
 from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
-from recollect.serve.mcp.tools import AgentTool, agent_tools
+from recollect.serve.mcp.tools import AgentTool, agent_tools, hints
 from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_redactions
 
 R = TypeVar("R")
@@ -31,7 +32,8 @@ def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
     """Make a server over a memory; it opens the memory at the first request that needs it."""
     tools = agent_tools(wing=opened.wing)
     graph_tools = TOOLS if reference_tools else {}
-    listed = [_tool(tool) for tool in tools.values()] + [_reference_tool(tool) for tool in graph_tools.values()]
+    listed = [types.Tool.model_validate(tool.listed()) for tool in tools.values()]
+    listed += [_reference_tool(tool) for tool in graph_tools.values()]
 
     async def list_tools(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
@@ -83,16 +85,6 @@ def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
 # What tools are
 
 
-def _tool(tool: AgentTool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.schema(),
-        annotations=_annotations(read_only=tool.operation.read_only, destructive=tool.operation.destructive),
-    )
-
-
 def _reference_tool(tool: ReferenceTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
@@ -100,17 +92,7 @@ def _reference_tool(tool: ReferenceTool) -> types.Tool:
         description=tool.description,
         input_schema={"type": "object", "properties": dict(tool.takes), "required": list(tool.takes)},
         output_schema={"type": "object", "properties": dict(tool.gives), "required": list(tool.gives)},
-        annotations=_annotations(read_only=tool.read_only, destructive=tool.destructive),
-    )
-
-
-def _annotations(*, read_only: bool, destructive: bool) -> types.ToolAnnotations:
-    return types.ToolAnnotations(
-        read_only_hint=read_only,
-        destructive_hint=destructive,
-        # What is gone can't go again; what is said twice is two events.
-        idempotent_hint=read_only or destructive,
-        open_world_hint=False,
+        annotations=types.ToolAnnotations.model_validate(hints(read_only=tool.read_only, destructive=tool.destructive)),
     )
 
 
@@ -123,7 +105,7 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
     if tool.operation.read_only:
         return _text(worded(tool.operation, tool.operation.run(handle, arguments)))
-    clean, found = redact_event(arguments)
+    clean, found = redact_event(arguments, patterns_of(None))
     return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
 
 

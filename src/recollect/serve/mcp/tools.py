@@ -98,6 +98,16 @@ class AgentTool:
         """Name it for people."""
         return self.name.replace("_", " ").capitalize()
 
+    def listed(self) -> dict[str, Any]:
+        """Describe the tool as the protocol writes it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.schema(),
+            "annotations": hints(read_only=self.operation.read_only, destructive=self.operation.destructive),
+        }
+
     def schema(self) -> dict[str, Any]:
         """Describe the arguments as JSON Schema."""
         return {
@@ -136,6 +146,17 @@ def agent_tools(*, wing: str | None = None) -> dict[str, AgentTool]:
     """Make the tools, by name; a server that is bound to a wing does not ask for one."""
     made = [_tool(offer, BY_NAME[offer.operation], wing) for offer in OFFERS if offer.operation in BY_NAME]
     return {tool.name: tool for tool in made}
+
+
+def hints(*, read_only: bool, destructive: bool) -> dict[str, bool]:
+    """Say what a tool does to a memory."""
+    return {
+        "readOnlyHint": read_only,
+        "destructiveHint": destructive,
+        # What is gone can't go again; what is said twice is two events.
+        "idempotentHint": read_only or destructive,
+        "openWorldHint": False,
+    }
 
 
 def _tool(offer: Offer, operation: Operation, wing: str | None) -> AgentTool:

@@ -82,6 +82,15 @@ class ArtifactRows(Snapshot):
             return []
         return [_artifact(row) for row in self.rows("artifacts_standing_by", (found.id, array(keys), limit))]
 
+    def latest_artifacts(self, space: str, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
+        found = self.space(space)
+        values = {"space": found.id if found else 0, "kind": kind, "wing": wing, "limit": limit}
+        return [_artifact(row) for row in self.rows("artifacts_latest", values)]
+
+    def confirmations(self, space: str, *, limit: int) -> dict[str, int]:
+        found = self.space(space)
+        return {row[0]: row[1] for row in self.rows("confirmations", (found.id, limit))} if found else {}
+
     def versions(self, space: str, id: str) -> list[Artifact]:
         found = self.space(space)
         return [_artifact(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []

@@ -326,6 +326,17 @@ WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq ORDER
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
        valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq WHERE artifacts.space = ? AND about = ? AND status = ? ORDER BY artifacts.number DESC LIMIT ?;
 
+-- name: artifacts_latest
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq
+WHERE artifacts.space = :space AND kind = :kind AND status = 'current' AND (:wing IS NULL OR events.wing = :wing)
+ORDER BY artifacts.number DESC LIMIT :limit;
+
+-- What was said before and did not change anything: the journal has it as "none".
+-- name: confirmations
+SELECT target, count(*) FROM journal WHERE space = ? AND target IS NOT NULL AND action = 'none'
+GROUP BY target ORDER BY count(*) DESC, target LIMIT ?;
+
 -- Back to the first version, then on from it: a version may have been followed by more than one.
 -- name: artifact_versions
 WITH RECURSIVE
@@ -535,8 +546,10 @@ SELECT path, reading, bytes, modified, hash, position, events, whole FROM import
 WHERE space = ? AND path IN carray(?);
 
 -- name: put_file_read
-INSERT OR REPLACE INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (space, path) DO UPDATE SET reading = excluded.reading, bytes = excluded.bytes, modified = excluded.modified,
+  hash = excluded.hash, position = excluded.position, events = excluded.events, whole = excluded.whole;
 
 -- The file
 

@@ -1,0 +1,188 @@
+"""LangGraph's long-term store on a memory: give it to `graph.compile(store=...)`.
+
+from recollect import Memory
+from recollect.adapters.langgraph_store import RecollectStore
+
+store = RecollectStore(Memory.open("memory.db"))
+store.put(("users", "ana"), "home", {"city": "Lisbon"})
+store.search(("users",), query="Where does Ana live?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from recollect.adapters.documents import Document, Documents
+from recollect.core.errors import InvalidFilter
+from recollect.core.extras import need
+from recollect.memory import Memory
+
+if TYPE_CHECKING:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
+else:
+    _base = need("langgraph.store.base", extra="langgraph")
+    BaseStore, Item, SearchItem = _base.BaseStore, _base.Item, _base.SearchItem
+    GetOp, PutOp, SearchOp, ListNamespacesOp = _base.GetOp, _base.PutOp, _base.SearchOp, _base.ListNamespacesOp
+
+__all__ = ["RecollectStore"]
+
+_NAME = "langgraph"
+_MOST = 1_000  # documents that a search looks through
+_ANY = "*"  # in a path: whatever stands there
+
+Namespace = tuple[str, ...]
+
+
+class RecollectStore(BaseStore):
+    """A store whose items are events: every version stays, and `recall` finds them too."""
+
+    supports_ttl = False
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._documents = Documents(memory, _NAME)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations: reads see what was there before, the last write of an item wins."""
+        results: list[Result] = []
+        puts: dict[str, PutOp] = {}
+        for op in ops:
+            if isinstance(op, PutOp):
+                puts[_key(op.namespace, op.key)] = op
+                results.append(None)
+            elif isinstance(op, GetOp):
+                known = self._documents.get(_key(op.namespace, op.key))
+                results.append(None if known is None else _item(known))
+            elif isinstance(op, SearchOp):
+                results.append(self._search(op))
+            else:
+                results.append(self._namespaces(op))
+        for key, op in puts.items():
+            self._put(key, op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the same in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _put(self, key: str, op: PutOp) -> None:
+        if op.value is None:
+            self._documents.delete(key)
+            return
+        body = {
+            "namespace": list(op.namespace),
+            "key": op.key,
+            "value": dict(op.value),
+            "indexed": op.index is not False,
+        }
+        self._documents.put(key, _words(op.value), body)
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        found: Iterator[Document]
+        if op.query:
+            found = (one for one in self._documents.search(op.query, limit=_MOST) if one.body.get("indexed"))
+        else:
+            found = self._documents.each()
+        matching = (
+            one
+            for one in found
+            if _namespace(one)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix) and _meets(one, op.filter)
+        )
+        several = [one for one, _ in zip(matching, range(op.offset + op.limit), strict=False)]
+        return [_search_item(one) for one in several[op.offset :]]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions: Iterable[MatchCondition] = op.match_conditions or ()
+        found = {_namespace(one) for one in self._documents.each()}
+        kept = {one for one in found if all(_matches(one, condition) for condition in conditions)}
+        cut = sorted({one[: op.max_depth] for one in kept} if op.max_depth is not None else kept)
+        return cut[op.offset : op.offset + op.limit]
+
+
+def _key(namespace: Namespace, key: str) -> str:
+    return json.dumps([*namespace, key], ensure_ascii=False)
+
+
+def _namespace(document: Document) -> Namespace:
+    return tuple(cast("list[str]", document.body["namespace"]))
+
+
+def _words(value: Mapping[str, Any]) -> str:
+    """Write a value as lines that recall can read."""
+    lines = (f"{name}: {said if isinstance(said, str) else json.dumps(said)}" for name, said in value.items())
+    return "\n".join(lines) or "{}"
+
+
+def _item(document: Document) -> Item:
+    return Item(
+        value=cast("dict[str, Any]", document.body["value"]),
+        key=str(document.body["key"]),
+        namespace=_namespace(document),
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+    )
+
+
+def _search_item(document: Document) -> SearchItem:
+    return SearchItem(
+        value=cast("dict[str, Any]", document.body["value"]),
+        key=str(document.body["key"]),
+        namespace=_namespace(document),
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+        score=document.score,
+    )
+
+
+def _meets(document: Document, wanted: Mapping[str, Any] | None) -> bool:
+    value = cast("Mapping[str, Any]", document.body["value"])
+    return all(_holds(value.get(name), operand) for name, operand in (wanted or {}).items())
+
+
+def _holds(value: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, Mapping) or not any(
+        str(name).startswith("$") for name in cast("Mapping[str, Any]", wanted)
+    ):
+        return value == wanted
+    return all(_compared(value, operator, operand) for operator, operand in cast("Mapping[str, Any]", wanted).items())
+
+
+def _compared(value: Any, operator: str, operand: Any) -> bool:
+    if operator in ("$eq", "$ne"):
+        return (value == operand) == (operator == "$eq")
+    try:
+        match operator:
+            case "$gt":
+                return float(value) > float(operand)
+            case "$gte":
+                return float(value) >= float(operand)
+            case "$lt":
+                return float(value) < float(operand)
+            case "$lte":
+                return float(value) <= float(operand)
+            case _:
+                raise InvalidFilter(f"There is no operator {operator!r}.", fix="Known: $eq $ne $gt $gte $lt $lte.")
+    except (TypeError, ValueError):
+        return False
+
+
+def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in (_ANY, there) for wanted, there in zip(path, part, strict=True))

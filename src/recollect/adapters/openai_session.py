@@ -1,0 +1,93 @@
+"""A session of the OpenAI Agents SDK on a memory: `Runner.run(agent, text, session=RecollectSession("s1", memory))`.
+
+The SDK asks for a few async methods and no base class, so that it need not be installed here. Items are kept as they
+came; what was said in them is searchable like any other event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from recollect.adapters.ledger import Change, Entry, Ledger
+from recollect.core.values import Json
+from recollect.memory import Memory
+
+__all__ = ["RecollectSession"]
+
+_NAME = "openai-agents"
+_MOST_WORDS = 1_000_000  # characters of an item's words; more is a file
+
+
+class RecollectSession:
+    """The items of one conversation, in order."""
+
+    def __init__(self, session_id: str, memory: Memory, *, wing: str | None = None) -> None:
+        self.session_id = session_id
+        self.session_settings: Any = None  # what the SDK's runner may set
+        self.memory = memory
+        self._ledger = Ledger(memory, f"{_NAME}:{session_id}", wing=wing)
+
+    async def get_items(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Read the items, the last `limit` of them, the oldest first."""
+        items = await asyncio.to_thread(lambda: [item for _, item in _standing(self._ledger.entries())])
+        return items if limit is None else items[len(items) - min(limit, len(items)) :]
+
+    async def add_items(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Keep items at the end."""
+        changes = [
+            Change(text=_words(item), session=self.session_id, meaning={"do": "add", "item": cast("Json", dict(item))})
+            for item in items
+        ]
+        await asyncio.to_thread(self._ledger.append, lambda _: (changes, None))
+
+    async def pop_item(self) -> dict[str, Any] | None:
+        """Take the last item away and give it; it stays in the log."""
+
+        def decide(entries: Sequence[Entry]) -> tuple[list[Change], dict[str, Any] | None]:
+            standing = _standing(entries)
+            if not standing:
+                return [], None
+            number, item = standing[-1]
+            change = Change(
+                text="Took back the last item.", session=self.session_id, meaning={"do": "pop", "number": number}
+            )
+            return [change], item
+
+        return await asyncio.to_thread(self._ledger.append, decide)
+
+    async def clear_session(self) -> None:
+        """Take all items away; they stay in the log until they are forgotten."""
+
+        def decide(entries: Sequence[Entry]) -> tuple[list[Change], None]:
+            cleared = Change(text="Cleared the session.", session=self.session_id, meaning={"do": "clear"})
+            return ([cleared] if _standing(entries) else []), None
+
+        await asyncio.to_thread(self._ledger.append, decide)
+
+
+def _standing(entries: Sequence[Entry]) -> list[tuple[int, dict[str, Any]]]:
+    """Fold the changes: which items stand, each with its number."""
+    standing: dict[int, dict[str, Any]] = {}
+    for entry in entries:
+        match entry.meaning.get("do"):
+            case "add":
+                standing[entry.number] = cast("dict[str, Any]", entry.meaning["item"])
+            case "pop":
+                standing.pop(cast("int", entry.meaning["number"]), None)
+            case _:
+                standing.clear()
+    return list(standing.items())
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    """Find what an item says; one that says nothing is kept as it is written."""
+    content: Any = item.get("content")
+    parts = [content] if isinstance(content, str) else []
+    for part in cast("list[Any]", content) if isinstance(content, list) else ():
+        said: Any = cast("dict[str, Any]", part).get("text") if isinstance(part, dict) else None
+        parts += [said] if isinstance(said, str) else []
+    words = "\n".join(part for part in parts if part.strip())
+    return (words or json.dumps(dict(item), default=str))[:_MOST_WORDS]

@@ -1,0 +1,225 @@
+"""`recollect init`: from nothing to an agent that remembers. Each step is shown, asked about, and optional."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from recollect.core.errors import RecollectError
+
+STEPS = ("import", "vectors", "hooks", "mcp")
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Sessions of an agent that lie on this machine."""
+
+    title: str
+    format: str
+    path: Path
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What was given, and where things are."""
+
+    memory: str
+    wing: str
+    folder: str
+    embedder: str | None
+    hooks_home: str | None
+    skipped: frozenset[str]
+    yes: bool
+
+    def wants(self, step: str, question: str) -> bool:
+        """Ask whether to do a step; --yes and --skip answer without asking."""
+        if step in self.skipped:
+            return False
+        return self.yes or _agreed(question)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Walk through the steps; give the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    if not given.yes and not (sys.stdin and sys.stdin.isatty()):
+        _show("Nothing was done: there is nobody to ask. Give --yes to do every step, --skip STEP to leave one out.")
+        return 2
+    try:
+        _walk(_plan(given))
+    except RecollectError as error:
+        sys.stderr.write(f"recollect: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _walk(plan: _Plan) -> None:
+    from recollect.memory import Memory
+
+    Path(plan.memory).parent.mkdir(parents=True, exist_ok=True)
+    there = Path(plan.memory).exists()
+    with Memory.open(plan.memory, embedder=plan.embedder) as memory:
+        _show(f"Memory: {plan.memory} ({'it is there already' if there else 'made'})")
+        _show(f"Wing of this folder: {plan.wing}")
+        _import(memory, plan)
+        _vectors(memory, plan)
+    _hooks(plan)
+    _mcp(plan)
+    _show("Done. Try: recollect wake_up, recollect recall QUESTION. Undo: recollect hook uninstall all")
+
+
+def _import(memory: Any, plan: _Plan) -> None:
+    for found in _sessions():
+        size = f"{found.files:,} files, {found.bytes / _MEGABYTE:.1f} MB"
+        if plan.wants("import", f"Import the sessions of {found.title} in {found.path} ({size})?"):
+            done = memory.import_events(found.path, format=found.format, defer_embeddings=True)
+            _show(f"{found.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
+
+
+def _vectors(memory: Any, plan: _Plan) -> None:
+    waiting = memory.stats().pending
+    if waiting and plan.wants(
+        "vectors", f"Compute the vectors of {waiting:,} events now? Words are searchable already."
+    ):
+        from recollect.cli.progress import progress
+        from recollect.cli.terminal import Terminal
+
+        with progress(Terminal(json_wanted=False), "settle") as report:
+            memory.settle(progress=report)
+    elif waiting:
+        _show(f"{waiting:,} events wait for their vectors: recollect settle")
+
+
+def _hooks(plan: _Plan) -> None:
+    from recollect.hooks.installing import install
+
+    wings = {} if plan.wing == plan.folder else {plan.folder: plan.wing}
+    asked: dict[str, Any] = {"memory": plan.memory, "home": plan.hooks_home}
+    if plan.embedder:
+        asked["embedder"] = plan.embedder
+    for title, path in (("Claude Code", _claude() / "settings.json"), ("Codex", _codex() / "config.toml")):
+        if path.parent.is_dir():
+            _change(
+                plan, "hooks", f"Let {title} save and recall by itself", partial(install, path, wings=wings, **asked)
+            )
+
+
+def _mcp(plan: _Plan) -> None:
+    from recollect.hooks.mcp_entries import add_server
+
+    if find_spec("mcp") is None:
+        _show("MCP: not installed, left out. To add it: pip install 'recollect[mcp]', then run this again.")
+        return
+    clients = (
+        ("Claude Code", _claude(), Path.home() / ".claude.json"),
+        ("Cursor", Path.home() / ".cursor", Path.home() / ".cursor" / "mcp.json"),
+        ("Codex", _codex(), _codex() / "config.toml"),
+    )
+    for title, folder, path in clients:
+        if folder.is_dir():
+            add = partial(add_server, path, memory=plan.memory, home=plan.hooks_home)
+            _change(plan, "mcp", f"Add the MCP server to {title}", add)
+
+
+def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> None:
+    """Show a change to somebody's settings, ask, and do it; one that can't be made keeps no other from being made."""
+    try:
+        shown = change(dry_run=True)
+        if shown.before == shown.after:
+            _show(f"{what}: it is so already ({shown.path})")
+            if step == "hooks":
+                change()  # its own settings may differ
+            return
+        if step not in plan.skipped:
+            _show(f"\n{shown.diff}")
+        if plan.wants(step, f"{what}?"):
+            done = change()
+            _show(f"{what}: done." + (f" A backup is in {done.backup}." if done.backup else ""))
+    except RecollectError as error:
+        _show(f"{what}: left out. {error}")
+
+
+def _sessions() -> Iterator[_Found]:
+    places = (
+        ("Claude Code", "claude-code", _claude() / "projects", ".jsonl"),
+        ("Codex", "codex", _codex() / "sessions", ".jsonl"),
+        ("Gemini CLI", "gemini-cli", Path.home() / ".gemini" / "tmp", ".json"),
+    )
+    for title, format, path, suffix in places:
+        sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
+        if sizes:
+            yield _Found(title=title, format=format, path=path, files=len(sizes), bytes=sum(sizes))
+
+
+def _claude() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def _codex() -> Path:
+    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+
+
+def _plan(given: Any) -> _Plan:
+    from recollect.cli.verbs import default_path
+
+    folder = Path.cwd().name
+    memory = given.memory or default_path()
+    wing = given.wing or folder
+    if not given.yes:
+        memory = _answer("Where shall the memory be?", memory)
+        wing = _answer("Which wing do this folder's sessions belong to?", wing)
+    return _Plan(
+        memory=os.path.abspath(os.path.expanduser(memory)),
+        wing=wing,
+        folder=folder,
+        embedder=given.embedder,
+        hooks_home=given.hooks_home,
+        skipped=frozenset(given.skip or ()),
+        yes=given.yes,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="recollect init",
+        description="Set up a memory. Every step is shown, asked about and optional; running it again changes nothing "
+        "that is so already.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--memory", metavar="PATH", help="the file (default: memory.db in the user's data folder)")
+    parser.add_argument("--wing", metavar="NAME", help="the wing of this folder's sessions (default: its name)")
+    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
+    parser.add_argument("--skip", action="append", choices=STEPS, help="leave a step out; may be given more than once")
+    parser.add_argument("--yes", action="store_true", help="ask nothing, do every step")
+    parser.add_argument("--hooks-home", metavar="PATH", help="where hooks keep their own files")
+    return parser
+
+
+def _answer(question: str, otherwise: str) -> str:
+    sys.stdout.write(f"{question} [{otherwise}] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip() or otherwise
+
+
+def _agreed(question: str) -> bool:
+    sys.stdout.write(f"{question} [Y/n] ")
+    sys.stdout.flush()
+    said = sys.stdin.readline()
+    return bool(said) and said.strip().lower() in ("", "y", "yes")
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,144 @@
+"""`recollect init` in a home of its own: what it changes, that it can be run again, and that it can be undone."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory, hooks
+from recollect.cli import main
+from recollect.hooks.settings import EVENTS
+
+SAMPLES = Path(__file__).parent.parent / "data" / "imports"
+CLAUDE_STATE = '{\n  "numStartups": 7,\n  "mcpServers": {\n    "other": {"command": "x"}\n  }\n}\n'
+CODEX = 'model = "o"\n\n[tools]\nweb = true\n'
+
+
+class Typed(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's home with three agents and some sessions in it."""
+    place = tmp_path / "ana"
+    shutil.copytree(SAMPLES / "claude-code", place / ".claude" / "projects" / "boat")
+    shutil.copytree(SAMPLES / "codex", place / ".codex" / "sessions" / "2026")
+    (place / ".cursor").mkdir()
+    (place / ".claude.json").write_text(CLAUDE_STATE)
+    (place / ".codex" / "config.toml").write_text(CODEX)
+    work = place / "work" / "boat"
+    work.mkdir(parents=True)
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(place / "memory.db"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("RECOLLECT_HOOKS_HOME", str(place / "hooks"))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return place
+
+
+def settings(home: Path) -> dict[str, str | None]:
+    names = (".claude.json", ".claude/settings.json", ".cursor/mcp.json", ".codex/config.toml")
+    return {name: (home / name).read_text() if (home / name).exists() else None for name in names}
+
+
+def test_one_command_sets_everything_up_and_running_it_again_changes_nothing(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = settings(home)
+    assert main(["init", "--yes"]) == 0
+    shown = capsys.readouterr().out
+    assert "Claude Code: read" in shown
+    assert "+++" in shown
+    with Memory.open(home / "memory.db", embedder="hashing", create=False) as memory:
+        events = memory.stats().events
+        assert events > 0
+        assert memory.stats().pending == 0
+    after = settings(home)
+    assert set(json.loads(after[".claude/settings.json"] or "")["hooks"]) == set(EVENTS)
+    state = json.loads(after[".claude.json"] or "")
+    assert state["numStartups"] == 7
+    assert set(state["mcpServers"]) == {"other", "recollect"}
+    assert state["mcpServers"]["recollect"]["env"] == {"RECOLLECT_MEMORY": str(home / "memory.db")}
+    assert json.loads(after[".cursor/mcp.json"] or "")["mcpServers"]["recollect"]["args"][-1] == "mcp"
+    codex = tomllib.loads(after[".codex/config.toml"] or "")
+    assert codex["tools"] == {"web": True}
+    assert codex["mcp_servers"]["recollect"]["args"][-1] == "mcp"
+    assert codex["notify"]
+    assert main(["init", "--yes"]) == 0
+    assert settings(home) == after
+    assert "it is so already" in capsys.readouterr().out
+    with Memory.open(home / "memory.db", embedder="hashing") as memory:
+        assert memory.stats().events == events
+    assert hooks.main(["uninstall", "all", "--yes"]) == 0
+    assert settings(home) == before
+
+
+def test_what_the_user_changed_since_stays_when_it_is_undone(home: Path) -> None:
+    assert main(["init", "--yes", "--skip", "import"]) == 0
+    path = home / ".codex" / "config.toml"
+    path.write_text(path.read_text() + "\n[mcp_servers.mine]\ncommand = 'y'\n")
+    state = home / ".claude.json"
+    state.write_text(state.read_text().replace("7", "8"))
+    assert hooks.main(["uninstall", "all", "--yes"]) == 0
+    codex = tomllib.loads(path.read_text())
+    assert set(codex["mcp_servers"]) == {"mine"}
+    assert "notify" not in codex
+    assert json.loads(state.read_text()) == {"numStartups": 8, "mcpServers": {"other": {"command": "x"}}}
+
+
+def test_every_step_can_be_left_out(home: Path) -> None:
+    before = settings(home)
+    assert main(["init", "--yes", *(f"--skip={step}" for step in ("import", "vectors", "hooks", "mcp"))]) == 0
+    assert settings(home) == before
+    with Memory.open(home / "memory.db", embedder="hashing", create=False) as memory:
+        assert memory.stats().events == 0
+
+
+def test_every_question_can_be_answered_with_no(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settings(home)
+    monkeypatch.setattr("sys.stdin", Typed("\n\n" + "n\n" * 20))
+    assert main(["init"]) == 0
+    assert settings(home) == before
+    monkeypatch.setattr("sys.stdin", Typed("\n\n"))  # somebody leaves
+    assert main(["init"]) == 0
+    assert settings(home) == before
+
+
+def test_a_folder_s_wing_is_the_user_s_choice(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Typed(f"{home / 'other.db'}\nsailing\n" + "y\n" * 20))
+    assert main(["init"]) == 0
+    status = hooks.status()
+    assert status["memory"] == str(home / "other.db")
+    assert status["settings"]["wings"] == {"boat": "sailing"}
+
+
+def test_with_nobody_to_ask_nothing_is_done(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settings(home)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 20))
+    assert main(["init"]) == 2
+    assert settings(home) == before
+    assert not (home / "memory.db").exists()
+
+
+def test_settings_that_are_not_understood_are_left_alone_and_the_others_are_made(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".claude.json").write_text("{broken")
+    (home / ".codex" / "config.toml").write_text("[mcp_servers]\nrecollect = { command = 'mine' }\nnotify = ['say']\n")
+    assert main(["init", "--yes", "--skip", "import"]) == 0
+    shown = capsys.readouterr().out
+    assert (home / ".claude.json").read_text() == "{broken"
+    assert "recollect = { command = 'mine' }" in (home / ".codex" / "config.toml").read_text()
+    assert "left out" in shown
+    assert (home / ".cursor" / "mcp.json").exists()
