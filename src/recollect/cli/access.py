@@ -181,7 +181,7 @@ def _list_webhooks(memory: Memory, _: argparse.Namespace, terminal: Terminal) ->
         Column("state"),
     )
     terminal.page.table(
-        heads, [(one.id, one.space, one.url, f"{one.delivered:,}", _webhook_state(one)) for one in webhooks]
+        columns, [(one.id, one.space, one.url, f"{one.delivered:,}", _webhook_state(one)) for one in webhooks]
     )
 
 

@@ -60,7 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="other addresses than this machine's own need a key")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0 for any")
     parser.add_argument(
-        "--rate", type=float, default=ServiceSettings().requests_per_s, help="requests a second of one key; 0: any number"
+        "--rate",
+        type=float,
+        default=ServiceSettings().requests_per_s,
+        help="requests a second and key; 0: any",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
     parser.add_argument("--llm", metavar="NAME", default=os.environ.get("RECOLLECT_LLM") or None)

@@ -7,12 +7,13 @@ from functools import cache
 from typing import Any
 
 from recollect import __version__
+from recollect.from_json import element_of
 from recollect.operations import Operation, Parameter
 from recollect.serve.http.answers import JSON, PROBLEM
 from recollect.serve.http.arguments import SCHEMAS
 from recollect.serve.http.endpoints import scope_parameters
 from recollect.serve.http.exposed import MOST_LISTED, Exposed, exposed
-from recollect.serve.http.schemas import Schema, element_of, schema_of
+from recollect.serve.http.schemas import Schema, schema_of
 from recollect.serve.http.stream import PARAMETERS as STREAM_PARAMETERS
 from recollect.serve.http.transfer import FILES, Transfer
 
