@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.serve.service import JSON, problem, serving
 
 from recollect import Memory
 from recollect.operations import OPERATIONS
 from recollect.serve.http.exposed import exposed
-from tests.serve.service import JSON, problem, serving
 
 
 @pytest.fixture(scope="module")
