@@ -136,7 +136,7 @@ def collected(web: httpx.Client, name: str, member: str, *, limit: int) -> list[
 
 
 @pytest.mark.parametrize("name", ["events", "artifacts", "sessions"])
-@pytest.mark.parametrize("cursor", ["x", "", "AAAA", "W10", "é", "9" * 500, "bnVsbA"])
+@pytest.mark.parametrize("cursor", ["x", "", "1.x y", "é", "9" * 500, "1..2", "٣.١", "1.2.3"])
 def test_a_cursor_that_was_never_given_is_refused(web: httpx.Client, name: str, cursor: str) -> None:
     assert problem(web.get(f"/v1/{name}", params={"cursor": cursor})) == (400, "InvalidInput")
 
@@ -290,3 +290,24 @@ def test_every_answer_has_the_secure_headers(web: httpx.Client) -> None:
         assert headers["referrer-policy"] == "no-referrer", path
         assert headers["cache-control"] in ("no-store", "no-cache"), path
         assert "server" not in headers, path
+
+
+def test_requests_are_traced_by_those_who_ask_for_it(tmp_path: Path) -> None:
+    trace = pytest.importorskip("opentelemetry.trace")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exported = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exported))
+    trace.set_tracer_provider(provider)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory, tracing=True) as address:
+        httpx.get(f"{address}/v1/sessions", headers={"traceparent": parent})
+    [span] = exported.get_finished_spans()
+    assert span.name == "GET /v1/sessions"
+    assert span.attributes is not None
+    assert span.attributes["recollect.operation"] == "sessions"
+    assert span.attributes["http.response.status_code"] == 200
+    assert f"{span.context.trace_id:032x}" == parent.split("-")[1]
