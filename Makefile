@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types docs bench eval clean
+.PHONY: help setup demo serve test check lint types docs bench eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,6 +20,11 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## remember a sample history and ask it five questions
 	@$(BIN)/python examples/demo.py
+
+serve: $(STAMP)  ## open the service and its web page on the sample history
+	@mkdir -p .demo
+	@$(BIN)/recollect import examples/history.jsonl --memory .demo/memory.db
+	@$(BIN)/recollect serve --memory .demo/memory.db --open
 
 test: $(STAMP)  ## run every test, the fast ones first
 	$(BIN)/python -m pytest

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "recall", "survival")
+PARTS = ("start", "writing", "recall", "survival", "serving")
 
 
 def main() -> None:
@@ -41,6 +41,12 @@ def main() -> None:
         results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers)
     if "survival" in asked.only:
         results["survival"] = _survival(folder, asked.kills, asked.storm_s)
+    if "serving" in asked.only:
+        from benchmarks.serving import serving
+
+        results["serving"] = serving(
+            folder, events=asked.served, clients=asked.clients, seconds=asked.load_s, pauses=asked.pauses
+        )
     (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
 
 
@@ -96,6 +102,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-peers", action="store_true", help="leave out Chroma")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--storm-s", type=float, default=30.0)
+    parser.add_argument("--served", type=int, default=50_000, help="events in the memory that is served")
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--load-s", type=float, default=60.0)
+    parser.add_argument("--pauses", type=lambda text: [float(one) for one in text.split(",")], default=[20.0, 10.0])
     parser.add_argument("--folder", default=".bench")
     return parser.parse_args()
 

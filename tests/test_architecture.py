@@ -28,6 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {"core", "store", "inference", "capture", "extract", "fold", "recall", "engine", "facade"},
     "aio": {"core", "memory"},
     "serial": {"core", "memory", "aio", "capture"},
+    "from_json": {"core"},
+    "client": {"core", "capture", "memory", "operations", "from_json"},
     "operations": {"core", "memory", "aio", "serial", "capture", "engine"},
     "serve": {"*"},
     "cli": {"*"},

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from recollect.aio import AsyncMemory
+    from recollect.client import Client
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 # Loaded when first used: `recollect --help` and a hook must not pay for numpy.
 _WHERE = {
     "AsyncMemory": "recollect.aio",
+    "Client": "recollect.client",
     "Memory": "recollect.memory",
     "RecollectError": "recollect.core.errors",
     "RecollectNotice": "recollect.engine.serving",
@@ -78,6 +80,7 @@ __all__ = [
     "AsyncMemory",
     "Change",
     "Citation",
+    "Client",
     "Concept",
     "ConceptEdge",
     "ConceptView",

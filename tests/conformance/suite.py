@@ -10,6 +10,7 @@ import pytest
 from conformance.artifacts import ArtifactsConformance
 from conformance.imports import ImportsConformance
 from conformance.log import LogConformance
+from conformance.service import ServiceConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
@@ -22,6 +23,7 @@ class StoreConformance(
     VectorsConformance,
     ArtifactsConformance,
     ImportsConformance,
+    ServiceConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""

@@ -90,7 +90,7 @@ def places_of(position: str) -> dict[str, int]:
     """Read what `position_of` wrote."""
     if not isinstance(position, str) or len(position) > _LONGEST_POSITION:
         raise InvalidInput("This is no position in the feed.", fix="Give one that the feed gave, or leave it out.")
-    parts = [_PLACE.fullmatch(part) for part in position.split(",")] if position else []
+    parts = [_PLACE.fullmatch(part) for part in position.split(",")]
     if not all(parts):
         raise InvalidInput(f"{position[:80]!r} is no position in the feed.", fix="Give one that the feed gave.")
     return {found[1]: int(found[2]) for found in parts if found}

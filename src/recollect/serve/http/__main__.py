@@ -6,8 +6,10 @@ import argparse
 import logging
 import os
 import sys
+import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from recollect.core.errors import RecollectError
@@ -44,12 +46,15 @@ def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
         with suppress(OSError):  # whatever is wrong with the folder, opening says it better
             Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
     with Memory.open(given.memory, embedder=given.embedder, llm=given.llm, reranker=given.reranker) as memory:
-        run(memory, settings, told=_say)
+        run(memory, settings, told=partial(_say, show=given.open))
 
 
-def _say(address: str) -> None:
+def _say(address: str, *, show: bool) -> None:
     sys.stdout.write(f"Recollect answers at {address} (the web page, /v1, /mcp). Ctrl-C stops it.\n")
     sys.stdout.flush()
+    # A browser for text would take over the terminal: only where there is a screen.
+    if show and (sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        webbrowser.open(address)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,11 +68,12 @@ def _parser() -> argparse.ArgumentParser:
         "--rate",
         type=float,
         default=ServiceSettings().requests_per_s,
-        help="requests a second of one key; 0: any number",
+        help="requests a second and key; 0: any",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
     parser.add_argument("--llm", metavar="NAME", default=os.environ.get("RECOLLECT_LLM") or None)
     parser.add_argument("--reranker", metavar="NAME", default=os.environ.get("RECOLLECT_RERANKER") or None)
+    parser.add_argument("--open", action="store_true", help="show the web page in a browser")
     parser.add_argument("--no-worker", dest="worker", action="store_false", help="leave waiting work to others")
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="without /mcp")
     parser.add_argument("--tracing", action="store_true", help="spans for OpenTelemetry (OTEL_... says where to)")

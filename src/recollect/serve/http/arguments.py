@@ -25,7 +25,7 @@ _TYPES: dict[Kind, tuple[type, ...]] = {
     "text": (str,),
     "texts": (list,),
     "integer": (int,),
-    "time": (str,),
+    "time": (str, int, float),  # as the library has it: in a body, also seconds since 1970
     "object": (dict,),
     "objects": (list,),
     "flag": (bool,),
@@ -53,10 +53,13 @@ def from_query(parameters: Iterable[Parameter], given: Iterable[tuple[str, str]]
 
 def checked(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Check arguments against the parameters; null stands for what is not given."""
-    read = {name: value for name, value in given.items() if value is not None}
-    for name, value in read.items():
+    for name in given:
         if name not in known:
             raise _unknown(name, known)
+    read = {name: value for name, value in given.items() if value is not None}
+    for name, value in read.items():
+        if known[name].kind == "integer" and isinstance(value, float) and value.is_integer():
+            read[name] = value = int(value)  # to JSON, 7.0 is a whole number
         _check(known[name], value)
     missing = [name for name, parameter in known.items() if parameter.required and name not in read]
     if missing:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from recollect import __version__
+from recollect.from_json import element_of
 from recollect.operations import Operation, Parameter
 from recollect.serve.http.answers import JSON, PROBLEM
-from recollect.serve.http.arguments import SCHEMAS
+from recollect.serve.http.constraints import schema_of_body, schema_of_parameter
 from recollect.serve.http.endpoints import scope_parameters
-from recollect.serve.http.exposed import MOST_LISTED, Exposed, exposed
-from recollect.serve.http.schemas import Schema, element_of, schema_of
+from recollect.serve.http.exposed import Exposed, exposed
+from recollect.serve.http.schemas import Schema, schema_of
 from recollect.serve.http.stream import PARAMETERS as STREAM_PARAMETERS
 from recollect.serve.http.transfer import FILES, Transfer
 
+_DEMANDING = ("required", "oneOf", "anyOf")  # what a body has that must not be left out
 _REFUSED = {"$ref": "#/components/responses/Refused"}
 _PROBLEM: Schema = {
     "type": "object",
@@ -62,22 +63,13 @@ def document() -> dict[str, Any]:
     }
 
 
-def in_body(parameter: Parameter) -> Schema:
-    """Describe a parameter as a member of a body."""
-    schema = {**SCHEMAS[parameter.kind], "description": _help(parameter)}
-    if parameter.name == "limit":
-        schema["maximum"] = MOST_LISTED
-    if parameter.required and parameter.kind == "text":
-        schema["minLength"] = 1
-    return schema if parameter.default is None else {**schema, "default": parameter.default}
-
-
 def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
-    scope = scope_parameters(one)
+    # What is to be forgotten may be a wing: there it is a condition among others, in the body.
+    names = {"space"} if one.operation.destructive else {"space", "wing"}
+    scope = [parameter for parameter in scope_parameters(one) if parameter.name in names]
+    inside = [parameter for parameter in one.parameters if parameter.name not in names]
     described: dict[str, Any] = {}
     for method in one.methods:
-        names = {parameter.name for parameter in scope}
-        inside = [parameter for parameter in one.parameters if method == "POST" or parameter.name not in names]
         asked: dict[str, Any] = {
             "operationId": f"{one.operation.name}_{method.lower()}",
             "summary": _sentence(one.operation.summary),
@@ -89,9 +81,13 @@ def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
             },
         }
         if method == "GET":
-            asked["parameters"] += [_in_query(parameter) for parameter in inside]
+            asked["parameters"] += [_in_query(parameter, one.operation) for parameter in inside]
         elif inside:
-            asked["requestBody"] = _body(inside)
+            body = schema_of_body(one.operation, inside)
+            asked["requestBody"] = {
+                "required": not body.keys().isdisjoint(_DEMANDING),
+                "content": {JSON: {"schema": body}},
+            }
         described[method.lower()] = asked
     return described
 
@@ -106,21 +102,8 @@ def _result(one: Exposed, named: dict[str, Schema]) -> Schema:
     return _object({operation.result: {} if one.returns is type(None) else schema_of(one.returns, named)})
 
 
-def _body(parameters: Iterable[Parameter]) -> dict[str, Any]:
-    listed = list(parameters)
-    schema: Schema = {
-        "type": "object",
-        "properties": {parameter.name: in_body(parameter) for parameter in listed},
-        "additionalProperties": False,
-    }
-    required = [parameter.name for parameter in listed if parameter.required]
-    if required:
-        schema["required"] = required
-    return {"required": bool(required), "content": {JSON: {"schema": schema}}}
-
-
-def _in_query(parameter: Parameter) -> dict[str, Any]:
-    schema = in_body(parameter)
+def _in_query(parameter: Parameter, operation: Operation | None = None) -> dict[str, Any]:
+    schema = schema_of_parameter(operation, parameter)
     described: dict[str, Any] = {"name": parameter.name, "in": "query", "required": parameter.required}
     described["description"] = schema.pop("description")
     if parameter.kind in ("object", "objects"):
@@ -187,11 +170,6 @@ def _get(
 
 def _object(properties: dict[str, Schema]) -> Schema:
     return {"type": "object", "properties": properties}
-
-
-def _help(parameter: Parameter) -> str:
-    # Without what the command line adds about standard input.
-    return parameter.help.split('; "-"')[0]
 
 
 def _sentence(summary: str) -> str:

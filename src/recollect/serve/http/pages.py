@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+import re
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -12,6 +12,8 @@ from recollect.core.errors import InvalidInput
 from recollect.core.feed import Page
 from recollect.memory import Memory
 from recollect.serve.http.exposed import LISTED_BY_DEFAULT, MOST_LISTED, Exposed
+
+_CURSOR = re.compile(r"(\d{1,12})(?:\.([A-Za-z0-9_-]{0,2000}))?", re.ASCII)
 
 
 def page(exposed: Exposed, handle: Memory, arguments: Mapping[str, Any]) -> Page[Any]:
@@ -40,20 +42,19 @@ def _behind(items: Sequence[Any], begin: int, last: str | None) -> int:
 
 
 def _identity(item: Any) -> str:
-    return str(getattr(item, "id", None) or getattr(item, "name", None) or "")
+    """Name an entry in letters that an address can hold."""
+    name = str(getattr(item, "id", None) or getattr(item, "name", None) or "")
+    return urlsafe_b64encode(name.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
 def _cursor(begin: int, last: Any) -> str:
-    return urlsafe_b64encode(json.dumps([begin, _identity(last)]).encode()).decode().rstrip("=")
+    return f"{begin}.{_identity(last)}"
 
 
 def _place(cursor: str | None) -> tuple[int, str | None]:
     if cursor is None:
         return 0, None
-    try:
-        begin, last = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, TypeError, RecursionError):
-        begin, last = -1, ""
-    if not isinstance(begin, int) or not isinstance(last, str) or not 0 <= begin < 1 << 40:
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
         raise InvalidInput("This is no cursor of this list.", fix="Give the `next` of the page before, as it was.")
-    return begin, last
+    return int(found[1]), found[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -11,6 +11,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from recollect.core.feed import Feed, News
 from recollect.core.values import Hit, Hits, Span
+from recollect.from_json import element_of
 
 Schema = dict[str, Any]
 
@@ -23,7 +24,6 @@ _PLAIN: dict[Any, Schema] = {
     datetime: {"type": "string", "format": "date-time"},
     Span: {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
 }
-_LISTS = (list, tuple, Sequence, Iterable, Iterator)
 
 
 def schema_of(kind: Any, named: dict[str, Schema]) -> Schema:
@@ -43,16 +43,6 @@ def schema_of(kind: Any, named: dict[str, Schema]) -> Schema:
         return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1], named)}
     element = element_of(kind)
     return {} if element is None else {"type": "array", "items": schema_of(element, named)}
-
-
-def element_of(kind: Any) -> Any | None:
-    """Tell what a list or an iterator is of; None for anything else."""
-    if isinstance(get_origin(kind), type) and issubclass(cast("type", get_origin(kind)), _LISTS):
-        return get_args(kind)[0]
-    if isinstance(kind, type) and issubclass(kind, list):
-        bases: Iterable[Any] = getattr(cast("Any", kind), "__orig_bases__", ())
-        return next((get_args(one)[0] for one in bases if get_origin(one) is list), None)
-    return None
 
 
 def _reference(kind: Any, named: dict[str, Schema]) -> Schema:

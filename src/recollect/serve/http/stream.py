@@ -74,7 +74,7 @@ class Stream:
                 for number, one in enumerate(wanted, 1):
                     # Only the last one moves the position: whoever leaves before gets them all again.
                     yield _message(one.kind, plain(one), feed.position if number == len(wanted) else None)
-                if JOBS in kinds:
+                if JOBS in kinds and not feed.more:
                     counts = await service.following.run(handle.job_counts)
                     now = {kind: {"waiting": count, "failed": failed} for kind, (count, failed) in counts.items()}
                     if now != jobs:

@@ -17,6 +17,7 @@ log = logging.getLogger("recollect.serve")
 _EVERY_S = 2.0  # how late what another process left is noticed
 _SETTLE_EVERY_S = 60.0  # also without a job that is due: a scrub that is owed, statements that are behind
 _AFTER_A_FAULT_S = 30.0
+_STOP_WITHIN_S = 10.0
 
 
 class Worker:
@@ -44,7 +45,7 @@ class Worker:
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(_STOP_WITHIN_S)  # an LLM may take longer; what it reads is asked for again later
         self._sender.close()
 
     def _run(self) -> None:

@@ -1,0 +1,316 @@
+"""A memory that is served elsewhere: the methods of `Memory`, each a request to the service."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from urllib.parse import urlsplit
+
+from recollect.capture.jsonl import event_to_json
+from recollect.core import errors
+from recollect.core.clock import as_datetime
+from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting, RecollectError, ServiceError, Unreachable
+from recollect.core.extras import need
+from recollect.core.feed import Page
+from recollect.core.values import Event, Imported
+from recollect.from_json import element_of, value_of
+from recollect.memory import Memory
+from recollect.operations import OPERATIONS, Operation, Parameter
+from recollect.operations.programs import FOR_PROGRAMS
+
+_PROBLEM_PREFIX = "urn:recollect:error:"
+_PAGE = 500  # entries asked for at a time
+_ONLY_HERE = ("progress", "told", "hits")  # objects of this process, which can't be sent
+_NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
+_CHUNK = 1 << 16
+
+if TYPE_CHECKING:
+    _Methods = Memory  # to a type checker a client is a memory: the same methods with the same types
+else:
+    _Methods = object
+
+
+class Client(_Methods):
+    """A memory behind `recollect serve`, with the methods of `Memory`: the same arguments, values and errors.
+
+    Keys and webhooks are made where the file is, not from afar; neither can hits be sent back (`context(hits=)`).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        space: str | None = None,
+        wing: str | None = None,
+        timeout_s: float = 120.0,
+    ) -> None:
+        """Connect to a service; nothing is sent before the first call.
+
+        key: what `recollect keys create` showed; needed unless the service is this machine's own. space: which one
+        (default: the only one that the key opens, or "default"). timeout_s: how long to wait for an answer.
+        """
+        parts = urlsplit(url) if isinstance(url, str) else None
+        if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
+            raise InvalidSetting(f"{url!r} is not the address of a service, such as http://127.0.0.1:7330.")
+        httpx: Any = need("httpx", extra="http")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http: Any = httpx.Client(base_url=url, headers=headers, timeout=timeout_s)
+        self._failed: Any = httpx.HTTPError
+        self._url = url
+        self._space_name, self._wing_name = space, wing
+        self._owns = True
+
+    def space(self, name: str, *, walled: bool = True) -> Client:
+        """Give a client of another space."""
+        return self._scoped(name, None)
+
+    def wing(self, name: str) -> Client:
+        """Give a client of one wing."""
+        return self._scoped(self._space_name, name)
+
+    @property
+    def location(self) -> str:
+        """Tell where the memory is served."""
+        return self._url
+
+    @property
+    def notices(self) -> list[str]:
+        """List nothing: what works in a lesser way is in the service's log."""
+        return []
+
+    def spaces(self) -> list[str]:
+        """List the spaces that the key opens."""
+        return self._requested("GET", "/v1/spaces", {})["spaces"]
+
+    def events(self, **filters: Any) -> Iterator[Event]:
+        """Go through events; takes what `Memory.events` takes."""
+        given = _bound(Memory.events, (), filters)
+        return _each(lambda part: self.page_of_events(**part), given)
+
+    def page_of_events(self, **filters: Any) -> Page[Event]:
+        """Read a page of events; takes what `Memory.page_of_events` takes."""
+        return self._page("events", Event, _bound(Memory.page_of_events, (), filters))
+
+    def page_of_artifacts(self, **filters: Any) -> Page[Any]:
+        """Read a page of statements; takes what `Memory.page_of_artifacts` takes."""
+        returns = get_type_hints(Memory.artifacts)["return"]
+        return self._page("artifacts", element_of(returns), _bound(Memory.page_of_artifacts, (), filters))
+
+    def import_events(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: bool = True,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Imported:
+        """Send a file or a zip, and have it imported there."""
+        source = Path(path).expanduser()
+        if not source.is_file():
+            raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")
+        query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
+        if format is not None:
+            query["format"] = format
+        with source.open("rb") as file:
+            answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
+        imported: Imported = value_of(Imported, answer)
+        if progress is not None:
+            progress("events", imported.read, imported.read)
+        return imported
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Fetch the space's events as JSONL; count them. Never overwrites."""
+        return self._fetched("/v1/export", self._where(wing=True), path)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Fetch a consistent copy of the whole file. Never overwrites."""
+        self._fetched("/v1/backup", {}, path)
+
+    def close(self) -> None:
+        """Let go of the connections. A client from space() or wing() leaves that to the one it came from."""
+        if self._owns:
+            self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        scope = ", ".join(part for part in (self._space_name, self._wing_name and f"wing {self._wing_name}") if part)
+        return f"<Client {self._url}{f' ({scope})' if scope else ''}>"
+
+    # Inside
+
+    def _scoped(self, space: str | None, wing: str | None) -> Client:
+        other = object.__new__(Client)
+        other.__dict__.update(self.__dict__)
+        other._space_name, other._wing_name, other._owns = space, wing, False
+        return other
+
+    def _where(self, *, wing: bool) -> dict[str, str]:
+        scope = {"space": self._space_name, "wing": self._wing_name if wing else None}
+        return {name: value for name, value in scope.items() if value is not None}
+
+    def _run(self, operation: Operation, given: Mapping[str, Any]) -> Any:
+        query = {} if operation.scope == "file" else self._where(wing=operation.scope == "wing")
+        return self._requested("POST", f"/v1/{operation.name}", query, _arguments(operation, given))
+
+    def _page(self, name: str, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
+        operation = next(one for one in OPERATIONS if one.name == name)
+        answer = self._run(operation, given)
+        return Page((value_of(kind, one) for one in answer[operation.result]), next=answer["next"])
+
+    def _requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
+        content = None if body is None else _as_json(body)
+        return self._sent(method, path, query, content=content, headers={"content-type": "application/json"})
+
+    def _sent(self, method: str, path: str, query: Mapping[str, str], **options: Any) -> Any:
+        try:
+            answer = self._http.request(method, path, params=query, **options)
+        except self._failed as error:
+            raise _unreachable(self._url, error) from error
+        if answer.status_code != 200:
+            raise _refusal(answer.status_code, answer.content)
+        return json.loads(answer.content)
+
+    def _fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str]) -> int:
+        target = Path(to).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
+        partial, lines = target.with_name(target.name + ".partial"), 0
+        try:
+            with self._http.stream("GET", path, params=query) as answer:
+                if answer.status_code != 200:
+                    raise _refusal(answer.status_code, answer.read())
+                with partial.open("wb") as file:
+                    for chunk in answer.iter_bytes(_CHUNK):
+                        lines += chunk.count(b"\n")
+                        file.write(chunk)
+            os.replace(partial, target)
+        except OSError as error:
+            raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
+        except self._failed as error:
+            raise _unreachable(self._url, error) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        return lines
+
+
+# From the table to methods
+
+
+def _method(operation: Operation) -> Callable[..., Any]:
+    theirs = getattr(Memory, operation.method)
+    returns = get_type_hints(theirs)["return"]
+    listed = element_of(returns) if operation.read_only and operation.result else None
+
+    @wraps(theirs)
+    def call(self: Client, *args: Any, **kwargs: Any) -> Any:
+        given = _bound(theirs, args, kwargs)
+        if listed is not None:
+
+            def page(part: Mapping[str, Any]) -> Page[Any]:
+                answer = self._run(operation, part)  # pyright: ignore[reportPrivateUsage]  a method of it
+                return Page((value_of(listed, one) for one in answer[operation.result]), next=answer["next"])
+
+            return list(_each(page, given))
+        answer = self._run(operation, given)  # pyright: ignore[reportPrivateUsage]
+        return value_of(returns, answer[operation.result] if operation.result else answer)
+
+    return call
+
+
+def _each(page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any]) -> Iterator[Any]:
+    """Go through a list page by page, up to the limit that the caller gave."""
+    asked = dict(given)
+    left = asked.get("limit")
+    if left is not None and (not isinstance(left, int) or left < 1):
+        page(asked)  # which refuses it in the words of the service
+    while left is None or left > 0:
+        found = page({**asked, "limit": _PAGE if left is None else min(left, _PAGE)})
+        yield from found
+        if found.next is None:
+            return
+        asked["cursor"] = found.next
+        left = None if left is None else left - len(found)
+
+
+def _bound(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Match arguments with a method's parameters, as Python itself would."""
+    given = dict(inspect.signature(method).bind(None, *args, **kwargs).arguments)
+    del given["self"]
+    if given.get("hits") is not None:
+        raise InvalidInput("Hits can't be sent to a service.", fix="Leave hits out: the service searches again.")
+    return {name: value for name, value in given.items() if name not in _ONLY_HERE and value is not None}
+
+
+def _arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = {parameter.name: parameter for parameter in operation.parameters}
+    return {name: _argument(known.get(name), value) for name, value in given.items()}
+
+
+def _argument(parameter: Parameter | None, value: Any) -> Any:
+    kind = None if parameter is None else parameter.kind
+    if kind == "time" and not isinstance(value, str):
+        return as_datetime(value, "" if parameter is None else parameter.name).isoformat()
+    if kind == "texts" and isinstance(value, Iterable) and not isinstance(value, str | Mapping):
+        return list(cast("Iterable[Any]", value))
+    if kind == "objects":
+        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+            raise errors.InvalidEvent("add_many takes a list of events.")
+        return [_event(one) for one in cast("Iterable[Any]", value)]
+    return cast("Any", value)
+
+
+def _event(given: Any) -> Any:
+    if isinstance(given, Event):
+        return {name: value for name, value in event_to_json(given).items() if name not in _NOT_OF_EVENTS}
+    if isinstance(given, Mapping):
+        event = dict(cast("Mapping[str, Any]", given))
+        at = event.get("at")
+        if isinstance(at, date | int | float) and not isinstance(at, bool):
+            event["at"] = as_datetime(at).isoformat()
+        return event
+    return given
+
+
+def _as_json(body: object) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"This can't be written as JSON ({error}).") from error
+
+
+def _refusal(status: int, content: bytes) -> RecollectError:
+    """Make the error that the service had."""
+    try:
+        problem: Any = json.loads(content)
+        name, detail, fix = problem["type"].removeprefix(_PROBLEM_PREFIX), problem["detail"], problem["fix"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ServiceError(f"The service answered {status}, and not as Recollect does.", fix="Check the address.")
+    kind: Any = getattr(errors, name, None)
+    known = isinstance(kind, type) and issubclass(kind, RecollectError)
+    return kind(detail, fix=fix) if known else ServiceError(detail, fix=fix)
+
+
+def _unreachable(url: str, error: Exception) -> Unreachable:
+    return Unreachable(
+        f"{url} gave no answer ({type(error).__name__}: {error}).", fix="Check that recollect serve runs."
+    )
+
+
+for _operation in (*OPERATIONS, *FOR_PROGRAMS):
+    if _operation.method not in Client.__dict__:
+        setattr(Client, _operation.method, _method(_operation))

@@ -1,0 +1,266 @@
+"""`Client` and `Memory` agree: the same calls on both, one over a real service, give the same values and errors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.serve.service import serving
+
+from recollect import Client, Event, Hit, Memory
+from recollect.core.errors import (
+    BadLocation,
+    InvalidEvent,
+    InvalidInput,
+    InvalidSetting,
+    KeyConflict,
+    KeyNeeded,
+    NotAllowed,
+    NotFound,
+    RecollectError,
+    ServiceError,
+    Unreachable,
+)
+from recollect.operations import OPERATIONS
+from recollect.operations.programs import FOR_PROGRAMS
+from recollect.serial import plain
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+# What is done where the file is, or is of the library's own inside.
+NOT_FROM_AFAR = set(
+    """open create_key api_keys revoke_key key_for needs_keys add_webhook webhooks remove_webhook deliver_webhooks
+    pulse job_counts next_job_due""".split()
+)
+HISTORY = [
+    {"text": "I moved to Lisbon in March.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:00Z", "key": "a"},
+    {"text": "No cilantro, ever.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:05+02:00", "wing": "food"},
+    {"text": "We decided to ship on Friday.", "speaker": "Will", "session": "s2", "meta": {"n": [1, {"x": None}]}},
+    {"text": "I moved to Porto in May, for work.", "speaker": "Ana", "session": "s3", "at": "2026-05-20T10:00Z"},
+    {"text": "half \ud800 a character, and a \x00 and an \U0001f600", "session": "odd", "at": "2026-01-01"},
+]
+
+
+class Both:
+    """A memory, and a client of a service over another one with the same history."""
+
+    def __init__(self, memory: Memory, client: Client) -> None:
+        self.memory, self.client = memory, client
+
+    def agree(self, call: Callable[[Any], Any]) -> Any:
+        """Make the same call on both; both give the same value, or the same error."""
+        ours, theirs = outcome(self.memory, call), outcome(self.client, call)
+        if isinstance(ours, RecollectError):
+            assert (type(theirs), str(theirs)) == (type(ours), str(ours))
+        else:
+            assert type(theirs) is type(ours)
+            assert without_moments(plain(theirs)) == without_moments(plain(ours))
+        return theirs
+
+
+def outcome(subject: Any, call: Callable[[Any], Any]) -> Any:
+    try:
+        given = call(subject)
+        return list(given) if isinstance(given, Iterator) else given
+    except RecollectError as error:
+        return error
+
+
+def without_moments(document: Any) -> Any:
+    """Leave out when each of the two memories learned something, and where it is."""
+    if isinstance(document, dict):
+        left_out = ("recorded_at", "location", "bytes", "due_at")
+        return {name: without_moments(one) for name, one in document.items() if name not in left_out}
+    return [without_moments(one) for one in document] if isinstance(document, list) else document
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Iterator[Both]:
+    yield from two_with_one_history(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Two that are only read, so that many tests can share them."""
+    yield from two_with_one_history(tmp_path_factory.mktemp("client"))
+
+
+def two_with_one_history(folder: Path) -> Iterator[Both]:
+    options: dict[str, Any] = {"embedder": "hashing", "clock": lambda: NOW}
+    with (
+        Memory.open(folder / "a.db", **options) as memory,
+        Memory.open(folder / "b.db", **options) as served,
+        serving(served) as address,
+        Client(address) as client,
+    ):
+        pair = Both(memory, client)
+        pair.agree(lambda one: one.add_many(HISTORY))
+        yield pair
+
+
+def test_a_client_has_the_methods_of_a_memory() -> None:
+    theirs = {name for name, one in inspect.getmembers(Memory, callable) if not name.startswith("_")}
+    ours = {name for name, one in inspect.getmembers(Client, callable) if not name.startswith("_")}
+    assert ours == theirs - NOT_FROM_AFAR
+    for operation in (*OPERATIONS, *FOR_PROGRAMS):
+        assert hasattr(Client, operation.method)
+
+
+def test_reads_agree(unchanged: Both) -> None:
+    for question in ("Where does Ana live?", "cilantro", "what was decided?", "\ud800"):
+        hits = unchanged.agree(lambda one, asked=question: one.recall(asked, 3))
+        assert all(isinstance(hit, Hit) for hit in hits)
+        unchanged.agree(lambda one, asked=question: one.context(asked, budget=120, style="reasoning", now=NOW))
+        unchanged.agree(lambda one, asked=question: one.ask(asked, now=date(2026, 6, 1)))
+    unchanged.agree(lambda one: one.recall("Ana", k=2, speaker="Ana", since="2026-05-01", until=NOW))
+    unchanged.agree(lambda one: one.recall("Ana", since=datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2)))))
+    unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
+    unchanged.agree(lambda one: one.get(key="a"))
+    for wanted in ({}, {"session": "s1"}, {"speaker": "Ana", "newest_first": True}, {"limit": 2}, {"wing": "food"}):
+        unchanged.agree(lambda one, given=wanted: one.events(**given))
+    unchanged.agree(lambda one: one.sessions())
+    unchanged.agree(lambda one: one.sessions(speaker="Will"))
+    artifacts = unchanged.agree(lambda one: one.artifacts(status="any"))
+    assert artifacts
+    unchanged.agree(lambda one: one.artifacts(about="Ana", limit=1))
+    for artifact in artifacts:
+        unchanged.agree(lambda one, id=artifact.id: one.artifact(id))
+        unchanged.agree(lambda one, id=artifact.id: one.history(id))
+    unchanged.agree(lambda one: one.stats())
+    unchanged.agree(lambda one: one.verify())
+    unchanged.agree(lambda one: one.jobs())
+    unchanged.agree(lambda one: one.spaces())
+    unchanged.agree(lambda one: one.changes(limit=2))
+    unchanged.agree(lambda one: one.changes(after=one.changes().position))
+    unchanged.agree(lambda one: one.page_of_events(limit=2).next)
+    unchanged.agree(lambda one: one.page_of_events(limit=2, cursor=one.page_of_events(limit=2).next))
+    unchanged.agree(lambda one: one.page_of_artifacts(limit=1))
+
+
+def test_writes_agree(both: Both) -> None:
+    added = both.agree(lambda one: one.add("Rui bought a boat.", speaker="Rui", at=NOW, meta={"a": 1}))
+    assert isinstance(added.event, Event)
+    both.agree(lambda one: one.add("Rui bought a boat.", speaker="Rui", at=NOW))
+    both.agree(lambda one: one.add_many([Event(text="by an object", at=NOW), {"text": "and", "at": 1_780_000_000}]))
+    both.agree(lambda one: one.add_many([]))
+    both.agree(lambda one: one.space("acme/ana").wing("boats").add("The boat leaks.", at=NOW))
+    both.agree(lambda one: one.space("acme/ana").wing("boats").recall("leaks"))
+    both.agree(lambda one: one.space("acme/ana").wing("cars").recall("leaks"))
+    statement = next(one for one in both.client.artifacts() if one.about == "Ana")
+    both.agree(lambda one: one.correct(statement.id, "Ana lives in Faro."))
+    both.agree(lambda one: one.retract(one.artifacts(about="Ana")[0].id))
+    both.agree(lambda one: one.forget(session="s2", dry_run=True))
+    both.agree(lambda one: one.forget(session="s2"))
+    both.agree(lambda one: one.forget(ids=[added.id], keys=None))
+    both.agree(lambda one: one.settle())
+    both.agree(lambda one: one.rebuild(vectors=False))
+    both.agree(lambda one: one.stats())
+    both.agree(lambda one: one.events())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: one.recall(""),
+        lambda one: one.recall("x", k=0),
+        lambda one: one.recall("x", k=10_000),
+        lambda one: one.recall("x", since="soon"),
+        lambda one: one.get("nonsense"),
+        lambda one: one.get("ev_" + "0" * 32),
+        lambda one: one.get(),
+        lambda one: one.add(""),
+        lambda one: one.add("other words", key="a"),
+        lambda one: one.add("x", speaker=" "),
+        lambda one: one.add_many("x"),
+        lambda one: one.add_many([{"text": "x", "colour": "red"}]),
+        lambda one: one.artifacts(kind="nonsense"),
+        lambda one: one.history("ar_x"),
+        lambda one: one.retract("ar_x"),
+        lambda one: one.forget(),
+        lambda one: one.wing("a").recall("x", wing="b"),
+        lambda one: one.space("").recall("x"),
+        lambda one: one.changes(after="nonsense"),
+        lambda one: one.page_of_events(cursor="nonsense"),
+    ],
+)
+def test_errors_agree(unchanged: Both, call: Callable[[Any], Any]) -> None:
+    assert isinstance(unchanged.agree(call), RecollectError)
+
+
+def test_files_agree(both: Both, tmp_path: Path) -> None:
+    both.memory.export(tmp_path / "a.jsonl")
+    assert both.client.export(tmp_path / "b.jsonl") == len(HISTORY)
+    with pytest.raises(BadLocation, match="exists already"):
+        both.client.export(tmp_path / "b.jsonl")
+    both.agree(lambda one: one.space("copy").import_events(tmp_path / "a.jsonl"))
+    both.agree(lambda one: one.space("copy").import_events(tmp_path / "b.jsonl"))
+    assert len(list(both.client.space("copy").events())) == len(HISTORY)
+    both.client.backup(tmp_path / "c.db")
+    with Memory.open(tmp_path / "c.db", embedder="hashing", create=False) as copy:
+        assert copy.stats().events == len(HISTORY)
+    with pytest.raises(BadLocation, match="zip"):
+        both.client.import_events(tmp_path)
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_many_events_come_in_pages_and_lazily(both: Both) -> None:
+    both.client.add_many({"text": f"line {number}", "session": "long"} for number in range(1_201))
+    events = both.client.events(session="long")
+    assert next(events).text == "line 0"
+    assert sum(1 for _ in events) == 1_200
+    assert len(list(both.client.events(session="long", limit=700))) == 700
+
+
+def test_what_can_not_be_sent_is_said_at_once(both: Both) -> None:
+    with pytest.raises(InvalidInput, match="can't be sent"):
+        both.client.context("x", hits=both.memory.recall("x"))
+    with pytest.raises(InvalidInput, match="JSON"):
+        both.client.add("x", meta={"when": NOW})
+    with pytest.raises(TypeError):
+        both.client.recall("x", colour="red")
+    with pytest.raises(InvalidSetting):
+        Client("memory.db")
+
+
+def test_a_key_goes_along_and_its_limits_come_back(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        made = memory.create_key("a", permission="write", spaces=["acme/ana"])
+        with serving(memory) as address:
+            with Client(address, key=made.secret) as client:
+                client.add("The boat leaks.")
+                assert memory.space("acme/ana").stats().events == 1
+                with pytest.raises(NotAllowed):
+                    client.forget(session="s")
+                with pytest.raises(NotAllowed):
+                    client.space("other").recall("x")
+            with Client(address) as client, pytest.raises(KeyNeeded):
+                client.recall("x")
+
+
+def test_no_service_and_another_service(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory) as address:
+        pass  # it is gone by now
+    with Client(address) as client, pytest.raises(Unreachable):
+        client.recall("x")
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory) as address:
+        with Client(f"{address}/elsewhere") as client, pytest.raises(NotFound):
+            client.stats()
+        # What answers there is not Recollect.
+        client = Client(address)
+        client._http = httpx.Client(
+            base_url=address, transport=httpx.MockTransport(lambda _: httpx.Response(502, text="<html>"))
+        )
+        with pytest.raises(ServiceError, match="502"):
+            client.stats()
+        client.close()
+
+
+def test_the_errors_of_an_event_keep_their_kind(unchanged: Both) -> None:
+    with pytest.raises(InvalidEvent):
+        unchanged.client.add("x", key="")
+    with pytest.raises(KeyConflict):
+        unchanged.client.add("other words", key="a")

@@ -1,0 +1,269 @@
+"""Following a memory: the feed, the stream, webhooks with their signatures and retries, and the worker."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.serve.service import problem, serving
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput, NotFound
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        yield memory
+
+
+def wait_for(happened: Callable[[], object], within_s: float = 10.0) -> None:
+    until = time.monotonic() + within_s
+    while not happened():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.05)
+
+
+# The feed
+
+
+def test_the_feed_tells_everything_once_and_in_order(memory: Memory) -> None:
+    memory.add_many({"text": f"We decided to paint room {number} green."} for number in range(5))
+    memory.space("other").add("not here")
+    position, told = None, []
+    while True:
+        part = memory.changes(after=position, limit=2)
+        told += part
+        position = part.position
+        if not part.more:
+            break
+    assert [one.item.text for one in told if one.kind == "event"] == [event.text for event in memory.events()]
+    assert sorted(one.item.id for one in told if one.kind == "artifact") == sorted(one.id for one in memory.artifacts())
+    assert memory.changes(after=position) == []
+    gone = memory.forget(ids=[next(iter(memory.events())).id])
+    news = memory.changes(after=position)
+    assert [one.item.ids for one in news if one.kind == "forgotten"] == [gone.ids]
+    now = memory.changes(after="now")
+    assert now == []
+    memory.add("only this is new")
+    assert [one.item.text for one in memory.changes(after=now.position)] == ["only this is new"]
+
+
+def test_the_feed_of_a_wing_is_its_own(memory: Memory) -> None:
+    memory.wing("a").add("said in a")
+    memory.wing("b").add("said in b")
+    memory.wing("b").forget(session="none of this name", dry_run=True)
+    assert [one.item.text for one in memory.wing("a").changes() if one.kind == "event"] == ["said in a"]
+    position = memory.wing("a").changes().position
+    memory.wing("b").add("more in b")
+    assert memory.wing("a").changes(after=position) == []
+
+
+@pytest.mark.parametrize("position", ["x", "event", "event.", "event.x", "event.-1", "event.1,,", "e" * 2_000, "e v.1"])
+def test_a_position_that_was_never_given_is_refused(memory: Memory, position: str) -> None:
+    with pytest.raises(InvalidInput):
+        memory.changes(after=position)
+
+
+# The stream
+
+
+@contextmanager
+def stream(address: str, headers: dict[str, str] | None = None, **params: Any) -> Iterator[Iterator[dict[str, str]]]:
+    """Follow; give the messages as they come."""
+    with httpx.stream("GET", f"{address}/v1/stream", params=params, headers=headers, timeout=10) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield messages(answer)
+
+
+def messages(answer: httpx.Response) -> Iterator[dict[str, str]]:
+    message: dict[str, str] = {}
+    for line in answer.iter_lines():
+        if line:
+            name, _, value = line.partition(": ")
+            message[name] = value
+        elif message:
+            yield message
+            message = {}
+
+
+def test_what_is_written_here_and_elsewhere_is_streamed(memory: Memory, tmp_path: Path) -> None:
+    with serving(memory) as address, stream(address, kinds=["event", "artifact", "jobs"]) as told:
+        assert next(told)["event"] == "position"
+        assert next(told)["event"] == "jobs"
+        httpx.post(f"{address}/v1/add", json={"text": "We decided to paint it green."})
+        first, second = next(told), next(told)
+        assert (first["event"], second["event"]) == ("event", "artifact")
+        assert json.loads(first["data"])["item"]["text"] == "We decided to paint it green."
+        with Memory.open(tmp_path / "memory.db", embedder="none") as other_process:
+            other_process.add("written by somebody else")
+        third = next(told)
+        assert json.loads(third["data"])["item"]["text"] == "written by somebody else"
+        assert third["id"]
+
+
+def test_a_follower_that_was_cut_off_goes_on_where_it_was(memory: Memory) -> None:
+    memory.add_many({"text": f"line {number}"} for number in range(3))
+    with serving(memory) as address:
+        with stream(address, kinds="event", after="artifact.0,event.0,forgotten.0") as told:
+            heard = [next(told) for _ in range(4)]
+        assert [json.loads(one["data"])["item"]["text"] for one in heard[1:]] == ["line 0", "line 1", "line 2"]
+        # Cut off before the last one of a batch: all of it comes again, from the position before it.
+        assert ["id" in one for one in heard] == [True, False, False, True]
+        memory.add("line 3")
+        with stream(address, {"last-event-id": heard[-1]["id"]}, kinds="event") as told:
+            next(told)
+            assert json.loads(next(told)["data"])["item"]["text"] == "line 3"
+
+
+def test_streams_are_limited_and_checked(memory: Memory) -> None:
+    with serving(memory, most_streams=1) as address:
+        assert problem(httpx.get(f"{address}/v1/stream", params={"after": "x"})) == (400, "InvalidInput")
+        assert problem(httpx.get(f"{address}/v1/stream", params={"kinds": "gossip"})) == (400, "InvalidInput")
+        with stream(address) as told:
+            next(told)
+            assert problem(httpx.get(f"{address}/v1/stream")) == (503, "Overloaded")
+        # Whoever follows does not keep the service from stopping: leaving this block would time out.
+
+
+# Webhooks
+
+
+class Listener:
+    """A real address that takes deliveries, or refuses some of them first."""
+
+    def __init__(self, refuse_first: int = 0) -> None:
+        self.taken: list[tuple[dict[str, str], bytes]] = []
+        self.seen: list[str] = []
+        listener = self
+
+        class Answering(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                listener.seen.append(self.headers["webhook-id"])
+                refused = len(listener.seen) <= refuse_first
+                if not refused:
+                    listener.taken.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                self.send_response(302 if refused else 204)
+                self.send_header("location", "http://127.0.0.1:1/elsewhere")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Answering)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
+
+    def __enter__(self) -> Listener:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def texts(self) -> list[str]:
+        return [
+            news["item"]["text"]
+            for _, body in self.taken
+            for news in json.loads(body)["changes"]["news"]
+            if news["kind"] == "event"
+        ]
+
+
+def test_a_webhook_is_told_what_happens_in_its_space_and_can_check_who_tells(memory: Memory) -> None:
+    memory.space("acme").add("said before")
+    with Listener() as listener, serving(memory, worker=True) as address:
+        made = memory.space("acme").add_webhook(listener.url, kinds=["event"])
+        httpx.post(f"{address}/v1/add", params={"space": "acme"}, json={"text": "We decided to buy a boat."})
+        httpx.post(f"{address}/v1/add", json={"text": "of another space"})
+        wait_for(lambda: listener.taken)
+        headers, body = listener.taken[0]
+        assert listener.texts() == ["We decided to buy a boat."]
+        assert json.loads(body)["space"] == "acme"
+        key = base64.b64decode(made.secret.removeprefix("whsec_"))
+        said = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+        expected = base64.b64encode(hmac.new(key, said, hashlib.sha256).digest()).decode()
+        assert headers["webhook-signature"] == f"v1,{expected}"
+        wait_for(lambda: memory.webhooks()[0].delivered == 1)
+
+
+def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Path) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    moment = [datetime(2026, 6, 1, tzinfo=UTC)]
+    sent: list[str] = []
+
+    def refuse(_url: str, headers: Any, _body: bytes) -> str | None:
+        sent.append(headers["webhook-id"])
+        return "It answered 500." if len(sent) <= 3 else None
+
+    with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
+        memory.add_webhook("https://example.org/hook")
+        memory.add("first")
+        waits: list[float] = []
+        while not memory.deliver_webhooks(refuse, lambda feed: len(feed)):
+            memory.add(f"while it was refused {len(sent)}")
+            hook = memory.webhooks()[0]
+            assert hook.error == "It answered 500."
+            assert hook.due_at is not None
+            waits.append((hook.due_at - moment[0]).total_seconds())
+            assert memory.deliver_webhooks(refuse, len) == 0  # not due yet: nothing is sent
+            moment[0] = hook.due_at
+        assert waits == [2, 4, 8]
+        assert len(sent) == 4
+        assert len(set(sent)) == 1
+        hook = memory.webhooks()[0]
+        assert (hook.attempts, hook.error, hook.delivered) == (0, None, 4)
+        moment[0] += timedelta(days=1)
+        assert memory.deliver_webhooks(refuse, len) == 0
+
+
+def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memory) -> None:
+    with Listener(refuse_first=1) as listener:
+        memory.add_webhook(listener.url)
+        memory.add("said while nobody served")
+        with serving(memory, worker=True):
+            wait_for(lambda: memory.webhooks()[0].attempts == 1)
+        assert listener.taken == []
+        memory.add("said after it had stopped")
+        with serving(memory, worker=True):
+            wait_for(lambda: len(listener.texts()) == 2)
+        assert listener.texts() == ["said while nobody served", "said after it had stopped"]
+
+
+def test_webhooks_that_make_no_sense_are_refused(memory: Memory) -> None:
+    for url in ("ftp://x/y", "example.org", "http://", "http://a b", "https://user:secret@x/", "http://[", "x" * 5_000):
+        with pytest.raises(InvalidInput):
+            memory.add_webhook(url)
+    with pytest.raises(InvalidInput, match="Known are"):
+        memory.add_webhook("http://x/", kinds=["gossip"])
+    with pytest.raises(NotFound):
+        memory.remove_webhook("wh_none")
+    made = memory.add_webhook("http://x/")
+    memory.remove_webhook(made.webhook.id)
+    assert memory.webhooks() == []
+
+
+# The worker
+
+
+def test_the_worker_does_what_waits(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing", embed_on_write=False) as memory:
+        memory.add_many({"text": f"line {number}"} for number in range(5))
+        assert len(memory.jobs()) == 5
+        with serving(memory, worker=True) as address:
+            wait_for(lambda: not memory.jobs())
+            httpx.post(f"{address}/v1/add", json={"text": "one more"})
+            wait_for(lambda: not memory.jobs() and memory.stats().vectors == 6)

@@ -1,0 +1,87 @@
+"""Stopping: told to stop in the middle of it all, the service finishes what it began and loses nothing acknowledged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+
+from recollect import Memory
+
+WRITERS = 8
+
+
+def start(memory: Path) -> tuple[subprocess.Popen[str], str]:
+    """Start `recollect serve` as users do."""
+    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), "--no-mcp"]
+    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert " at http://" in line, line
+    return process, line.split(" at ")[1].split()[0]
+
+
+def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    process, address = start(tmp_path / "memory.db")
+    acknowledged: list[str] = []
+    cut_off: list[str] = []
+    refused = threading.Event()
+
+    def write(writer: int) -> None:
+        with httpx.Client(base_url=address, timeout=30) as client:
+            for number in range(10_000):
+                key = f"{writer}-{number}"
+                try:
+                    answer = client.post("/v1/add", json={"text": f"line {key}", "key": key})
+                except httpx.ConnectError:
+                    refused.set()
+                    return
+                except httpx.HTTPError:  # an idle connection that was closed: whether it was kept is not told
+                    cut_off.append(key)
+                    return
+                assert answer.status_code == 200, answer.text
+                acknowledged.append(key)
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    follower = httpx.Client(base_url=address, timeout=30)
+    with follower.stream("GET", "/v1/stream") as followed:
+        assert followed.status_code == 200
+        until = time.monotonic() + 30
+        while len(acknowledged) < 100 and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        for writer in writers:
+            writer.join(30)
+    follower.close()
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == 0, said
+    assert said == ""
+    assert len(acknowledged) >= 100
+    with Memory.open(tmp_path / "memory.db", embedder="hashing", create=False) as memory:
+        kept = {event.key for event in memory.events()}
+        assert set(acknowledged) <= kept
+        assert kept <= {*acknowledged, *cut_off}
+        assert memory.verify().ok
+    assert not (tmp_path / "memory.db-wal").exists()  # it was closed as it should be
+
+
+def test_an_address_that_is_taken_and_a_second_signal(tmp_path: Path) -> None:
+    process, address = start(tmp_path / "memory.db")
+    port = address.rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "recollect", "serve", "--port", port, "--memory", str(tmp_path / "memory.db")]
+    other = subprocess.run([*command, "--no-mcp"], capture_output=True, text=True, check=False, timeout=60)
+    assert other.returncode == 9
+    assert "can't be served on" in other.stderr
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    process.communicate()

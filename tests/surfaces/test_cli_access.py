@@ -1,0 +1,79 @@
+"""`recollect keys`, `recollect webhooks` and `recollect serve` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.cli import main
+
+
+@pytest.fixture(autouse=True)
+def memory_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(tmp_path / "memory.db"))
+    return tmp_path / "memory.db"
+
+
+def test_a_key_is_made_listed_and_revoked(capsys: pytest.CaptureFixture[str], memory_path: Path) -> None:
+    assert main(["keys", "list"]) == 0
+    assert "there are no keys" in capsys.readouterr().out
+    assert main(["keys", "create", "laptop", "--may", "write", "--space", "acme/*", "--expires", "30d"]) == 0
+    shown = capsys.readouterr()
+    secret = shown.out.strip()
+    assert secret.startswith("rk_")
+    assert "shown once" in shown.err
+    assert main(["keys", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert "laptop" in listed
+    assert "counts until" in listed
+    assert secret.split("_")[2] not in listed
+    with Memory.open(memory_path, embedder="none") as memory:
+        key = memory.api_keys()[0]
+    assert (key.permission, key.spaces) == ("write", ("acme/*",))
+    assert key.expires_at is not None
+    assert round((key.expires_at - key.created_at).total_seconds() / 86_400) == 30
+    assert main(["keys", "revoke", key.id]) == 0
+    capsys.readouterr()
+    assert main(["keys", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["keys"][0]["revoked_at"] is not None
+
+
+def test_a_webhook_is_made_listed_and_removed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["webhooks", "add", "https://example.org/x", "--space", "acme", "--kind", "event", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["secret"].startswith("whsec_")
+    assert main(["webhooks", "list"]) == 0
+    assert "https://example.org/x" in capsys.readouterr().out
+    assert main(["webhooks", "remove", made["webhook"]["id"]]) == 0
+    capsys.readouterr()
+    assert main(["webhooks", "list"]) == 0
+    assert "there are no webhooks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["keys"], 2, "Say what to do"),
+        (["keys", "create", "x", "--space", "a*"], 2, "can't be told from a name"),
+        (["keys", "create", "x", "--expires", "whenever"], 2, "is not a time"),
+        (["keys", "create", "x", "--may", "everything"], 2, "--may"),
+        (["keys", "revoke", "nothing"], 4, "There is no key"),
+        (["webhooks", "add", "nonsense"], 2, "is not an address"),
+        (["webhooks", "remove", "nothing"], 4, "There is no webhook"),
+        (["serve", "--host", "0.0.0.0"], 2, "needs a key"),
+        (["serve", "--port", "70000"], 2, "port must be"),
+        (["serve", "--rate", "-1"], 2, "must not be negative"),
+    ],
+)
+def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, said: str) -> None:
+    assert main(arguments) == code
+    assert said in capsys.readouterr().err
+
+
+def test_help_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    for program in ("serve", "keys", "webhooks"):
+        assert main([program, "--help"]) == 0
+        assert f"recollect {program}" in capsys.readouterr().out
