@@ -40,6 +40,8 @@ MOST_COMPANY = 24  # loose events of one theme that are looked at, the newest
 THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than that of the concept it has its place in
 TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
+LEAST_SHARED = 2  # words of two events that share no theme and found a concept
+CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
 
 
@@ -203,7 +205,7 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     company = [
         (kinship(moment, one, theme, scene.near_loose.get(one.event_id), scene), one)
         for one in scene.loose
-        if one.founds and _may_found(one, theme, limits)
+        if one.founds and _may_found(moment, one, theme, limits)
     ]
     company = sorted((pair for pair in company if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].seq))
     members: list[Moment] = []
@@ -214,13 +216,17 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     if len(members) < LEAST_GROUNDS - 1:
         return None
     clear = sum(min(1.0, one.themes.get(theme, 0.0)) for one in (moment, *members)) if theme is not None else 0.0
+    if theme is not None and clear < CLEAR_ENOUGH * (len(members) + 1):
+        return None
     familiar = graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
     coherent = sum(score for score, _ in company[: LEAST_GROUNDS - 1])
     return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
 
 
-def _may_found(one: Moment, theme: str | None, limits: Thresholds) -> bool:
-    return theme is None or one.themes.get(theme, 0.0) >= limits.least_theme
+def _may_found(moment: Moment, one: Moment, theme: str | None, limits: Thresholds) -> bool:
+    if theme is None:  # the same greeting three times is no concept
+        return len(set(moment.terms).intersection(one.terms)) >= LEAST_SHARED
+    return one.themes.get(theme, 0.0) >= limits.least_theme
 
 
 def _founding(graph: Graph, group: Group) -> list[Operation]:

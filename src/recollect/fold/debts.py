@@ -84,12 +84,13 @@ def relating(graph: Graph, joined: list[str], moment: Moment) -> UpdatePlan:
     return UpdatePlan(operations=(_related(one, other, "an event belongs to both", moment, 1.0),))
 
 
-def causing(graph: Graph, effect: str, moment: Moment) -> UpdatePlan:
+def causing(graph: Graph, main: str, moment: Moment) -> UpdatePlan:
     """Link the concept of a cause to that of its effect, where an event says outright that one led to the other."""
-    if not moment.cause:
+    source = _concept_of(graph, moment.cause) if moment.cause else None
+    if source is None:
         return UpdatePlan()
-    source = _concept_of(graph, moment.cause, without=effect)
-    if source is None or graph.kept_apart(source, effect):
+    effect = next((id for id in (main, _concept_of(graph, moment.effect)) if id not in (None, source)), None)
+    if effect is None or graph.kept_apart(source, effect):
         return UpdatePlan()
     edge = AddEdge(
         source=source,
@@ -102,7 +103,7 @@ def causing(graph: Graph, effect: str, moment: Moment) -> UpdatePlan:
     return UpdatePlan(operations=(edge,))
 
 
-def _concept_of(graph: Graph, words: str, *, without: str) -> str | None:
+def _concept_of(graph: Graph, words: str) -> str | None:
     """Find the concept that some words speak of: by its theme, and by the event of it that they repeat most of."""
     terms, names = words_of(words)
     said = (*terms, *names)
@@ -111,7 +112,7 @@ def _concept_of(graph: Graph, words: str, *, without: str) -> str | None:
     held = [
         node
         for node in list(graph.nodes.values())[-MOST_SEARCHED:]
-        if node.id != without and (node.id in themed or any(not seen.isdisjoint(said) for seen in node.seen))
+        if node.id in themed or any(not seen.isdisjoint(said) for seen in node.seen)
     ]
     weights = telling([*(seen for node in held for seen in node.seen), said])
     scores = {
