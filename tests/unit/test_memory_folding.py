@@ -127,7 +127,9 @@ def test_events_without_a_theme_are_named_by_the_words_they_share(memory: Memory
 
 def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:
     tell(memory, SLEEP)
-    tell(memory, ("The deadline slipped again.", "Behind schedule, the deadline is overdue.", "A new deadline was set."))
+    tell(
+        memory, ("The deadline slipped again.", "Behind schedule, the deadline is overdue.", "A new deadline was set.")
+    )
     memory.add("Because of the insomnia, I missed the project deadline.", speaker="Ana", at=START + 30 * DAY)
     by_label = {concept.label: concept.id for concept in memory.concepts()}
     edges = memory.concept(by_label["Project deadlines"]).edges
@@ -198,7 +200,10 @@ def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> 
 
 
 def test_forgetting_leaves_the_graph_of_a_memory_that_never_knew(clock: Clock) -> None:
-    with Memory.open(":memory:", "hashing", clock=clock) as one, Memory.open(":memory:", "hashing", clock=clock) as other:
+    with (
+        Memory.open(":memory:", "hashing", clock=clock) as one,
+        Memory.open(":memory:", "hashing", clock=clock) as other,
+    ):
         ids = tell(one, (*SLEEP, *GARDEN))
         one.forget(ids=[ids[1]])
         for number, text in enumerate((*SLEEP, *GARDEN)):
@@ -310,7 +315,10 @@ def test_a_profile_of_ones_own_changes_what_is_seen(tmp_path: Path) -> None:
 def test_a_profile_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
     profile = tmp_path / "bad.toml"
     profile.write_text(text)
-    with Memory.open(":memory:", "none", profile=str(profile)) as memory, pytest.raises(InvalidSetting, match="profile"):
+    with (
+        Memory.open(":memory:", "none", profile=str(profile)) as memory,
+        pytest.raises(InvalidSetting, match="profile"),
+    ):
         memory.add("Anything at all.")
 
 
