@@ -35,7 +35,7 @@ from recollect.core.folding import (
 from recollect.core.values import Json
 from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
-from recollect.fold.moments import Moment
+from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
 
@@ -87,7 +87,7 @@ class Executor:
 
     def begin(self, cause: Cause, moment: Moment | None = None) -> None:
         """Turn to the next event."""
-        self._cause, self._place = cause, 0
+        self._cause, self._place = cause, self._writer.fold_steps(self._space, cause.seq)
         self._moments = {} if moment is None else {moment.event_id: moment}
 
     def run(self, plan: UpdatePlan, debt: Debt) -> tuple[str, ...]:
@@ -119,7 +119,8 @@ class Executor:
         texts = [text for _, text in sorted(self._log.texts([seen.seq for seen in node.window]).items())]
         if not texts:
             return
-        body = self._body(node.label if node.theme is not None else "", node.theme, texts, node.window)
+        told = node.theme is not None and not node.theme.startswith(WORD)
+        body = self._body(node.label if told else "", node.theme, texts, node.window)
         if self._stored_body(id) == body:
             return
         label = body["label"]
@@ -213,7 +214,9 @@ class Executor:
         description, keys = description_of(texts, names)
         if not label:
             others = [one.terms for one in self.graph.loose.values()]
-            label = label_of(texts, telling([*others, *(seen.terms for seen in window)])) if texts else description
+            weights = telling([*others, *(seen.terms for seen in window)])
+            top = theme[len(WORD) :] if theme is not None else None
+            label = label_of(texts, weights, top) if texts else description
         return {
             "label": label or "(no words)",
             "description": description,
@@ -248,7 +251,7 @@ class Executor:
         node = self.graph.of_theme(theme) if theme is not None else None
         id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
         if id is None:
-            total = summed(self._moment(one).vector for one in made.grounded_in)
+            total = summed(self._moment(one).vector for one in self.known(made.grounded_in))
             nearest = self.graph.near(total).top(1)
             if not nearest or nearest[0][1] < self.graph.profile.thresholds.merge:
                 return None
@@ -272,7 +275,9 @@ class Executor:
             case AddNode():
                 act = self._act("add_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
                 acts[operation.id] = act
-                self._writer.put_node(self._space, act, operation.id, _kept_body(operation.body))
+                body = {**operation.body, "label": operation.label}
+                body["description"] = operation.description or body.get("description", "")
+                self._writer.put_node(self._space, act, operation.id, _kept_body(body))
                 theme = operation.body.get("theme")
                 self.graph.put(Node(id=operation.id, label=operation.label, theme=theme, touched=self._cause.seq))
                 self._changed[operation.id] = None
@@ -454,4 +459,5 @@ def node_of(row: WorkRow) -> Node:
 
 
 def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: body.get(key) for key in ("label", "description", "keys", "names", "theme", "written_by")}
+    empty: dict[str, Json] = {"keys": [], "names": [], "theme": None, "written_by": RULES}
+    return {key: body.get(key, empty.get(key)) for key in ("label", "description", *empty)}

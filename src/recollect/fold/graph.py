@@ -21,10 +21,13 @@ from recollect.fold.themes import Profile
 MOST_CONCEPTS = 4_096  # at work; an older one comes back by its theme or its label
 MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
 WINDOW = 16  # events whose words stand for a concept: what it is about now, not what it once was
+UNFAMILIAR = 0.25  # what an area that never came up counts: there is a first time for everything
 NEAREST = 12  # concepts and loose events that are looked at closely, by their vectors
 
 Vector = NDArray[np.float64]
 _FAR = -2.0  # below every cosine
+_ENOUGH = 4  # vectors whose mean cosine says something
+USUAL_LEVEL = 0.3  # cosine of two texts of one memory, as long as there are too few to tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,11 @@ class Node:
         return self._shares
 
     @property
+    def seen(self) -> list[frozenset[str]]:
+        """Give the words and names of each of its latest events."""
+        return [frozenset((*seen.terms, *seen.names)) for seen in self.window]
+
+    @property
     def names(self) -> frozenset[str]:
         """Give the names in its latest events."""
         return frozenset(name for seen in self.window for name in seen.names)
@@ -91,6 +99,12 @@ class Nearness:
         place = self._places.get(key)
         return float(self._cosines[place]) if place is not None and len(self._cosines) else None
 
+    @property
+    def level(self) -> float:
+        """Tell how near things lie here on average: models differ in what they call near."""
+        there = self._cosines[self._cosines > _FAR]
+        return max(0.0, round(float(np.mean(there)), 6)) if len(there) >= _ENOUGH else USUAL_LEVEL
+
     def top(self, count: int) -> list[tuple[str, float]]:
         """List the nearest; of two as near, the one whose key comes first."""
         cosines = self._cosines
@@ -104,19 +118,14 @@ class Rows:
     """Vectors side by side, each under a key; a place that becomes free is used again."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._keys: list[str | None] = []
-        self._free: list[int] = []
-        self._matrix = np.zeros((0, 0))
-        self._norms = np.zeros(0)
+        self._clear(0)
 
     def put(self, key: str, vector: Vector | NDArray[np.int8]) -> None:
         """Set a key's vector."""
         if len(vector) == 0:
             return
         if self._matrix.shape[1] != len(vector):  # another model: its vectors compare with nothing here
-            self.__init__()
-            self._matrix = np.zeros((0, len(vector)))
+            self._clear(len(vector))
         place = self._places.get(key)
         if place is None:
             place = self._free.pop() if self._free else len(self._keys)
@@ -146,6 +155,13 @@ class Rows:
         cosines = np.where(norms > 0, products / (np.where(norms > 0, norms, 1.0) * length), _FAR)
         return Nearness(self._places, self._keys, np.round(cosines, 9))
 
+    def _clear(self, dims: int) -> None:
+        self._places: dict[str, int] = {}
+        self._keys: list[str | None] = []
+        self._free: list[int] = []
+        self._matrix = np.zeros((0, dims))
+        self._norms = np.zeros(0)
+
     def _grow(self, count: int) -> None:
         while len(self._keys) < count:
             self._keys.append(None)
@@ -169,6 +185,7 @@ class Graph:
         self._centres = Rows()
         self._loose_rows = Rows()
         self._loose_ids: dict[str, Moment] = {}
+        self._having: dict[str, dict[int, Moment]] = {}
         self._areas: Counter[str] = Counter()
         self._counted: dict[str, int] = {}  # the size with which a concept stands in its area
         self.held: dict[int, dict[str, float]] = {}  # concepts that a loose event belongs to for now, how strongly
@@ -200,6 +217,8 @@ class Graph:
         self.loose[moment.seq] = moment
         self._loose_rows.put(moment.event_id, moment.vector)
         self._loose_ids[moment.event_id] = moment
+        for term in moment.terms:
+            self._having.setdefault(term, {})[moment.seq] = moment
 
     def settle(self, seq: int) -> None:
         """Let an event look no more."""
@@ -208,6 +227,8 @@ class Graph:
         if moment is not None:
             self._loose_rows.drop(moment.event_id)
             self._loose_ids.pop(moment.event_id, None)
+            for term in moment.terms:
+                self._having.get(term, {}).pop(seq, None)
 
     # Reading
 
@@ -220,6 +241,10 @@ class Graph:
         """Find a loose event by its id."""
         return self._loose_ids.get(id)
 
+    def having(self, term: str) -> list[Moment]:
+        """List the loose events with a word, the oldest first."""
+        return [one for _, one in sorted(self._having.get(term, {}).items())]
+
     def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
         """Tell how near each concept lies, by its id."""
         return self._centres.near(vector)
@@ -231,7 +256,8 @@ class Graph:
     def familiarity(self, theme: str) -> float:
         """Tell how much of what is known belongs to a theme's area, 0 to 1; 1 where nothing is known."""
         total = sum(self._areas.values())
-        return self._areas[self.profile.areas.get(theme, "")] / total if total else 1.0
+        share = self._areas[self.profile.areas.get(theme, "")] / total if total else 1.0
+        return max(UNFAMILIAR, share)
 
     def kept_apart(self, one: str, other: str) -> bool:
         """Tell whether a person said that two do not belong together."""

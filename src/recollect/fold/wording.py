@@ -7,25 +7,31 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from recollect.core.words import STOPWORDS, stem
-from recollect.fold.moments import words_of
+from recollect.fold.moments import WORD, words_of
 from recollect.fold.phrases import COMMON_WORDS, keyphrases
 
 LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
 PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
+_MOST_TRIED = 6  # words that tell as much as one another
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
-def label_of(texts: Sequence[str], weights: Mapping[str, float]) -> str:
-    """Name what texts share; `weights` says how telling a word is. A phrase of theirs, as it is written there."""
+def label_of(texts: Sequence[str], weights: Mapping[str, float], word: str | None = None) -> str:
+    """Name what texts share, by a phrase of theirs; `weights` says how telling a word is, `word` which it must be."""
     having = [set(words_of(text)[0]) for text in texts]
     counts = Counter(term for terms in having for term in terms)
     if not counts:
         return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
-    top = min(counts, key=lambda term: (-counts[term] * weights.get(term, 1.0) ** SPREAD_COUNTS, term))
-    pairs, forms = _forms(texts, top)
+    scores = {term: round(count * weights.get(term, 1.0) ** SPREAD_COUNTS, 6) for term, count in counts.items()}
+    best = sorted(term for term in scores if scores[term] == max(scores.values()))
+    best = [word] if word in scores else best
+    read = {term: _forms(texts, term) for term in best[:_MOST_TRIED]}
+    # Of words that tell as much, the one that stands in a pair: "pull request" says more than "comment".
+    top = max(read, key=lambda term: max(read[term][0].values(), default=0))
+    pairs, forms = read[top]
     pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
     if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
         return pair[:LONGEST_LABEL]
@@ -42,7 +48,9 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     """Word a concept from some texts alone: label, description, keys."""
     names = tuple(name for text in texts for name in words_of(text)[1])
     description, keys = description_of(texts, names)
-    return theme or (label_of(texts, {}) if texts else ""), description, keys
+    word = theme[len(WORD) :] if theme is not None and theme.startswith(WORD) else None
+    label = theme if theme is not None and word is None else label_of(texts, {}, word) if texts else ""
+    return label, description, keys
 
 
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:

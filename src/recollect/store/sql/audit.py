@@ -158,12 +158,10 @@ def _derived_problems(reader: SqlReader, space: Space, checked: dict[str, int]) 
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
         checked[name] += reader.one(query, (space.id,))
-    for query, what in _LOOSE.items():
-        if count := reader.one(query, (space.id,)):
-            yield Problem(where=f"artifacts of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
-    for query, what in _LOOSE_IN_GRAPH.items():
-        if count := reader.one(query, (space.id,)):
-            yield Problem(where=f"graph of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
+    for part, loose in (("artifacts", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
+        for query, what in loose.items():
+            if count := reader.one(query, (space.id,)):
+                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
 
 
 _COUNTED = {
@@ -176,6 +174,9 @@ _COUNTED = {
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
+    "concepts": "count_concepts",
+    "concept edges": "count_fold_edges",
+    "folding steps": "count_fold_entries",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -192,6 +193,11 @@ _LOOSE_IN_GRAPH = {
     "loose_claims": "claims are in no fact",
     "baseless_facts": "facts rest on no claim",
     "lost_summaries": "summaries are of no session",
+}
+_LOOSE_CONCEPTS = {
+    "lost_fold_edges": "edges of concepts have lost the event that they rest on",
+    "loose_fold_edges": "edges lead to a concept that is not there",
+    "groundless_concepts": "concepts have no event",
 }
 
 
