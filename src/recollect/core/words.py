@@ -85,6 +85,11 @@ def question_terms(text: str) -> Counter[int]:
     return kept or everything
 
 
+def stem(word: str) -> str:
+    """Give the stem of one word, folded as the index folds it."""
+    return _forms(word[:_LONGEST_CACHED])[0]
+
+
 def _normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 

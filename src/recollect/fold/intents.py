@@ -1,0 +1,407 @@
+"""Goals, deeds and answers -> intents. Pure: the same marks, concepts and clock give the same intents.
+
+Goals that speak of one thing are one intent. It is shown once the density around it crosses its category's threshold,
+which answers move. A later deed settles it without anybody saying so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from recollect.core.attention import (
+    INTENT_PREFIX,
+    Ground,
+    Intent,
+    IntentAnswer,
+    IntentCategory,
+    IntentStatus,
+)
+from recollect.core.ids import fingerprint
+from recollect.core.words import STOPWORDS, stem
+from recollect.fold.density import Density, Topic, density
+from recollect.fold.goals import OPEN, done_in
+
+# Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
+RATE = 0.3
+SIGNALS = {
+    IntentAnswer.ACCEPT: 1.5,
+    IntentAnswer.MODIFY: 1.1,
+    IntentAnswer.DEFER: 0.8,
+    IntentAnswer.REJECT: 0.3,
+}
+LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
+THRESHOLDS: Mapping[IntentCategory, float] = {
+    IntentCategory.TASK: 0.5,
+    IntentCategory.PROMISE: 0.5,
+    IntentCategory.WISH: 0.5,
+    IntentCategory.QUESTION: 0.5,
+    IntentCategory.REMINDER: 0.3,  # somebody asked for it
+}
+MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
+
+SHARED_WORDS = 2  # from which on two goals speak of one thing
+SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
+EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
+GRACE = timedelta(days=1)  # after a deadline, in which it may still be told that it was met
+VAGUE_GRACE = timedelta(days=30)  # after one that was no day: "this month", "in spring"
+DEFERRED = timedelta(days=7)  # where nobody says until when
+POINTS_BACK = timedelta(days=7)  # "I sent it" settles what was to be sent lately
+COVERED = 0.5  # share of a goal's words that must come back in what is said to be finished
+LEAST_COVERED = 2  # and how many at least
+# Urgency: what is spoken of now is warmer; a deadline adds its bonus, and doubles all of it inside a day.
+BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
+DEADLINE_BONUS = ((24, 0.3), (48, 0.2), (168, 0.1))  # hours, bonus
+DOUBLES_WITHIN_H = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words that attention rests on, with who said them, where and when."""
+
+    seq: int
+    ground: Ground
+    session: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal(Said):
+    """A goal as somebody said it."""
+
+    category: IntentCategory
+    strength: float
+    clause: str  # the words that name it
+    deadline: datetime | None = None
+    exact: bool = True  # the deadline is a day or a moment
+    closed_by: Ground | None = None  # where the statement that it makes was settled by another
+    topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
+
+    @property
+    def id(self) -> str:
+        """Derive the id that an intent has where this is its first goal."""
+        span = self.ground.span
+        return INTENT_PREFIX + fingerprint("intent", self.ground.event_id, span.start, span.end).hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed(Said):
+    """Something said to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply(Said):
+    """What a person said to an intent."""
+
+    intent: str
+    answer: IntentAnswer
+    until: datetime | None = None
+
+
+def crystallise(
+    goals: Sequence[Goal],
+    deeds: Sequence[Deed],
+    replies: Sequence[Reply],
+    topics: Mapping[str, Topic],
+    *,
+    now: datetime,
+) -> list[Intent]:
+    """Make intents of what was said; those that never crossed their threshold are left out. The most pressing first."""
+    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, deeds)]
+    answers = _answers(clusters, replies)
+    thresholds = _thresholds(clusters, replies)
+    intents = [
+        _intent(cluster, answers.get(place, []), topics, thresholds, now) for place, cluster in enumerate(clusters)
+    ]
+    shown = [intent for intent in intents if intent is not None]
+    return sorted(shown, key=lambda intent: (-intent.priority, intent.first_at, intent.id))
+
+
+# Which goals are one
+
+
+def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
+    """Gather the goals that speak of one thing, each list in the order in which they were said."""
+    ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
+    clusters: list[list[Goal]] = []
+    for goal in ordered:
+        likeness, cluster = max(
+            ((_likeness(goal, cluster), cluster) for cluster in clusters), key=lambda pair: pair[0], default=(0.0, None)
+        )
+        if cluster is not None and likeness >= SHARED_WORDS:
+            cluster.append(goal)
+        else:
+            clusters.append([goal])
+    return _joined_by_name(clusters)
+
+
+def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
+    """Count the words that a goal shares with one of a cluster; the share of all their words decides among equals."""
+    if (goal.ground.at - cluster[-1].ground.at).days > SAME_THING_DAYS:
+        return 0.0
+    mine = words_of(goal.ground.quote)
+    best = 0.0
+    for other in cluster:
+        theirs = words_of(other.ground.quote)
+        shared = len(mine & theirs)
+        best = max(best, shared + shared / max(1, len(mine | theirs)))
+    return best
+
+
+def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
+    """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
+    held = Counter(
+        word for cluster in clusters for word in {word for goal in cluster for word in words_of(goal.ground.quote)}
+    )
+    joined: list[list[Goal]] = []
+    for cluster in clusters:
+        partner = next(
+            (
+                other
+                for other in joined
+                if len(other) == 1 and len(cluster) == 1 and _name_joins(cluster[0], other[0], held)
+            ),
+            None,
+        )
+        if partner is None:
+            joined.append(cluster)
+        else:
+            partner.append(cluster[0])
+    return joined
+
+
+def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
+    if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
+        return False
+    shared = words_of(goal.ground.quote) & words_of(earlier.ground.quote)
+    names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
+    alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
+    return alone or bool(shared and set(goal.topics) & set(earlier.topics))
+
+
+# What settled them
+
+
+def _settled(cluster: list[Goal], deeds: Sequence[Deed]) -> list[_Cluster]:
+    """Cut a cluster where a deed settled all that was said before it; what is said again later is a new intent."""
+    parts: list[_Cluster] = []
+    open_goals: list[Goal] = []
+    ends = sorted(_ends(cluster, deeds), key=lambda end: (end[0], end[1].event_id))
+    for goal in cluster:
+        while ends and ends[0][0] < (goal.ground.at, goal.seq):
+            end = ends.pop(0)
+            if open_goals:
+                parts.append(_Cluster(goals=tuple(open_goals), settled_by=end[1]))
+                open_goals = []
+        open_goals.append(goal)
+    parts.append(_Cluster(goals=tuple(open_goals), settled_by=ends[0][1] if ends else None))
+    return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cluster:
+    goals: tuple[Goal, ...]
+    settled_by: Ground | None
+
+
+def _ends(cluster: Sequence[Goal], deeds: Sequence[Deed]) -> Iterable[tuple[tuple[datetime, int], Ground]]:
+    for goal in cluster:
+        if goal.closed_by is not None:
+            yield (goal.closed_by.at, goal.seq + 1), goal.closed_by
+    for deed in deeds:
+        before = [
+            goal for goal in cluster if (goal.ground.at, goal.seq, goal.ground.span) < (deed.ground.at, deed.seq, deed.ground.span)
+        ]
+        if any(meets(deed, goal) for goal in before):
+            yield (deed.ground.at, deed.seq), deed.ground
+
+
+def meets(deed: Deed, goal: Goal) -> bool:
+    """Tell whether a deed meets a goal: the same verb with a word of its object, or the thing itself said finished."""
+    done = done_in(deed.ground.quote)
+    if done is None:
+        return False
+    said = words_of(deed.ground.quote) - {done.verb}
+    if done.verb in verbs_of(goal.clause):
+        if said & (words_of(goal.clause) - {done.verb}):
+            return True
+        return _PRONOUN.search(deed.ground.quote) is not None and _near(deed, goal)
+    named = words_of(goal.clause)
+    return done.finished and len(named & said) >= max(LEAST_COVERED, math.ceil(COVERED * len(named)))
+
+
+_PRONOUN = re.compile(r"\b(?:it|that|this|them|these|those|him|her)\b", re.IGNORECASE)
+
+
+def _near(deed: Deed, goal: Goal) -> bool:
+    if deed.ground.at - goal.ground.at > POINTS_BACK:
+        return False
+    return deed.ground.speaker == goal.ground.speaker or (deed.session is not None and deed.session == goal.session)
+
+
+# Answers
+
+
+def _answers(clusters: Sequence[_Cluster], replies: Sequence[Reply]) -> dict[int, list[Reply]]:
+    """Give each cluster the answers to any of its goals, in their order: a cluster that grew is still the same."""
+    place_of = {goal.id: place for place, cluster in enumerate(clusters) for goal in cluster.goals}
+    answers: dict[int, list[Reply]] = {}
+    for reply in sorted(replies, key=lambda reply: (reply.ground.at, reply.seq)):
+        if reply.intent in place_of:
+            answers.setdefault(place_of[reply.intent], []).append(reply)
+    return answers
+
+
+def _thresholds(clusters: Sequence[_Cluster], replies: Sequence[Reply]) -> dict[IntentCategory, float]:
+    category_of = {goal.id: _category(cluster.goals) for cluster in clusters for goal in cluster.goals}
+    weights = dict.fromkeys(IntentCategory, 1.0)
+    for reply in sorted(replies, key=lambda reply: (reply.ground.at, reply.seq)):
+        category, signal = category_of.get(reply.intent), SIGNALS.get(reply.answer)
+        if category is not None and signal is not None:
+            weights[category] = min(MOST_WEIGHT, max(LEAST_WEIGHT, (1 - RATE) * weights[category] + RATE * signal))
+    return {category: min(MOST_THRESHOLD, THRESHOLDS[category] / weight) for category, weight in weights.items()}
+
+
+def _category(goals: Sequence[Goal]) -> IntentCategory:
+    """Take the category of the strongest goal, the first among equals: it stays when others join."""
+    return max(goals, key=lambda goal: goal.strength).category
+
+
+# One intent
+
+
+def _intent(
+    cluster: _Cluster,
+    answers: Sequence[Reply],
+    topics: Mapping[str, Topic],
+    thresholds: Mapping[IntentCategory, float],
+    now: datetime,
+) -> Intent | None:
+    goals = cluster.goals
+    strongest = max(goals, key=lambda goal: goal.strength)
+    category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
+    around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
+    gathers = density([goal.strength for goal in goals], around, last_at=last_at, now=now, deadline=deadline)
+    # What is long past was as dense as it ever was when it was said.
+    then = density([goal.strength for goal in goals], around, last_at=last_at, now=last_at, deadline=deadline)
+    if not answers and (strongest.strength < OPEN or then.value < thresholds[category]):
+        return None  # what only others want is no goal that is unmet here, however much gathers around it
+    reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
+    intent = Intent(
+        id=goals[0].id,
+        statement=reworded.ground.quote if reworded else strongest.clause,
+        category=category,
+        status=IntentStatus.PENDING,
+        urgency=_urgency(last_at, deadline, now),
+        importance=gathers.importance,
+        density=gathers.value,
+        threshold=thresholds[category],
+        grounds=tuple(goal.ground for goal in goals),
+        first_at=goals[0].ground.at,
+        last_at=last_at,
+        concepts=tuple(topic.id for topic in around),
+        topics=tuple(topic.label for topic in around),
+        deadline=deadline,
+        reason=_reason(then, thresholds[category]),
+    )
+    return _with_status(intent, cluster, answers, now)
+
+
+def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
+    settled_by = cluster.settled_by
+    last = next((one for one in reversed(answers)), None)
+    if last is not None and last.answer is IntentAnswer.REJECT:
+        return replace(intent, status=IntentStatus.REJECTED, settled_by=last.ground)
+    if last is not None and last.answer is IntentAnswer.DONE:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=last.ground)
+    if settled_by is not None:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=settled_by)
+    if last is not None and last.answer is IntentAnswer.DEFER:
+        until = last.until or last.ground.at + DEFERRED
+        if until > now:
+            return replace(intent, status=IntentStatus.DEFERRED, until=until)
+    if _expired(cluster.goals, last, now):
+        return replace(intent, status=IntentStatus.EXPIRED)
+    if last is not None and last.answer is IntentAnswer.ACCEPT:
+        return replace(intent, status=IntentStatus.SCHEDULED)
+    return intent
+
+
+def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
+    """Tell whether the time of every goal is over: past its deadline, or nobody spoke of it for long."""
+    touched = max(goals[-1].ground.at, last.ground.at) if last else goals[-1].ground.at
+    silent = now - touched > timedelta(days=EXPIRES_DAYS)
+    ends = [goal.deadline + (GRACE if goal.exact else VAGUE_GRACE) for goal in goals if goal.deadline is not None]
+    return now > max(ends) and (silent or len(ends) == len(goals)) if ends else silent
+
+
+def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:
+    """Take the nearest time ahead, or the last one where all are past."""
+    said = sorted(goal.deadline for goal in goals if goal.deadline is not None)
+    return next((deadline for deadline in said if deadline > now), said[-1] if said else None)
+
+
+def _urgency(last_at: datetime, deadline: datetime | None, now: datetime) -> float:
+    hours = max(0.0, (now - last_at).total_seconds() / 3600)
+    urgency = BASE_URGENCY + WARMTH * math.exp(-COOLS_PER_HOUR * hours)
+    if deadline is None or deadline <= now:
+        return urgency
+    left = (deadline - now).total_seconds() / 3600
+    urgency += next((bonus for within, bonus in DEADLINE_BONUS if left <= within), 0.0)
+    return min(1.0, urgency * 2 if left <= DOUBLES_WITHIN_H else urgency)
+
+
+def _reason(gathers: Density, threshold: float) -> str:
+    return f"density {gathers.value:.2f} (threshold {threshold:.2f}): {gathers.explain()}"
+
+
+# Words
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*")
+# Words that make a sentence a goal say nothing of what it is about; nor do those of time and measure.
+_CUES = frozenset(
+    """need needs must want wants wish hope plan planning mean meaning like love still yet again soon finally really
+    never nobody someone somebody anyone promised promise owe told keep putting got get getting enough right nothing
+    today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
+    make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
+    remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
+    have ought better know mr mrs ms dr""".split()
+)
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> frozenset[str]:
+    """Give the stems of the words that tell what a text is about."""
+    found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(word.removesuffix("'s"))
+        for word in found
+        if word not in STOPWORDS and word not in _CUES and len(word) > 1
+    )
+
+
+_LONGEST = 1_000  # characters of a quote that are looked at
+
+
+@lru_cache(maxsize=4096)
+def names_in(text: str) -> frozenset[str]:
+    """Give the stems of what is written with a capital inside a sentence, or holds a digit."""
+    tokens = list(_TOKEN.finditer(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(token[0].casefold().removesuffix("'s"))
+        for place, token in enumerate(tokens)
+        if (place > 0 and token[0][0].isupper()) or (not token[0].isalpha() and len(token[0]) >= LEAST_NUMBER)
+    )
+
+
+LEAST_NUMBER = 3  # characters: 17 is a count of anything, 2.1 a version
+
+
+def verbs_of(clause: str) -> frozenset[str]:
+    """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
+    return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+
