@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from types import TracebackType
@@ -48,6 +49,13 @@ class AsyncMemory:
     history = _in_thread(Memory.history)
     correct = _in_thread(Memory.correct)
     retract = _in_thread(Memory.retract)
+    intents = _in_thread(Memory.intents)
+    intent = _in_thread(Memory.intent)
+    answer_intent = _in_thread(Memory.answer_intent)
+    beliefs = _in_thread(Memory.beliefs)
+    window = _in_thread(Memory.window)
+    palace = _in_thread(Memory.palace)
+    on = _in_thread(Memory.on)
     get = _in_thread(Memory.get)
     sessions = _in_thread(Memory.sessions)
     stats = _in_thread(Memory.stats)
@@ -87,6 +95,18 @@ class AsyncMemory:
         while batch := await asyncio.to_thread(some):
             for event in batch:
                 yield event
+
+    async def watch(
+        self, *, every: float = 1.0, stop: Callable[[], bool] = lambda: False
+    ) -> AsyncIterator[tuple[str, Any]]:
+        """Go through new intents and concepts as they come; takes what `Memory.watch` takes."""
+        left = threading.Event()  # the thread that looks ends with the loop that it looks for
+        source = self.memory.watch(every=every, stop=lambda: left.is_set() or stop())
+        try:
+            while (news := await asyncio.to_thread(next, source, None)) is not None:
+                yield news
+        finally:
+            left.set()
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -39,6 +39,7 @@ from recollect.engine.arguments import (
 )
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
+from recollect.facade.attention import Attention
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -57,7 +58,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements):
+class Memory(Recalling, Statements, Attention):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -356,6 +357,7 @@ class Memory(Recalling, Statements):
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
+            self._engine.accesses.flush_alone(self._engine.store)
             self._engine.store.close()
             self._engine.close()
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
+from recollect.core.attention import Belief, Ground, Intent, Palace, Window
 from recollect.core.errors import RecollectError
 from recollect.core.values import (
     Answer,
@@ -173,6 +174,128 @@ def history_to_json(history: History) -> dict[str, Json]:
     }
 
 
+def ground_to_json(ground: Ground) -> dict[str, Json]:
+    """Lay out the words that something rests on."""
+    return {
+        "event_id": ground.event_id,
+        "span": span_to_json(ground.span),
+        "quote": ground.quote,
+        "at": ground.at.isoformat(),
+        "speaker": ground.speaker,
+    }
+
+
+def intent_to_json(intent: Intent) -> dict[str, Json]:
+    """Lay out an intent with why it is thought so."""
+    return {
+        "id": intent.id,
+        "statement": intent.statement,
+        "category": intent.category.value,
+        "status": intent.status.value,
+        "urgency": intent.urgency,
+        "importance": intent.importance,
+        "priority": intent.priority,
+        "density": intent.density,
+        "threshold": intent.threshold,
+        "deadline": _moment(intent.deadline),
+        "until": _moment(intent.until),
+        "first_at": intent.first_at.isoformat(),
+        "last_at": intent.last_at.isoformat(),
+        "grounds": [ground_to_json(ground) for ground in intent.grounds],
+        "concepts": list(intent.concepts),
+        "topics": list(intent.topics),
+        "settled_by": None if intent.settled_by is None else ground_to_json(intent.settled_by),
+        "reason": intent.reason,
+    }
+
+
+def belief_to_json(belief: Belief) -> dict[str, Json]:
+    """Lay out what somebody believes; no holder: how it is by the latest word."""
+    return {
+        "holder": belief.holder,
+        "of": belief.of,
+        "thing": belief.thing,
+        "value": belief.value,
+        "since": belief.since.isoformat(),
+        "by": belief.by.value,
+        "current": belief.current,
+        "ground": ground_to_json(belief.ground),
+    }
+
+
+def window_to_json(window: Window) -> dict[str, Json]:
+    """Lay out the window, as a text and item by item."""
+    return {
+        "text": window.text,
+        "tokens": window.tokens,
+        "budget": window.budget,
+        "tokenizer": window.tokenizer,
+        "at": window.at.isoformat(),
+        "items": [
+            {
+                "tier": item.tier.value,
+                "kind": item.kind,
+                "id": item.id,
+                "text": item.text,
+                "at": item.at.isoformat(),
+                "score": item.score,
+                "tokens": item.tokens,
+                "rank": item.rank,
+                "recency": item.recency,
+                "access": item.access,
+                "urgency": item.urgency,
+            }
+            for item in window.items
+        ],
+    }
+
+
+def palace_to_json(palace: Palace) -> dict[str, Json]:
+    """Lay out the palace: wings, rooms, halls, closets, drawers, and tunnels."""
+    return {
+        "wings": [
+            {
+                "name": wing.name,
+                "events": wing.events,
+                "rooms": [
+                    {
+                        "concept": room.id,
+                        "label": room.label,
+                        "events": room.events,
+                        "halls": [
+                            {
+                                "kind": hall.kind,
+                                "closets": [
+                                    {
+                                        "session": closet.session,
+                                        "summary": closet.summary,
+                                        "drawers": [
+                                            {
+                                                "event_id": drawer.event_id,
+                                                "text": drawer.text,
+                                                "at": drawer.at.isoformat(),
+                                                "speaker": drawer.speaker,
+                                            }
+                                            for drawer in closet.drawers
+                                        ],
+                                    }
+                                    for closet in hall.closets
+                                ],
+                            }
+                            for hall in room.halls
+                        ],
+                    }
+                    for room in wing.rooms
+                ],
+            }
+            for wing in palace.wings
+        ],
+        "tunnels": [
+            {"concept": tunnel.concept, "label": tunnel.label, "wings": list(tunnel.wings)} for tunnel in palace.tunnels
+        ],
+    }
+
+
 def session_to_json(session: Session) -> dict[str, Json]:
     """Lay out a session."""
     return {
@@ -249,6 +372,11 @@ def _moment(moment: datetime | None) -> str | None:
 _WRITERS: dict[type, Callable[[Any], Json]] = {
     Answer: answer_to_json,
     Artifact: artifact_to_json,
+    Belief: belief_to_json,
+    Ground: ground_to_json,
+    Intent: intent_to_json,
+    Palace: palace_to_json,
+    Window: window_to_json,
     Change: change_to_json,
     History: history_to_json,
     Citation: citation_to_json,

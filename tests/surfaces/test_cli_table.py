@@ -19,8 +19,8 @@ EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
-rebuild settle backup export doctor mcp hook"""
+VERBS = """add import recall context ask artifacts history correct retract intents answer_intent beliefs window palace
+sessions events show forget stats verify rebuild settle backup export doctor watch mcp hook"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
@@ -35,7 +35,7 @@ def actions(verb: str) -> dict[str, argparse.Action]:
 
 
 def test_the_verbs_are_the_operations_and_doctor() -> None:
-    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", *PROGRAMS}
+    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", "watch", *PROGRAMS}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import date, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from recollect.capture.drafts import checked_meta, checked_name
 from recollect.core.clock import as_datetime
@@ -17,6 +18,7 @@ from recollect.core.values import Filter, Json
 from recollect.recall.recipes import RECIPES, Recipe
 
 Time = datetime | date | str | int | float
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def filter_of(
@@ -72,6 +74,17 @@ def checked_count(name: str, value: object, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
     return value
+
+
+def chosen(choices: type[Choice], name: str, given: str | None) -> Choice | None:
+    """Read one of several words; None where none is given."""
+    if given is None:
+        return None
+    try:
+        return choices(given)
+    except ValueError as error:
+        known = ", ".join(choice.value for choice in choices)
+        raise InvalidFilter(f"{name}={given!r} is not known.", fix=f"Choose one of {known}.") from error
 
 
 def checked_id(id: object) -> bytes:

@@ -10,6 +10,7 @@ from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreEr
 from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
+from recollect.engine.attention import mark_behind
 from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, relink
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.passages import embed
@@ -54,6 +55,10 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         if embedded < len(jobs):
             break
     total += _catch_up(engine, progress)
+    with engine.store.reader() as reader:
+        unmarked = [space for space in reader.spaces() if reader.marked_upto(space) is not None]
+    for space in unmarked:
+        mark_behind(engine.store, space)  # not counted: the same events, read once more
     _drop_leftovers(engine)
     return total
 
@@ -72,6 +77,8 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
         for space in spaces:
             writer.drop_artifacts(space, None)
             writer.owe_derivation(space, 0)
+            writer.drop_marks(space)
+            writer.owe_marks(space, 0)
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)

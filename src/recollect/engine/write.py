@@ -9,6 +9,7 @@ from recollect.capture.drafts import at_was_given, check_same, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.attention import mark, marks_in
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.passages import embed
@@ -40,6 +41,7 @@ def write(
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
     fresh, serving = _with_vectors(engine, fresh, serving)
     readings = {draft.raw_id: read(draft.event) for draft in fresh} if engine.settings.extract else {}
+    marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if engine.settings.extract else {}
     if not fresh:
         return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
     with engine.store.writer() as writer:
@@ -50,8 +52,13 @@ def write(
         stored = _append(engine, writer, space, new, serving)
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
         _derive(writer, space, stored, seqs, readings if engine.settings.extract else None)
+        if stored:
+            marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if engine.settings.extract else None
+            mark(writer, space, marked, min(seqs.values()))
+        engine.accesses.flush(writer)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+    engine.listeners.tell(engine, space)
     return _outcome(drafts, known, stored)
 
 

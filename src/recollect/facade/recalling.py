@@ -54,7 +54,9 @@ class Recalling(Handle):
         which = self._filter(
             wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, tag=tag, meta=meta
         )
-        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
+        hits = self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
+        self._engine.accesses.note(self._space, (hit.seq for hit in hits), self._engine.clock())
+        return hits
 
     def context(
         self,

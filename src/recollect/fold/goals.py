@@ -1,7 +1,7 @@
 """What an event says that intents are made of: goals that are not met, deeds that may have met one, and answers.
 
-By rules, sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed is
-something said to be done. Both are kept as spans: their words are read from the event.
+By rules, sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed
+is something said to be done. Both are kept as spans: their words are read from the event.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ def marks_of(event: Event) -> list[Mark]:
     return marks
 
 
-def answering(
-    intent: str, answer: IntentAnswer, text: str | None, until: datetime | None
-) -> dict[str, Json]:
+def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:
     """Make the event that answers an intent: a person's word is an event like any other, so the log stays the truth."""
     told: dict[str, Json] = {"intent": intent, "answer": answer.value}
     if until is not None:
@@ -157,7 +155,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
 _PASSIVE = re.compile(r"\b(?:has to|have to|must|should|needs? to|ought to) (?:be|get)\b|\bstill needs?\b")
 _OTHERS = re.compile(r"\b(?:needs?|wants?|demands?|asks? for|is asking for|are asking for|would like)\b")
 _UNDECIDED = re.compile(
-    r"\bno decision(?: yet)?\b|\b(?:nobody|no one) has decided\b|\bundecided\b|\bopen question\b|\bi wonder (?:how|whether|if)\b"
+    r"\bno decision(?: yet)?\b|\b(?:nobody|no one) has decided\b|\bundecided\b|\bopen question\b"
+    r"|\bi wonder (?:how|whether|if)\b"
     r"|\b(?:still )?(?:don't know|not sure|no idea|unclear) (?:how|whether|if|who|what|which|when|where)\b"
 )
 _OPEN = re.compile(
@@ -169,7 +168,7 @@ _STILL_UNMET = re.compile(
     r"|\bwaiting (?:for|on)\b|\b(?:won't|can't|cannot)\b|\bnot enough\b|\bnothing left\b|\bis empty\b|\bfinally\b"
     r"|\bnobody\b|\bno one\b|\bget nothing\b|\bevery day\b|\bagain\b"
 )
-# What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep the talk going.
+# What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
     r"\b(?:had to|needed|wanted to|was going to|should have|should've|could have|must have|must've|would have"
     r"|no need|needn't|shouldn't|mustn't|(?:don't|doesn't|didn't|do not|does not|won't) (?:\w+ )?(?:need|want|have to"
@@ -178,24 +177,45 @@ _NOT_MEANT = re.compile(
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
-    r"\b(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit|tell you"
-    r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
-    r"|dash|sleep(?=[\s.,!]*$)|eat(?=[\s.,!]*$)|nap|rest|relax|catch up|hang out|chat|talk (?:again|soon|later|more)|meet up"
-    r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some|another) (?:coffee|tea"
-    r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)|do (?:this|that|it) (?:again|more)"
-    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going|able)|try (?:it|that|this|them|your)|check (?:it|that) out"
+    r"\b(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
+    r"|tell you"
+    r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
+    r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
+    r"|dash|sleep(?=[\s.,!]*$)|eat(?=[\s.,!]*$)|nap|rest|relax|catch up|hang out|chat|talk (?:again|soon|later"
+    r"|more)|meet up"
+    r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some"
+    r"|another) (?:coffee|tea"
+    r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)"
+    r"|do (?:this|that|it) (?:again|more)"
+    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going|able)|try (?:it|that|this|them|your)"
+    r"|check (?:it|that) out"
     r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))"
-    r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep|break|drink|beer|hug|snack|rest|shower"
-    r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the|all|everyone|everything|he|she|they)"
-    r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
+    r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep"
+    r"|break|drink|beer|hug|snack|rest|shower"
+    r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
+    r"|all|everyone|everything|he|she|they)"
+    r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
+    r"|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
     r"|would (?:like|love)(?= (?:that|it|this)\b)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
 )
 _QUESTION = re.compile(r"\?[\"'”’)\s]*$")
 _CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
 
 
+# No goal is told without one of these: most sentences cost one look.
+_WORTH_READING = re.compile(
+    r"\b(?:need|have to|has to|have got|got to|gotta|must|should|ought|better|want|wish|hope|aim|intend|plan"
+    r"|mean|like|love"
+    r"|prefer|promised|owe|told|word|remind|forget|remember|note to|goal|dream|to[- ]do|put off|putting off"
+    r"|still|demand|ask"
+    r"|decision|decided|undecided|question|wonder|know|not sure|no idea|unclear|overdue|outstanding|unresolved)"
+)
+
+
 def _goal(sentence: str, span: Span, at: datetime) -> Mark | None:
     said = sentence.casefold()
+    if not _WORTH_READING.search(said):
+        return None
     if len(said) != len(sentence) or _QUESTION.search(said) or _NOT_MEANT.search(said) or _TALK.search(said):
         return None
     found = _cue(said)
@@ -261,8 +281,10 @@ def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:
 # Deeds
 
 _DONE_STATE = (
-    r"(?:done|finished|fixed|sorted|solved|settled|ready|paid|booked|sent|live|ordered|signed|submitted|complete|completed"
-    r"|resolved|delivered|closed|merged|shipped|published|cancelled|canceled|arranged|approved|decided|reliable|stable|green)"
+    r"(?:done|finished|fixed|sorted|solved|settled|ready|paid|booked|sent|live|ordered|signed|submitted"
+    r"|complete|completed"
+    r"|resolved|delivered|closed|merged|shipped|published|cancelled|canceled|arranged|approved|decided|reliable"
+    r"|stable|green)"
 )
 _IRREGULAR = {
     "sent": "send", "bought": "buy", "wrote": "write", "written": "write", "paid": "pay", "made": "make", "got": "get",
@@ -277,15 +299,18 @@ _PAST_VERB = rf"(?:{'|'.join(sorted(_IRREGULAR))}|[a-z]{{2,}}ed)"
 _ADVERBS = r"(?:\s(?:just|finally|already|now|also|then|at last|today|yesterday|both|all))*"
 _DEED = re.compile(
     rf"^(?:(?:ok(?:ay)?|done|good news|update|and|so|yes|yeah|finally|today|yesterday|this morning)[,:]?\s+)*"
-    rf"(?:(?:i|we|he|she|they|[a-z][\w'.-]*(?:\s(?:and\s)?[a-z][\w'.-]*){{0,3}}?)(?:'ve|'s| have| has| had)?{_ADVERBS}\s)?"
+    rf"(?:(?:i|we|he|she|they|[a-z][\w'.-]*(?:\s(?:and\s)?[a-z][\w'.-]*){{0,3}}?)(?:'ve|'s| have| has"
+    rf"| had)?{_ADVERBS}\s)?"
     rf"(?P<verb>{_PAST_VERB})\b"
 )
 _STATE = re.compile(
     rf"\b(?:is|are|'s|has been|have been|was|were|got){_ADVERBS}\s(?P<state>{_DONE_STATE})\b"
-    r"|\b(?:has|have)(?: now| finally| just)? (?P<came>arrived|come through|gone out|passed|landed)\b|\b(?P<came2>came through|arrived)\b"
+    r"|\b(?:has|have)(?: now| finally| just)? (?P<came>arrived|come through|gone out|passed|landed)\b"
+    r"|\b(?P<came2>came through|arrived)\b"
 )
 _NOT_DONE = re.compile(
-    r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if|until|unless|before"
+    r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
+    r"|until|unless|before"
     r"|again|supposed|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
@@ -309,7 +334,7 @@ class Done(NamedTuple):
     finished: bool  # said of the thing itself: nothing is left to be done about it
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def done_in(sentence: str) -> Done | None:
     """Read what a sentence says was done; None where it says nothing of the kind."""
     said = sentence.casefold().replace("’", "'")

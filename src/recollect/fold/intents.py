@@ -23,6 +23,7 @@ from recollect.core.attention import (
     IntentStatus,
 )
 from recollect.core.ids import fingerprint
+from recollect.core.values import Span
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.density import Density, Topic, density
 from recollect.fold.goals import OPEN, done_in
@@ -111,7 +112,8 @@ def crystallise(
     now: datetime,
 ) -> list[Intent]:
     """Make intents of what was said; those that never crossed their threshold are left out. The most pressing first."""
-    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, deeds)]
+    met = _met(goals, deeds)
+    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, met)]
     answers = _answers(clusters, replies)
     thresholds = _thresholds(clusters, replies)
     intents = [
@@ -128,14 +130,19 @@ def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
     """Gather the goals that speak of one thing, each list in the order in which they were said."""
     ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
     clusters: list[list[Goal]] = []
+    holding: dict[str, set[int]] = {}  # word -> the clusters that have it
     for goal in ordered:
-        likeness, cluster = max(
-            ((_likeness(goal, cluster), cluster) for cluster in clusters), key=lambda pair: pair[0], default=(0.0, None)
-        )
-        if cluster is not None and likeness >= SHARED_WORDS:
-            cluster.append(goal)
+        words = words_of(goal.ground.quote)
+        common = Counter(place for word in words for place in holding.get(word, ()))
+        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
+        likeness, place = max(((_likeness(goal, clusters[place]), -place) for place in near), default=(0.0, 0))
+        if likeness >= SHARED_WORDS:
+            clusters[-place].append(goal)
         else:
             clusters.append([goal])
+            place = 1 - len(clusters)
+        for word in words:
+            holding.setdefault(word, set()).add(-place)
     return _joined_by_name(clusters)
 
 
@@ -154,24 +161,24 @@ def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
     """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
-    held = Counter(
-        word for cluster in clusters for word in {word for goal in cluster for word in words_of(goal.ground.quote)}
-    )
+    held = Counter(word for cluster in clusters for word in {word for one in cluster for word in _words(one)})
+    alone: dict[str, list[list[Goal]]] = {}  # word -> clusters of one goal that have it
     joined: list[list[Goal]] = []
     for cluster in clusters:
-        partner = next(
-            (
-                other
-                for other in joined
-                if len(other) == 1 and len(cluster) == 1 and _name_joins(cluster[0], other[0], held)
-            ),
-            None,
-        )
-        if partner is None:
-            joined.append(cluster)
-        else:
+        words = sorted(_words(cluster[0])) if len(cluster) == 1 else []
+        partners = [other for word in words for other in alone.get(word, ()) if len(other) == 1]
+        partner = next((other for other in partners if _name_joins(cluster[0], other[0], held)), None)
+        if partner is not None:
             partner.append(cluster[0])
+            continue
+        joined.append(cluster)
+        for word in words:
+            alone.setdefault(word, []).append(cluster)
     return joined
+
+
+def _words(goal: Goal) -> frozenset[str]:
+    return words_of(goal.ground.quote)
 
 
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
@@ -186,11 +193,31 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
 # What settled them
 
 
-def _settled(cluster: list[Goal], deeds: Sequence[Deed]) -> list[_Cluster]:
+def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[str, list[Deed]]:
+    """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
+    having: dict[str, list[Goal]] = {}
+    for goal in goals:
+        for word in verbs_of(goal.clause) | words_of(goal.clause):
+            having.setdefault(word, []).append(goal)
+    met: dict[str, list[Deed]] = {}
+    for deed in deeds:
+        done = done_in(deed.ground.quote)
+        words = set[str]() if done is None else {done.verb, *(words_of(deed.ground.quote) if done.finished else ())}
+        for goal in {goal.id: goal for word in words for goal in having.get(word, ())}.values():
+            if _order(goal) < _order(deed) and meets(deed, goal):
+                met.setdefault(goal.id, []).append(deed)
+    return met
+
+
+def _order(said: Said) -> tuple[datetime, int, Span]:
+    return said.ground.at, said.seq, said.ground.span
+
+
+def _settled(cluster: list[Goal], met: Mapping[str, Sequence[Deed]]) -> list[_Cluster]:
     """Cut a cluster where a deed settled all that was said before it; what is said again later is a new intent."""
     parts: list[_Cluster] = []
     open_goals: list[Goal] = []
-    ends = sorted(_ends(cluster, deeds), key=lambda end: (end[0], end[1].event_id))
+    ends = sorted(_ends(cluster, met), key=lambda end: (end[0], end[1].event_id))
     for goal in cluster:
         while ends and ends[0][0] < (goal.ground.at, goal.seq):
             end = ends.pop(0)
@@ -208,15 +235,11 @@ class _Cluster:
     settled_by: Ground | None
 
 
-def _ends(cluster: Sequence[Goal], deeds: Sequence[Deed]) -> Iterable[tuple[tuple[datetime, int], Ground]]:
+def _ends(cluster: Sequence[Goal], met: Mapping[str, Sequence[Deed]]) -> Iterable[tuple[tuple[datetime, int], Ground]]:
     for goal in cluster:
         if goal.closed_by is not None:
             yield (goal.closed_by.at, goal.seq + 1), goal.closed_by
-    for deed in deeds:
-        before = [
-            goal for goal in cluster if (goal.ground.at, goal.seq, goal.ground.span) < (deed.ground.at, deed.seq, deed.ground.span)
-        ]
-        if any(meets(deed, goal) for goal in before):
+        for deed in met.get(goal.id, ()):
             yield (deed.ground.at, deed.seq), deed.ground
 
 
@@ -373,21 +396,19 @@ _CUES = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def words_of(text: str) -> frozenset[str]:
     """Give the stems of the words that tell what a text is about."""
     found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
     return frozenset(
-        stem(word.removesuffix("'s"))
-        for word in found
-        if word not in STOPWORDS and word not in _CUES and len(word) > 1
+        stem(word.removesuffix("'s")) for word in found if word not in STOPWORDS and word not in _CUES and len(word) > 1
     )
 
 
 _LONGEST = 1_000  # characters of a quote that are looked at
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def names_in(text: str) -> frozenset[str]:
     """Give the stems of what is written with a capital inside a sentence, or holds a digit."""
     tokens = list(_TOKEN.finditer(text.replace("’", "'")[:_LONGEST]))
@@ -404,4 +425,3 @@ LEAST_NUMBER = 3  # characters: 17 is a count of anything, 2.1 a version
 def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
     return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
-

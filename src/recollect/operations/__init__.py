@@ -7,6 +7,7 @@ The command line and the MCP tools are generated from it. Nothing heavy is impor
 from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.attention import ANSWER_INTENT, BELIEFS, INTENTS, PALACE, WINDOW
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
 from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
@@ -24,6 +25,11 @@ OPERATIONS = (
     HISTORY,
     CORRECT,
     RETRACT,
+    INTENTS,
+    ANSWER_INTENT,
+    BELIEFS,
+    WINDOW,
+    PALACE,
     SHOW,
     SESSIONS,
     EVENTS,

@@ -167,6 +167,7 @@ _COUNTED = {
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
+    "marks": "count_marks",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -174,6 +175,8 @@ _LOOSE = {
     "loose_edges": "edges lead to an artifact that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
+    "loose_marks": "marks belong to no event",
+    "loose_accesses": "counts of recalls belong to no event",
 }
 
 

@@ -15,7 +15,7 @@ from recollect.core.values import Event, Filter, Receipt, Session, Span
 from recollect.store.postings import Bm25, Ranking, Seqs, unpack
 from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
-from recollect.store.sqlite.artifacts import ArtifactRows
+from recollect.store.sqlite.attention import AttentionRows
 from recollect.store.sqlite.caches import Caches
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.rows import Row, conditions, event_of
@@ -26,7 +26,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqliteReader(ArtifactRows):
+class SqliteReader(AttentionRows):
     """Reads within one transaction of one connection."""
 
     def __init__(self, connection: apsw.Connection, caches: Caches) -> None:

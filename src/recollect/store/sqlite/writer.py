@@ -14,14 +14,14 @@ from recollect.core.words import searchable_terms
 from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
-from recollect.store.sqlite.artifacts import ArtifactChanges
+from recollect.store.sqlite.attention import AttentionChanges
 from recollect.store.sqlite.reader import SqliteReader, model_of
 from recollect.store.sqlite.rows import event_values
 from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
 
 
-class SqliteWriter(SqliteReader, ArtifactChanges):
+class SqliteWriter(SqliteReader, AttentionChanges):
     """Writes within one transaction of the writing connection."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
@@ -69,6 +69,8 @@ class SqliteWriter(SqliteReader, ArtifactChanges):
             self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = self._connection.changes()
+        for name in ("delete_marks_of", "delete_accesses_of"):
+            self.run(name, (found.id, array(gone)))
         self.run("delete_jobs_of", (array(gone),))
         self.run("delete_events", (array(gone), found.id))
         self.run("next_epoch", (found.id,))
