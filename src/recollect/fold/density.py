@@ -80,9 +80,10 @@ def density(
     last_at: datetime,
     now: datetime,
     deadline: datetime | None = None,
+    said: int = 0,
 ) -> Density:
-    """Compute how dense the cluster around some goals is."""
-    support = len(strengths) + sum(topic.events for topic in topics)
+    """Compute how dense the cluster around some goals is; `said` tells how often, where the same words come again."""
+    support = max(said, len(strengths)) + sum(topic.events for topic in topics)
     return Density(
         mass=min(1.0, sum(strengths) / FULL_MASS),
         breadth=min(1.0, len(topics) / FULL_BREADTH),

@@ -36,6 +36,7 @@ OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
 OPEN = 0.5  # of what is only said to be open: "no decision yet", "overdue"
 UNMET = 0.3  # more, where the words say that nothing came of it so far
 DATED = 0.2  # more, where there is a time by which
+EVIDENT = 0.8  # from which one goal alone shows that it is not met
 
 
 class MarkKind(StrEnum):
@@ -160,7 +161,8 @@ _UNDECIDED = re.compile(
     r"|\b(?:still )?(?:don't know|not sure|no idea|unclear) (?:how|whether|if|who|what|which|when|where)\b"
 )
 _OPEN = re.compile(
-    r"\boverdue\b|\b(?:still )?outstanding\b|\bstill (?:missing|open|to be|no|not|nobody|waiting)\b|\bunresolved\b"
+    r"\boverdue\b|\b(?:still )?outstanding\b|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't"
+    r"|have not|has not)\b|\bunresolved\b"
 )
 _STILL_UNMET = re.compile(
     r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
@@ -181,7 +183,9 @@ _TALK = re.compile(
     r"|tell you"
     r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
     r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
-    r"|dash|sleep(?=[\s.,!]*$)|eat(?=[\s.,!]*$)|nap|rest|relax|catch up|hang out|chat|talk (?:again|soon|later"
+    r"|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)|eat(?=[\s.,!]*$| (?:less|more)\b)"
+    r"|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up|hang out|chat|talk (?:again"
+    r"|soon|later"
     r"|more)|meet up"
     r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some"
     r"|another) (?:coffee|tea"
@@ -196,7 +200,9 @@ _TALK = re.compile(
     r"|all|everyone|everything|he|she|they)"
     r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
     r"|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
-    r"|would (?:like|love)(?= (?:that|it|this)\b)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
+    r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
+    r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
+    r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
 )
 _QUESTION = re.compile(r"\?[\"'”’)\s]*$")
 _CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
@@ -326,12 +332,17 @@ def is_deed(sentence: str) -> bool:
 # Verbs, stemmed, that say of a thing that nothing is left to be done about it.
 _FINISHING = frozenset(map(stem, "finish fix sort solve settle complete close resolve deliver ship".split()))
 
+# One can get, take and make anything: with "it" these say nothing.
+_LIGHT = frozenset(map(stem, "get take make do go have put set give bring come be see know say".split()))
+_PRONOUN = re.compile(r"\s(?:it|that|this|them|these|those|him|her)\b(?!\s(?:\w+)\s(?:is|was|are|were)\b)")
+
 
 class Done(NamedTuple):
     """What a sentence says was done."""
 
     verb: str  # its stem
     finished: bool  # said of the thing itself: nothing is left to be done about it
+    points_back: bool = False  # "sent it": to what, was said before
 
 
 @lru_cache(maxsize=8192)
@@ -347,4 +358,5 @@ def done_in(sentence: str) -> Done | None:
     if match is None:
         return None
     verb = stem(_IRREGULAR.get(match["verb"], match["verb"]))
-    return Done(verb, finished=verb in _FINISHING)
+    points_back = verb not in _LIGHT and _PRONOUN.match(said, match.end("verb")) is not None
+    return Done(verb, finished=verb in _FINISHING, points_back=points_back)

@@ -26,7 +26,7 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Span
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goals import OPEN, done_in
+from recollect.fold.goals import EVIDENT, OPEN, done_in
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
@@ -37,11 +37,12 @@ SIGNALS = {
     IntentAnswer.REJECT: 0.3,
 }
 LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
+# A dated todo alone has .6: it is over the threshold, and still is after one rejection, not after two.
 THRESHOLDS: Mapping[IntentCategory, float] = {
-    IntentCategory.TASK: 0.5,
-    IntentCategory.PROMISE: 0.5,
-    IntentCategory.WISH: 0.5,
-    IntentCategory.QUESTION: 0.5,
+    IntentCategory.TASK: 0.4,
+    IntentCategory.PROMISE: 0.4,
+    IntentCategory.WISH: 0.4,
+    IntentCategory.QUESTION: 0.4,
     IntentCategory.REMINDER: 0.3,  # somebody asked for it
 }
 MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
@@ -154,9 +155,15 @@ def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
     best = 0.0
     for other in cluster:
         theirs = words_of(other.ground.quote)
-        shared = len(mine & theirs)
+        shared = len(mine & theirs) if _may_be_one(mine, theirs) else 0
         best = max(best, shared + shared / max(1, len(mine | theirs)))
     return best
+
+
+def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Tell two numbered things apart: invoice 4711 is not invoice 4712."""
+    numbered = [{word for word in words if any(char.isdigit() for char in word)} for words in (mine, theirs)]
+    return not all(numbered) or bool(numbered[0] & numbered[1])
 
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
@@ -250,14 +257,9 @@ def meets(deed: Deed, goal: Goal) -> bool:
         return False
     said = words_of(deed.ground.quote) - {done.verb}
     if done.verb in verbs_of(goal.clause):
-        if said & (words_of(goal.clause) - {done.verb}):
-            return True
-        return _PRONOUN.search(deed.ground.quote) is not None and _near(deed, goal)
+        return bool(said & objects_of(goal.clause, done.verb)) or (done.points_back and _near(deed, goal))
     named = words_of(goal.clause)
     return done.finished and len(named & said) >= max(LEAST_COVERED, math.ceil(COVERED * len(named)))
-
-
-_PRONOUN = re.compile(r"\b(?:it|that|this|them|these|those|him|her)\b", re.IGNORECASE)
 
 
 def _near(deed: Deed, goal: Goal) -> bool:
@@ -308,11 +310,14 @@ def _intent(
     strongest = max(goals, key=lambda goal: goal.strength)
     category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
     around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
-    gathers = density([goal.strength for goal in goals], around, last_at=last_at, now=now, deadline=deadline)
-    # What is long past was as dense as it ever was when it was said.
-    then = density([goal.strength for goal in goals], around, last_at=last_at, now=last_at, deadline=deadline)
-    if not answers and (strongest.strength < OPEN or then.value < thresholds[category]):
-        return None  # what only others want is no goal that is unmet here, however much gathers around it
+    # The same words again weigh nothing new.
+    strengths = list({words_of(goal.ground.quote): goal.strength for goal in goals}.values())
+    gathers, then = (  # what is long past was as dense as it ever was when it was said
+        density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
+        for moment in (now, last_at)
+    )
+    if not answers and not (_unmet(strengths) and then.value >= thresholds[category]):
+        return None
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
     intent = Intent(
         id=goals[0].id,
@@ -332,6 +337,11 @@ def _intent(
         reason=_reason(then, thresholds[category]),
     )
     return _with_status(intent, cluster, answers, now)
+
+
+def _unmet(strengths: Sequence[float]) -> bool:
+    """Tell whether the words show that a goal is not met: they say so, name a time, or come back in other words."""
+    return max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
@@ -392,8 +402,12 @@ _CUES = frozenset(
     today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
     make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
     remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
-    have ought better know mr mrs ms dr""".split()
+    have ought better know mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday january february
+    march april may june july august september october november december""".split()
 )
+
+
+LEAST_NUMBER = 3  # characters: 17 is a count of anything or a day, 2.1 a version
 
 
 @lru_cache(maxsize=8192)
@@ -401,7 +415,9 @@ def words_of(text: str) -> frozenset[str]:
     """Give the stems of the words that tell what a text is about."""
     found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
     return frozenset(
-        stem(word.removesuffix("'s")) for word in found if word not in STOPWORDS and word not in _CUES and len(word) > 1
+        stem(word.removesuffix("'s"))
+        for word in found
+        if word not in STOPWORDS and word not in _CUES and (word.isalpha() or len(word) >= LEAST_NUMBER)
     )
 
 
@@ -419,9 +435,19 @@ def names_in(text: str) -> frozenset[str]:
     )
 
 
-LEAST_NUMBER = 3  # characters: 17 is a count of anything, 2.1 a version
-
-
 def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
     return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+
+
+_TOWARDS = frozenset("to for with in at by from on into about before until of".split())
+
+
+@lru_cache(maxsize=8192)
+def objects_of(clause: str, verb: str) -> frozenset[str]:
+    """Give the stems of what a verb of a clause is done to: "the report" in "send the report to Ana"."""
+    tokens = _TOKEN.findall(clause[:_LONGEST])
+    after = next((place for place, token in enumerate(tokens, 1) if stem(token.casefold()) == verb), len(tokens))
+    end = next((place for place, token in enumerate(tokens[after:], after) if token.casefold() in _TOWARDS), None)
+    near = words_of(" ".join(tokens[after:end]))
+    return near or words_of(" ".join(tokens[after:])) or words_of(" ".join(tokens[: after - 1]))
