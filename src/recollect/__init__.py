@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
     from recollect.core.errors import RecollectError
+    from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
     from recollect.core.settings import Settings
     from recollect.core.values import (
         Answer,
@@ -60,6 +61,9 @@ _WHERE = {
         ),
         "recollect.core.values",
     ),
+    **dict.fromkeys(
+        ("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"
+    ),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
 }
 
@@ -70,12 +74,17 @@ __all__ = [
     "AsyncMemory",
     "Change",
     "Citation",
+    "Concept",
+    "ConceptEdge",
+    "ConceptView",
     "Context",
     "Event",
+    "Folded",
     "History",
     "Hit",
     "Hits",
     "Imported",
+    "JournalEntry",
     "Memory",
     "Receipt",
     "RecollectError",

@@ -40,6 +40,7 @@ from recollect.engine.arguments import (
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
 from recollect.facade.attention import Attention
+from recollect.facade.folding import Conceiving
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
 from recollect.inference.registry import EmbedderSpec
@@ -58,7 +59,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements, Attention):
+class Memory(Recalling, Statements, Conceiving, Attention):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -273,6 +274,7 @@ class Memory(Recalling, Statements, Attention):
             active = next((model for model in reader.models() if model.state == "active"), None)
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
+            concepts = reader.concept_count(self._space)
         size, by_part = self._engine.store.size(by_part=parts)
         return Stats(
             location=self.location,
@@ -293,6 +295,7 @@ class Memory(Recalling, Statements, Attention):
             schema=self._engine.store.schema(),
             artifacts=artifacts,
             tags=tags,
+            concepts=concepts,
         )
 
     # Upkeep

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from datetime import datetime
+from enum import Enum
 from typing import Any, cast
 
 from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
-from recollect.core.attention import Belief, Ground, Intent, Palace, Window
+from recollect.core.attention import (
+    Belief,
+    Closet,
+    Drawer,
+    Evidence,
+    Hall,
+    Intent,
+    Palace,
+    PalaceWing,
+    Room,
+    Tunnel,
+    Window,
+    WindowItem,
+)
 from recollect.core.errors import RecollectError
+from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from recollect.core.values import (
     Answer,
     Change,
@@ -36,6 +52,8 @@ def plain(value: object) -> Json:
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value)
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Iterable):
@@ -174,125 +192,102 @@ def history_to_json(history: History) -> dict[str, Json]:
     }
 
 
-def ground_to_json(ground: Ground) -> dict[str, Json]:
-    """Lay out the words that something rests on."""
-    return {
-        "event_id": ground.event_id,
-        "span": span_to_json(ground.span),
-        "quote": ground.quote,
-        "at": ground.at.isoformat(),
-        "speaker": ground.speaker,
-    }
-
-
 def intent_to_json(intent: Intent) -> dict[str, Json]:
     """Lay out an intent with why it is thought so."""
-    return {
-        "id": intent.id,
-        "statement": intent.statement,
-        "category": intent.category.value,
-        "status": intent.status.value,
-        "urgency": intent.urgency,
-        "importance": intent.importance,
-        "priority": intent.priority,
-        "density": intent.density,
-        "threshold": intent.threshold,
-        "deadline": _moment(intent.deadline),
-        "until": _moment(intent.until),
-        "first_at": intent.first_at.isoformat(),
-        "last_at": intent.last_at.isoformat(),
-        "grounds": [ground_to_json(ground) for ground in intent.grounds],
-        "concepts": list(intent.concepts),
-        "topics": list(intent.topics),
-        "settled_by": None if intent.settled_by is None else ground_to_json(intent.settled_by),
-        "reason": intent.reason,
-    }
-
-
-def belief_to_json(belief: Belief) -> dict[str, Json]:
-    """Lay out what somebody believes; no holder: how it is by the latest word."""
-    return {
-        "holder": belief.holder,
-        "of": belief.of,
-        "thing": belief.thing,
-        "value": belief.value,
-        "since": belief.since.isoformat(),
-        "by": belief.by.value,
-        "current": belief.current,
-        "ground": ground_to_json(belief.ground),
-    }
+    return fields_to_json(intent) | {"priority": intent.priority}
 
 
 def window_to_json(window: Window) -> dict[str, Json]:
     """Lay out the window, as a text and item by item."""
+    return fields_to_json(window) | {"text": window.text}
+
+
+def fields_to_json(value: Any) -> dict[str, Json]:
+    """Lay out a value field by field, for those whose names say enough."""
+    return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+
+
+def concept_to_json(concept: Concept) -> dict[str, Json]:
+    """Lay out a concept."""
     return {
-        "text": window.text,
-        "tokens": window.tokens,
-        "budget": window.budget,
-        "tokenizer": window.tokenizer,
-        "at": window.at.isoformat(),
-        "items": [
-            {
-                "tier": item.tier.value,
-                "kind": item.kind,
-                "id": item.id,
-                "text": item.text,
-                "at": item.at.isoformat(),
-                "score": item.score,
-                "tokens": item.tokens,
-                "rank": item.rank,
-                "recency": item.recency,
-                "access": item.access,
-                "urgency": item.urgency,
-            }
-            for item in window.items
-        ],
+        "id": concept.id,
+        "label": concept.label,
+        "description": concept.description,
+        "strength": concept.strength,
+        "events": concept.events,
+        "keys": list(concept.keys),
+        "entities": list(concept.entities),
+        "wings": list(concept.wings),
+        "first_at": concept.first_at.isoformat(),
+        "last_at": concept.last_at.isoformat(),
+        "created_at": concept.created_at.isoformat(),
+        "closed_at": _moment(concept.closed_at),
+        "merged_into": concept.merged_into,
+        "written_by": concept.written_by,
     }
 
 
-def palace_to_json(palace: Palace) -> dict[str, Json]:
-    """Lay out the palace: wings, rooms, halls, closets, drawers, and tunnels."""
+def concept_view_to_json(view: ConceptView) -> dict[str, Json]:
+    """Lay out a concept with all that hangs on it."""
     return {
-        "wings": [
-            {
-                "name": wing.name,
-                "events": wing.events,
-                "rooms": [
-                    {
-                        "concept": room.id,
-                        "label": room.label,
-                        "events": room.events,
-                        "halls": [
-                            {
-                                "kind": hall.kind,
-                                "closets": [
-                                    {
-                                        "session": closet.session,
-                                        "summary": closet.summary,
-                                        "drawers": [
-                                            {
-                                                "event_id": drawer.event_id,
-                                                "text": drawer.text,
-                                                "at": drawer.at.isoformat(),
-                                                "speaker": drawer.speaker,
-                                            }
-                                            for drawer in closet.drawers
-                                        ],
-                                    }
-                                    for closet in hall.closets
-                                ],
-                            }
-                            for hall in room.halls
-                        ],
-                    }
-                    for room in wing.rooms
-                ],
-            }
-            for wing in palace.wings
-        ],
-        "tunnels": [
-            {"concept": tunnel.concept, "label": tunnel.label, "wings": list(tunnel.wings)} for tunnel in palace.tunnels
-        ],
+        "concept": concept_to_json(view.concept),
+        "grounds": [ground_to_json(ground) for ground in view.grounds],
+        "edges": [concept_edge_to_json(edge) for edge in view.edges],
+        "journal": [entry_to_json(entry) for entry in view.journal],
+    }
+
+
+def ground_to_json(ground: Ground) -> dict[str, Json]:
+    """Lay out an event's part in a concept."""
+    return {
+        "event_id": ground.event_id,
+        "kind": ground.kind.value,
+        "weight": ground.weight,
+        "at": ground.at.isoformat(),
+        "quote": ground.quote,
+        "reason": ground.reason,
+    }
+
+
+def concept_edge_to_json(edge: ConceptEdge) -> dict[str, Json]:
+    """Lay out an edge of the concept graph."""
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "kind": edge.kind.value,
+        "weight": edge.weight,
+        "created_at": edge.created_at.isoformat(),
+        "supported_at": edge.supported_at.isoformat(),
+        "closed_at": _moment(edge.closed_at),
+        "events": list(edge.events),
+        "reason": edge.reason,
+    }
+
+
+def entry_to_json(entry: JournalEntry) -> dict[str, Json]:
+    """Lay out a change of the concept graph."""
+    return {
+        "id": entry.id,
+        "at": entry.at.isoformat(),
+        "action": entry.action,
+        "debt": entry.debt.value,
+        "reason": entry.reason,
+        "node_id": entry.node_id,
+        "target_id": entry.target_id,
+        "edge": entry.edge.value if entry.edge else None,
+        "events": list(entry.events),
+        "undone": entry.undone,
+    }
+
+
+def folded_to_json(folded: Folded) -> dict[str, Json]:
+    """Lay out what a pass over the log did, or would do."""
+    return {
+        "events": folded.events,
+        "waiting": folded.waiting,
+        "dry_run": folded.dry_run,
+        "counts": folded.counts,
+        "entries": [entry_to_json(entry) for entry in folded.entries],
     }
 
 
@@ -357,6 +352,7 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "schema": stats.schema,
         "artifacts": dict(stats.artifacts),
         "tags": dict(stats.tags),
+        "concepts": stats.concepts,
     }
 
 
@@ -372,14 +368,21 @@ def _moment(moment: datetime | None) -> str | None:
 _WRITERS: dict[type, Callable[[Any], Json]] = {
     Answer: answer_to_json,
     Artifact: artifact_to_json,
-    Belief: belief_to_json,
-    Ground: ground_to_json,
     Intent: intent_to_json,
-    Palace: palace_to_json,
     Window: window_to_json,
+    **dict.fromkeys(
+        (Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, WindowItem), fields_to_json
+    ),
+    datetime: datetime.isoformat,
     Change: change_to_json,
     History: history_to_json,
     Citation: citation_to_json,
+    Concept: concept_to_json,
+    ConceptEdge: concept_edge_to_json,
+    ConceptView: concept_view_to_json,
+    Folded: folded_to_json,
+    Ground: ground_to_json,
+    JournalEntry: entry_to_json,
     Context: context_to_json,
     Event: event_to_json,
     Hit: hit_to_json,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.core.attention import Ground, Intent, IntentCategory, IntentStatus
+from recollect.core.attention import Evidence, Intent, IntentCategory, IntentStatus
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.values import Event, Span
 from recollect.fold.density import Topic, density
@@ -252,7 +252,7 @@ def test_density_counts_concepts_edges_recency_and_events() -> None:
 
 def test_a_concept_lifts_a_goal_over_its_threshold_and_is_named() -> None:
     text = "We still need an owner for the deploy script."
-    ground = Ground(event_id="ev_1", span=Span(0, len(text)), quote=text, at=START)
+    ground = Evidence(event_id="ev_1", span=Span(0, len(text)), quote=text, at=START)
     goal = Goal(seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.9, clause=text)
     assert crystallise([goal], [], [], {}, now=START) == []
     topic = Topic(id="co_1", label="deploy script", events=5)

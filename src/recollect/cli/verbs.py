@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render, render_artifacts, render_attention
+from recollect.cli import render, render_artifacts, render_attention, render_folding
 from recollect.cli.page import Page
 from recollect.cli.parser import DOCTOR, WATCH, Request, UsageError
 from recollect.cli.progress import progress
@@ -186,6 +186,11 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "beliefs": lambda page, result, _: render_attention.beliefs(page, result),
     "window": lambda page, result, _: render_attention.window(page, result),
     "palace": lambda page, result, _: render_attention.palace(page, result),
+    "concepts": lambda page, result, _: render_folding.concepts(page, result),
+    "concept": lambda page, result, _: render_folding.concept(page, result),
+    "fold": lambda page, result, _: render_folding.folded(page, result),
+    "journal": lambda page, result, _: render_folding.journal(page, result),
+    "unfold": lambda page, result, _: render_folding.journal(page, [result]),
     "show": lambda page, result, _: render.event(page, result),
     "sessions": lambda page, result, _: render.sessions(page, result),
     "events": lambda page, result, _: render.events(page, result),

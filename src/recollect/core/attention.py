@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from recollect.core.values import Span
 
-INTENT_PREFIX = "in_"
-
 
 class IntentCategory(StrEnum):
     """What kind of unmet goal it is; feedback moves the threshold of each by itself."""
@@ -46,7 +44,7 @@ class IntentAnswer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Evidence:
     """Words that something rests on."""
 
     event_id: str
@@ -68,13 +66,13 @@ class Intent:
     importance: float  # 0 to 1
     density: float  # 0 to 1: how much in the memory gathers around it
     threshold: float  # of its category, which the density has crossed
-    grounds: tuple[Ground, ...]  # the words that show the goal unmet, the oldest first
+    grounds: tuple[Evidence, ...]  # the words that show the goal unmet, the oldest first
     first_at: datetime
     last_at: datetime
     concepts: tuple[str, ...] = ()  # ids of the concepts that it stands among
     topics: tuple[str, ...] = ()  # their labels
     deadline: datetime | None = None
-    settled_by: Ground | None = None  # the words, or the answer, that ended it
+    settled_by: Evidence | None = None  # the words, or the answer, that ended it
     until: datetime | None = None  # DEFERRED: not before
     reason: str = ""
 
@@ -105,7 +103,7 @@ class Belief:
     thing: str
     value: str
     since: datetime
-    ground: Ground
+    ground: Evidence
     by: KnownBy
     current: bool  # whether it agrees with the latest word
     of: str | None = None  # whose belief this is a belief about: what Anne thinks that Sally thinks

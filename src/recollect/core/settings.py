@@ -26,6 +26,11 @@ class Settings:
     embed_on_write: bool = True
     # False: artifacts follow when settle() is called; what is said is searchable at once either way.
     extract: bool = True
+    # False: concepts follow when settle() is called. They are folded from events one by one, in the order of arrival.
+    fold: bool = True
+    # How concepts are seen and named: "general", "personal", "software" ..., or a TOML file. A graph that was begun with
+    # one goes on with it until rebuild().
+    profile: str = "general"
     # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.
     llm_extract: bool = True
     # Tokens, in and out together, that reading events may cost in a day (UTC), all processes together. None: no limit.

@@ -292,3 +292,4 @@ class Stats:
     schema: int
     artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
     tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
+    concepts: int = 0  # that stand

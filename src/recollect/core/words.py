@@ -85,9 +85,11 @@ def question_terms(text: str) -> Counter[int]:
     return kept or everything
 
 
+@lru_cache(maxsize=_CACHED_PIECES)
 def stem(word: str) -> str:
-    """Give the stem of one word, folded as the index folds it."""
-    return _forms(word[:_LONGEST_CACHED])[0]
+    """Fold a word and cut its ending off, as the index does."""
+    folded = _fold(word)
+    return folded if len(folded) > _LONGEST_STEMMED else _stemmer().stemWord(folded)
 
 
 def _normal(text: str) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.core.artifacts import Artifact, ArtifactKind, Status
-from recollect.core.attention import Belief, Ground, Intent, IntentAnswer, IntentCategory
+from recollect.core.attention import Belief, Evidence, Intent, IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Span
@@ -93,8 +93,8 @@ def intents_in(
         for row in deed_rows
     ]
     replies = [_reply(row, events[row.seq]) for row in reply_rows]
-    topics = topics_of(reader, space, [goal.ground.event_id for goal in goals])
-    goals = [replace(goal, topics=topics.of_event.get(goal.ground.event_id, ())) for goal in goals]
+    topics = topics_of(reader, space, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
+    goals = [replace(goal, topics=topics.of_event.get(goal.seq, ())) for goal in goals]
     return crystallise(goals, deeds, replies, topics.by_id, now=now)
 
 
@@ -120,7 +120,7 @@ def _with_todos(
     goals: Sequence[Goal],
     todos: Sequence[tuple[int, Artifact]],
     events: Mapping[int, Event],
-    closing: Mapping[str, Ground],
+    closing: Mapping[str, Evidence],
     wing: str | None,
 ) -> list[Goal]:
     """Let what was to be done add its date and its end to the goals of the same words, or be goals of their own."""
@@ -153,7 +153,7 @@ def _with_todos(
     return found
 
 
-def _closing(reader: Reader, space: str, todos: Sequence[Artifact]) -> dict[str, Ground]:
+def _closing(reader: Reader, space: str, todos: Sequence[Artifact]) -> dict[str, Evidence]:
     """Find the words that settled what was to be done, by the journal."""
     done = [todo.id for todo in todos if todo.status is Status.RETRACTED]
     by = {
@@ -163,7 +163,7 @@ def _closing(reader: Reader, space: str, todos: Sequence[Artifact]) -> dict[str,
     }
     raw = {id: raw_event_id(id) for id in by.values()}
     events = reader.find(space, [one for one in raw.values() if one is not None])
-    closing: dict[str, Ground] = {}
+    closing: dict[str, Evidence] = {}
     for target, id in by.items():
         known = events.get(raw[id] or b"")
         if known is not None:
@@ -183,8 +183,8 @@ def _reply(row: MarkRow, event: Event) -> Reply:
     )
 
 
-def _ground(event: Event, span: Span) -> Ground:
-    return Ground(
+def _ground(event: Event, span: Span) -> Evidence:
+    return Evidence(
         event_id=event.id, span=span, quote=event.text[span.start : span.end], at=event.at, speaker=event.speaker
     )
 

@@ -33,10 +33,10 @@ def window_in(
     events = reader.fetch(space, sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and not _by_hand(event)}
     intents = [one for one in intents_in(reader, space, now=now, wing=wing) if one.status in LIVE][:LIVE_INTENTS]
-    topics = topics_of(reader, space, [event.id for event in events.values()])
+    topics = topics_of(reader, space, list(events), wing=wing)
     nodes = [
         *_event_nodes(events, reader.accesses(space, list(events)), topics),
-        *_concept_nodes(topics, events),
+        *_concept_nodes(topics),
         *_intent_nodes(intents),
     ]
     return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
@@ -54,7 +54,7 @@ def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], to
             id=event.id,
             text=_line(event),
             at=event.at,
-            links=topics.of_event.get(event.id, ()),
+            links=topics.of_event.get(seq, ()),
             recalled=accesses[seq].times if seq in accesses else 0,
             group=event.session,
         )
@@ -62,23 +62,17 @@ def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], to
     ]
 
 
-def _concept_nodes(topics: Topics, events: Mapping[int, Event]) -> list[Node]:
-    at_of = {event.id: event.at for event in events.values()}
-    last: dict[str, datetime] = {}
-    for id, concepts in topics.of_event.items():
-        for concept in concepts:
-            last[concept] = max(last.get(concept, at_of[id]), at_of[id])
+def _concept_nodes(topics: Topics) -> list[Node]:
     return [
         Node(
             kind="concept",
-            id=topic.id,
-            text=f"{topic.label} ({topic.events} events)",
-            at=last[topic.id],
-            links=tuple(sorted(topic.neighbours)),
-            group=topic.id,
+            id=id,
+            text=f"{concept.label}: {' '.join(concept.description.split())}"[:LONGEST_LINE],
+            at=concept.last_at,
+            links=tuple(sorted(topics.by_id[id].neighbours)),
+            group=id,
         )
-        for topic in topics.by_id.values()
-        if topic.id in last
+        for id, concept in topics.concepts.items()
     ]
 
 
@@ -113,7 +107,7 @@ def _line(event: Event) -> str:
 def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawers: int) -> Palace:
     """Lay out the palace of a snapshot, from its newest events."""
     events = reader.fetch(space, reader.newest_events(space, wing, limit=PALACE_EVENTS))
-    topics = topics_of(reader, space, [event.id for event in events.values()])
+    topics = topics_of(reader, space, list(events), wing=wing)
     stated = reader.artifacts_of(space, list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
     taken: dict[tuple[str | None, str | None], int] = {}
@@ -122,13 +116,13 @@ def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawe
         if _by_hand(event):
             continue
         concepts = [
-            id for id in topics.of_event.get(event.id, ()) if _has_room(taken, (event.wing, id), rooms, drawers)
+            id for id in topics.of_event.get(seq, ()) if _has_room(taken, (event.wing, id), rooms, drawers)
         ]
-        if not concepts and (event.id in topics.of_event or not _has_room(taken, (event.wing, None), rooms, drawers)):
+        if not concepts and (seq in topics.of_event or not _has_room(taken, (event.wing, None), rooms, drawers)):
             continue
         kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
         kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
-    named = {topic.id: Named(id=topic.id, label=topic.label) for topic in topics.by_id.values()}
+    named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
     counts = {name: count for name, count in reader.wing_counts(space).items() if wing in (None, name)}
     return lay_out(kept, named, counts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from recollect.core.clock import Clock, to_micros
 from recollect.core.settings import Settings
@@ -15,6 +16,9 @@ from recollect.inference.protocol import LLM, Reranker, Tokenizer
 from recollect.inference.tokens import TokenizerSpec, load_tokenizer
 from recollect.recall.recipes import Recipe
 from recollect.store.protocol import Store
+
+if TYPE_CHECKING:
+    from recollect.engine.folding import Folds
 
 LLMSpec = str | LLM | None
 RerankerSpec = str | Reranker | None
@@ -57,6 +61,13 @@ class Engine:
         from recollect.inference.reranking import load_reranker
 
         return load_reranker(self.reranker_spec, folder=self.models.folder, llm=self.llm)
+
+    @cached_property
+    def folds(self) -> Folds:
+        """Keep the concept graphs at work."""
+        from recollect.engine.folding import Folds  # a process that only asks should not pay for it
+
+        return Folds()
 
     def close(self) -> None:
         """Let go of what models hold open. What the caller made stays the caller's."""

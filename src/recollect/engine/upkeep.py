@@ -12,7 +12,8 @@ from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.engine.attention import mark_behind
 from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, relink
-from recollect.engine.engine import Engine, Progress
+from recollect.engine.engine import Engine, Progress, silent
+from recollect.engine.folding import drop_folding, fold_waiting, refold
 from recollect.engine.passages import embed
 from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
@@ -28,6 +29,7 @@ _DROPPED_AT_ONCE = 2_000  # rows of retired indexes removed in one transaction: 
 _DERIVED_AT_ONCE = 256  # events read for what they state in one transaction: a quarter of a second
 _REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotten meanwhile
 _SECOND = 1_000_000  # microseconds
+_REFOLD_S = 2.0  # that forgetting spends on folding anew what came after; the rest waits for writes and settle()
 
 
 def settle(engine: Engine, progress: Progress) -> int:
@@ -59,6 +61,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         unmarked = [space for space in reader.spaces() if reader.marked_upto(space) is not None]
     for space in unmarked:
         mark_behind(engine.store, space)  # not counted: the same events, read once more
+    total += fold_waiting(engine, progress)
     _drop_leftovers(engine)
     return total
 
@@ -82,6 +85,9 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)
+    with engine.store.writer() as writer:
+        for space in spaces:
+            drop_folding(writer, engine, space)  # now that the vectors are those that it will be folded with
     _settle_offline(engine, progress)
 
 
@@ -104,6 +110,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # these will stand closer to those before
         writer.drop_readings(space, [*gone, *resting])
         writer.drop_refusals(space, resting)
+        refold(writer, engine, space, min(gone))
         removed = writer.remove(space, seqs)
         writer.owe_readings(space, resting)
         if abouts:
@@ -113,6 +120,8 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt)
         writer.set_fact(SCRUB_OWED, "1")
+    if engine.settings.fold:
+        fold_waiting(engine, silent, space, seconds=_REFOLD_S)
     try:
         _settle_scrub(engine)
     except StoreError as error:

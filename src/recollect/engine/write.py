@@ -12,6 +12,7 @@ from recollect.core.words import ANALYSIS_VERSION
 from recollect.engine.attention import mark, marks_in
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
+from recollect.engine.folding import fold_written
 from recollect.engine.passages import embed
 from recollect.engine.serving import Serving
 from recollect.extract.llm.scene import is_for_llm
@@ -55,6 +56,9 @@ def write(
         if stored:
             marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if engine.settings.extract else None
             mark(writer, space, marked, min(seqs.values()))
+            units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
+            vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
+            fold_written(engine, writer, space, vectors, min(seqs.values()))
         engine.accesses.flush(writer)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from recollect.core.attention import Belief, Ground, KnownBy
+from recollect.core.attention import Belief, Evidence, KnownBy
 from recollect.core.graph import name_key
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
@@ -37,7 +37,7 @@ class State:
     """One such sentence, where it was said."""
 
     seq: int
-    ground: Ground
+    ground: Evidence
     session: str | None
     body: Mapping[str, Any]
     hearers: tuple[str, ...] = ()  # who spoke in the same session shortly before
@@ -241,7 +241,7 @@ class Update:
 
     thing: str
     value: str
-    ground: Ground
+    ground: Evidence
     believers: Mapping[str, KnownBy]  # by key of name
     audience: frozenset[str]  # who knows of one another that they took notice
     is_fact: bool  # False: only somebody's word to somebody

@@ -27,7 +27,7 @@ MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are
 LONGEST = 400  # characters of a sentence that is read; beyond it is a paste
 MEMBER = "recollect"  # of an event's meta
 ROLE = "feedback"
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", ROLE))
+SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", ROLE))
 # An assistant's "you should" is advice and its "I need" a figure of speech; what it did may still settle something.
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 

@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from recollect.core.attention import (
-    INTENT_PREFIX,
-    Ground,
+    Evidence,
     Intent,
     IntentAnswer,
     IntentCategory,
     IntentStatus,
 )
+from recollect.core.folding import INTENT_PREFIX
 from recollect.core.ids import fingerprint
 from recollect.core.values import Span
 from recollect.core.words import STOPWORDS, stem
@@ -67,7 +67,7 @@ class Said:
     """Words that attention rests on, with who said them, where and when."""
 
     seq: int
-    ground: Ground
+    ground: Evidence
     session: str | None
 
 
@@ -80,7 +80,7 @@ class Goal(Said):
     clause: str  # the words that name it
     deadline: datetime | None = None
     exact: bool = True  # the deadline is a day or a moment
-    closed_by: Ground | None = None  # where the statement that it makes was settled by another
+    closed_by: Evidence | None = None  # where the statement that it makes was settled by another
     topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
 
     @property
@@ -239,10 +239,12 @@ def _settled(cluster: list[Goal], met: Mapping[str, Sequence[Deed]]) -> list[_Cl
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cluster:
     goals: tuple[Goal, ...]
-    settled_by: Ground | None
+    settled_by: Evidence | None
 
 
-def _ends(cluster: Sequence[Goal], met: Mapping[str, Sequence[Deed]]) -> Iterable[tuple[tuple[datetime, int], Ground]]:
+def _ends(
+    cluster: Sequence[Goal], met: Mapping[str, Sequence[Deed]]
+) -> Iterable[tuple[tuple[datetime, int], Evidence]]:
     for goal in cluster:
         if goal.closed_by is not None:
             yield (goal.closed_by.at, goal.seq + 1), goal.closed_by

@@ -18,7 +18,7 @@ COMMON_COST = 0.35  # a word of every talk, within a phrase
 Frequency = Callable[[str], float]  # the share of texts, 0 to 1, in which a word stands
 
 # Words of every talk, in small letters: they end a phrase, or make no key.
-_TALK = frozenset(
+COMMON_WORDS = frozenset(
     """able absolutely actually again almost already always amazing appreciate anyway anymore around ask asked asking
     awesome away back bad believe best better big bit bring bye call called came care chance check come comes coming
     congrats cool could course day days deal definitely did different does doing done else end enjoy especially even
@@ -44,7 +44,7 @@ _TALK = frozenset(
     additionally specific tips here's myself
     ourselves yourself themselves himself herself itself others lots totally gonna wanna gotta""".split()
 )
-_BREAKING = STOPWORDS | _TALK
+_BREAKING = STOPWORDS | COMMON_WORDS
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]+|\n")
 _SHORTEST_ALONE = 4  # letters of a key of one word
 

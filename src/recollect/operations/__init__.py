@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
 from recollect.operations.attention import ANSWER_INTENT, BELIEFS, INTENTS, PALACE, WINDOW
+from recollect.operations.folding import CONCEPT, CONCEPTS, FOLD, JOURNAL, UNFOLD
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
 from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
@@ -30,6 +31,11 @@ OPERATIONS = (
     BELIEFS,
     WINDOW,
     PALACE,
+    CONCEPTS,
+    CONCEPT,
+    FOLD,
+    JOURNAL,
+    UNFOLD,
     SHOW,
     SESSIONS,
     EVENTS,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
 from recollect.store.artifacts import ArtifactReader, ArtifactWriter
 from recollect.store.attention import AttentionReader, AttentionWriter
+from recollect.store.folding import FoldingReader, FoldingWriter
 from recollect.store.postings import Ranking, Seqs, Terms
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
@@ -130,7 +131,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(ArtifactReader, AttentionReader, Protocol):
+class Reader(ArtifactReader, AttentionReader, FoldingReader, Protocol):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -223,7 +224,7 @@ class Reader(ArtifactReader, AttentionReader, Protocol):
         ...
 
 
-class Writer(Reader, ArtifactWriter, AttentionWriter, Protocol):
+class Writer(Reader, ArtifactWriter, AttentionWriter, FoldingWriter, Protocol):
     """One transaction."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

@@ -17,6 +17,7 @@ from recollect.store.protocol import Cursor, Job, Known, Model, Outline, Passage
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sqlite.attention import AttentionRows
 from recollect.store.sqlite.caches import Caches
+from recollect.store.sqlite.folding import FoldingRows
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.rows import Row, conditions, event_of
 from recollect.store.sqlite.snapshot import Space, array
@@ -26,7 +27,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqliteReader(AttentionRows):
+class SqliteReader(AttentionRows, FoldingRows):
     """Reads within one transaction of one connection."""
 
     def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
@@ -164,6 +165,15 @@ class SqliteReader(AttentionRows):
         if found is None:
             return _NOTHING
         return self._caches.pooled(self, found, model).nearest(vector, k, allowed)
+
+    def pooled(self, space: str, model: Model, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return {}
+        view = self._caches.pooled(self, found, model)
+        rows = np.flatnonzero(np.isin(view.seqs, np.asarray(seqs, np.int64)))
+        # Windows of an event stand in their order: the first wins.
+        return {int(view.seqs[row]): view.pooled[row] for row in rows[::-1]}
 
     def prepare(self, space: str, model: Model) -> None:
         if (found := self.space(space)) is not None:

@@ -15,13 +15,14 @@ from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flat
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
 from recollect.store.sqlite.attention import AttentionChanges
+from recollect.store.sqlite.folding import FoldingChanges
 from recollect.store.sqlite.reader import SqliteReader, model_of
 from recollect.store.sqlite.rows import event_values
 from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
 
 
-class SqliteWriter(SqliteReader, AttentionChanges):
+class SqliteWriter(SqliteReader, AttentionChanges, FoldingChanges):
     """Writes within one transaction of the writing connection."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

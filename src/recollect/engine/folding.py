@@ -1,0 +1,261 @@
+"""Always on: events are folded into the concept graph in the transaction that stores them, in the order of arrival.
+
+The graph is a function of the log up to a mark. A write folds what it added, within a bound of time; what is left waits
+for the next write or for `settle`. Nothing depends on where a pass stops, so that it may stop, or die, anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.core.clock import to_micros
+from recollect.core.errors import InvalidSetting
+from recollect.core.folding import Folded, JournalEntry
+from recollect.core.ids import raw_event_id
+from recollect.core.values import Event, Json
+from recollect.engine.engine import Engine, Progress
+from recollect.fold.executor import Cause, Executor, node_of
+from recollect.fold.folder import fold_event
+from recollect.fold.graph import MOST_CONCEPTS, Graph
+from recollect.fold.moments import MOST_DIMENSIONS, Moment, moment_of, stored_moment
+from recollect.fold.themes import Profile, load_profile
+from recollect.store.folding import FoldMark
+from recollect.store.protocol import Model, Reader, Writer
+
+ROLE = "unfold"  # of the event by which a person takes a change back
+MEMBER = "recollect"  # of an event's meta
+A_WRITE_S = 0.5  # that one write may spend on folding what it added
+BEHIND_S = 0.02  # that it spends where much is behind: an old file is folded by settle(), not by whoever writes first
+AT_ONCE = 256  # events folded in one transaction
+DRY_RUN_EVENTS = 5_000  # that a dry run looks at
+_MOST_REMEMBERED = 64  # graphs of spaces that a process keeps
+
+Vectors = Mapping[int, NDArray[np.int8]]
+
+
+class Folds:
+    """The graphs at work in this process, by space; void as soon as the file says something else."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[FoldMark, Graph]] = {}
+
+    def take(self, space: str, mark: FoldMark) -> Graph | None:
+        """Take a graph out, where it is at a mark. Whoever takes it puts it back when all went well."""
+        kept = self._kept.pop(space, None)
+        return kept[1] if kept is not None and kept[0] == mark else None
+
+    def put(self, space: str, mark: FoldMark, graph: Graph) -> None:
+        """Keep a graph for the next event."""
+        self._kept[space] = (mark, graph)
+        while len(self._kept) > _MOST_REMEMBERED:
+            self._kept.pop(next(iter(self._kept)))
+
+
+def fold_written(engine: Engine, writer: Writer, space: str, vectors: Vectors, first: int) -> None:
+    """Fold what a write added, within the transaction; `first` is the first new event."""
+    if not engine.settings.fold:
+        return
+    mark = _mark(engine, writer, space)
+    behind = mark.upto < first - 1 and writer.log(space, after=mark.upto, limit=1)[0][0] < first
+    _fold(engine, writer, space, vectors, seconds=BEHIND_S if behind else A_WRITE_S, limit=AT_ONCE)
+
+
+def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *, seconds: float | None = None) -> int:
+    """Fold all that waits, or some of it, some events a transaction; count them."""
+    total, end = 0, None if seconds is None else time.monotonic() + seconds
+    with engine.store.reader() as reader:
+        spaces = reader.spaces() if space is None else [space]
+    for name in spaces:
+        done = AT_ONCE
+        while done:
+            with engine.store.reader() as reader:
+                mark = reader.fold_mark(name)
+                if not reader.fold_waiting(name, mark.upto if mark else 0):
+                    break
+            with engine.store.writer() as writer:
+                done = _fold(engine, writer, name, {}, seconds=None, limit=AT_ONCE)[0]
+            total += done
+            progress("concepts", total, total)
+            if end is not None and time.monotonic() > end:
+                return total
+    return total
+
+
+def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
+    """Fold all that waits in a space, or tell what that would do."""
+    if dry_run:
+        return _would_fold(engine, space)
+    read, done = 0, AT_ONCE
+    entries: list[JournalEntry] = []
+    while done:
+        with engine.store.writer() as writer:
+            done, made = _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
+        read += done
+        entries += made
+    return Folded(events=read, waiting=_waiting(engine, space), dry_run=False, entries=tuple(entries))
+
+
+def unfolding(entry: JournalEntry) -> dict[str, Json]:
+    """Make the event by which a person takes a change back: by ids, since words may have to be forgotten."""
+    return {"text": f"Took back {entry.id}.", "role": ROLE, "meta": {MEMBER: {"undo": entry.id}}}
+
+
+def refold(writer: Writer, engine: Engine, space: str, seq: int) -> None:
+    """Take back all that an event and those after it caused; they are folded anew by what follows."""
+    mark = writer.fold_mark(space)
+    if mark is None or mark.upto < seq:
+        return
+    stale = writer.roll_back_folding(space, seq)
+    graph = Graph(space, _profile(engine, mark))
+    executor = Executor(writer, graph, _Log(writer, space, graph.profile, {}))
+    for id in stale:
+        executor.restate(id)
+    executor.flush()
+    writer.set_fold_mark(space, mark._replace(upto=seq - 1, epoch=mark.epoch + 1))
+
+
+def drop_folding(writer: Writer, engine: Engine, space: str) -> None:
+    """Fold a space from its beginning, by the profile and the model that are set now."""
+    mark = writer.fold_mark(space)
+    writer.roll_back_folding(space, 0)
+    epoch = mark.epoch + 1 if mark is not None else 0
+    writer.set_fold_mark(space, FoldMark(0, epoch, engine.settings.profile))
+
+
+class _Rehearsed(Exception):
+    """Ends a dry run: the transaction is undone."""
+
+
+def _would_fold(engine: Engine, space: str) -> Folded:
+    done = 0
+    entries: list[JournalEntry] = []
+    try:
+        with engine.store.writer() as writer:
+            done, entries = _fold(engine, writer, space, {}, seconds=None, limit=DRY_RUN_EVENTS)
+            raise _Rehearsed
+    except _Rehearsed:
+        pass
+    return Folded(events=done, waiting=_waiting(engine, space) - done, dry_run=True, entries=tuple(entries))
+
+
+def _waiting(engine: Engine, space: str) -> int:
+    with engine.store.reader() as reader:
+        mark = reader.fold_mark(space)
+        return reader.fold_waiting(space, mark.upto if mark else 0)
+
+
+def _fold(
+    engine: Engine, writer: Writer, space: str, vectors: Vectors, *, seconds: float | None, limit: int
+) -> tuple[int, list[JournalEntry]]:
+    """Fold events behind the mark, in order, until time or they run out; count them."""
+    end = None if seconds is None else time.monotonic() + seconds
+    mark = _mark(engine, writer, space)
+    rows = writer.log(space, after=mark.upto, limit=limit)
+    owed = writer.vectors_owed_from(space)
+    rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
+    if not rows:
+        return 0, []
+    profile = _profile(engine, mark)
+    graph = engine.folds.take(space, mark) or _load(writer, space, profile)
+    log = _Log(writer, space, profile, vectors)
+    log.prepare(rows)
+    executor = Executor(writer, graph, log)
+    done = 0
+    for seq, event in rows:
+        _fold_one(executor, log, space, seq, event, writer)
+        done += 1
+        if end is not None and time.monotonic() > end:
+            break
+    reached = mark._replace(upto=rows[done - 1][0])
+    writer.set_fold_mark(space, reached)
+    engine.folds.put(space, reached, graph)
+    return done, executor.entries
+
+
+def _fold_one(executor: Executor, log: _Log, space: str, seq: int, event: Event, writer: Writer) -> None:
+    undone = _undo_of(event)
+    if undone is not None:
+        found = writer.fold_entry(space, undone)
+        if found is not None and not found[1].undone:
+            at, recorded = to_micros(event.at)[0], to_micros(event.recorded_at)[0]
+            executor.begin(Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded))
+            executor.undo(*found)
+            executor.flush()
+        return
+    moment = log.moment(seq, event)
+    if moment is not None:
+        fold_event(executor, moment)
+
+
+def _undo_of(event: Event) -> str | None:
+    told = event.meta.get(MEMBER) if event.role == ROLE else None
+    if not isinstance(told, Mapping):
+        return None
+    id = cast("Mapping[str, Json]", told).get("undo")
+    return id if isinstance(id, str) else None
+
+
+def _load(writer: Writer, space: str, profile: Profile) -> Graph:
+    """Read the graph at work from the file."""
+    graph = Graph(space, profile)
+    rows = sorted(writer.fold_work(space, limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
+    for row in rows[-MOST_CONCEPTS:]:
+        graph.put(node_of(row))
+    for row in writer.fold_loose(space):
+        graph.loosen(stored_moment(row.seq, row.at, row.vector, json.loads(row.body)))
+    held = writer.held_by(space, sorted(graph.loose))
+    graph.held = {**{seq: {} for seq in graph.loose}, **held}
+    graph.apart = set(writer.kept_apart(space))
+    return graph
+
+
+def _mark(engine: Engine, writer: Writer, space: str) -> FoldMark:
+    return writer.fold_mark(space) or FoldMark(0, 0, engine.settings.profile)
+
+
+def _profile(engine: Engine, mark: FoldMark) -> Profile:
+    """Go on with the profile that the graph was begun with: one graph, one way of seeing."""
+    try:
+        return load_profile(mark.profile)
+    except InvalidSetting:
+        return load_profile(engine.settings.profile)  # a file of somebody's own that is not on this machine
+
+
+class _Log:
+    """What folding reads of the log, in one transaction."""
+
+    def __init__(self, writer: Reader, space: str, profile: Profile, vectors: Vectors) -> None:
+        self._reader, self._space, self._profile = writer, space, profile
+        self._vectors: dict[int, NDArray[np.int8]] = dict(vectors)
+        self._model: Model | None = next((one for one in writer.models() if one.state == "active"), None)
+
+    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
+        """Read the vectors of events that will be folded, together."""
+        self.vectors([seq for seq, _ in rows])
+
+    def moment(self, seq: int, event: Event) -> Moment | None:
+        return moment_of(event, seq, self.vectors([seq]).get(seq), self._profile)
+
+    def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
+        events = self._reader.fetch(self._space, seqs)
+        read = {seq: self.moment(seq, event) for seq, event in events.items()}
+        return {seq: moment for seq, moment in read.items() if moment is not None}
+
+    def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        missing = [seq for seq in seqs if seq not in self._vectors]
+        if missing and self._model is not None:
+            self._vectors |= self._reader.pooled(self._space, self._model, missing)
+        return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
+
+    def texts(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.text for seq, event in self._reader.fetch(self._space, seqs).items()}
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
+        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(self._space, list(raw)).items()}

@@ -1,0 +1,165 @@
+"""Concepts, as users ask for them: what keeps coming up, on which events that rests, and how the graph came to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from recollect.core.clock import as_datetime, from_micros
+from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry, strength_of
+from recollect.engine.arguments import Time, checked_count
+from recollect.facade.handle import Handle
+from recollect.store.folding import COUNTED, Member
+from recollect.store.protocol import Reader
+
+_PAGE = 500  # concepts read at a time
+_QUOTED = 240  # characters of an event beside a concept; `get` has the rest
+_MOST = 1 << 62
+
+
+class Conceiving(Handle):
+    """What many events come to."""
+
+    def concepts(
+        self, *, about: str | None = None, as_of: Time | None = None, limit: int | None = None
+    ) -> list[Concept]:
+        """List concepts, the strongest and freshest first.
+
+        about: with this word in their label, keys or names alone. as_of: what was known then, as it was known then.
+        """
+        most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+        then = None if as_of is None else as_datetime(as_of, "as_of")
+        found = [one for one in self._concept_pages(then) if about is None or _speaks_of(one, about)]
+        found.sort(key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))
+        return found[:most]
+
+    def concept(self, id: str, *, as_of: Time | None = None) -> ConceptView:
+        """Read one concept with its events, its edges and its story."""
+        then = None if as_of is None else as_datetime(as_of, "as_of")
+        with self._engine.store.reader() as reader:
+            found = reader.concepts_by_id(self._space, [id], wing=self._wing, as_of=then) if isinstance(id, str) else {}
+            if id not in found:
+                raise NotFound(f"There is no concept with id {id!r} here.", fix="See concepts().")
+            grounds = self._grounds(reader, reader.members(self._space, [id], as_of=then))
+            edges = reader.concept_edges(self._space, [id], as_of=then)
+            if self._wing is not None:
+                return self._within(reader, found[id], grounds, edges, then)
+            story = reader.fold_journal(self._space, node=id, limit=_PAGE)
+        told = [entry for _, entry in reversed(story) if then is None or entry.at <= then]
+        return ConceptView(concept=found[id], grounds=grounds, edges=tuple(edges), journal=tuple(told))
+
+    def fold(self, *, dry_run: bool = False) -> Folded:
+        """Fold what waits now; `dry_run` only tells what that would change, and why."""
+        from recollect.engine import folding
+
+        return folding.fold(self._engine, self._space, dry_run=dry_run)
+
+    def journal(self, *, about: str | None = None, limit: int = 50) -> list[JournalEntry]:
+        """Read what was changed in the concept graph, why, and from which events; the newest first.
+
+        about: the id of a concept or an event, for all of its story.
+        """
+        most = checked_count("limit", limit, _MOST)
+        with self._engine.store.reader() as reader:
+            entries = [entry for _, entry in reader.fold_journal(self._space, node=about, limit=most)]
+            return self._of_wing(reader, entries)
+
+    def unfold(self, id: str) -> JournalEntry:
+        """Take a change back, by the id of its entry in the journal: what was merged is split, and stays so."""
+        with self._engine.store.reader() as reader:
+            found = reader.fold_entry(self._space, id) if isinstance(id, str) else None
+            visible = self._of_wing(reader, [found[1]]) if found is not None else []
+        if not visible:
+            raise NotFound(f"There is no entry with id {id!r} here.", fix="See journal().")
+        entry = visible[0]
+        if entry.undone or entry.action == "undo":
+            raise InvalidInput(f"{id} can't be taken back (again).", fix="Fold the events anew with rebuild().")
+        from recollect.engine.folding import fold, unfolding
+        from recollect.engine.write import write
+
+        # An event like any other: the log stays the truth, and a rebuild comes to the same graph.
+        write(self._engine, self._space, [unfolding(entry)], wing=self._wing)
+        fold(self._engine, self._space, dry_run=False)
+        return replace(entry, undone=True)
+
+    def _concept_pages(self, as_of: datetime | None) -> Iterator[Concept]:
+        after = 0
+        while True:
+            with self._engine.store.reader() as reader:
+                rows = reader.concepts(self._space, wing=self._wing, as_of=as_of, after=after, limit=_PAGE)
+                listed = [concept for _, concept in rows]
+                if self._wing is not None:
+                    listed = [self._reworded(reader, one, as_of) for one in listed]
+            yield from listed
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def _grounds(self, reader: Reader, members: Sequence[Member]) -> tuple[Ground, ...]:
+        events = reader.fetch(self._space, [one.seq for one in members])
+        grounds = [
+            Ground(
+                event_id=one.event_id,
+                kind=one.kind,
+                weight=one.weight,
+                at=from_micros(one.at),
+                quote=events[one.seq].text[:_QUOTED],
+                reason=one.reason,
+            )
+            for one in members
+            if one.seq in events and self._wing in (None, events[one.seq].wing)
+        ]
+        return tuple(sorted(grounds, key=lambda ground: (ground.at, ground.event_id)))
+
+    def _within(
+        self,
+        reader: Reader,
+        concept: Concept,
+        grounds: tuple[Ground, ...],
+        edges: Sequence[ConceptEdge],
+        as_of: datetime | None,
+    ) -> ConceptView:
+        """Show a concept as one wing knows it: no words of another wing."""
+        ids = [end for edge in edges for end in (edge.source, edge.target)]
+        here = reader.concepts_by_id(self._space, ids, wing=self._wing, as_of=as_of)
+        mine = {ground.event_id for ground in grounds}
+        kept = [replace(edge, events=tuple(id for id in edge.events if id in mine)) for edge in edges]
+        kept = [edge for edge in kept if {edge.source, edge.target} <= here.keys()]
+        return ConceptView(concept=self._reworded(reader, concept, as_of), grounds=grounds, edges=tuple(kept))
+
+    def _reworded(self, reader: Reader, concept: Concept, as_of: datetime | None) -> Concept:
+        """Word a concept by the events of this wing alone; a label of the profile says nothing of anybody."""
+        from recollect.fold.wording import worded
+
+        members = reader.members(self._space, [concept.id], as_of=as_of)
+        events = reader.fetch(self._space, [one.seq for one in members])
+        own = [one for one in members if one.seq in events and events[one.seq].wing == self._wing]
+        theme = reader.concept_body(self._space, concept.id).get("theme")
+        label, description, keys = worded([events[one.seq].text for one in own], theme)
+        return replace(
+            concept,
+            label=label,
+            description=description,
+            keys=keys,
+            entities=(),
+            strength=strength_of(sum(one.weight >= COUNTED for one in own)),
+            wings=(self._wing,) if self._wing is not None else concept.wings,
+        )
+
+    def _of_wing(self, reader: Reader, entries: list[JournalEntry]) -> list[JournalEntry]:
+        """Leave out what rests on other wings' events."""
+        if self._wing is None:
+            return entries
+        from recollect.core.ids import raw_event_id
+
+        raw = {id: raw_id for one in entries for id in one.events if (raw_id := raw_event_id(id)) is not None}
+        found = reader.find(self._space, list(raw.values()))
+        here = {id for id, raw_id in raw.items() if raw_id in found and found[raw_id].event.wing == self._wing}
+        return [one for one in entries if one.events and set(one.events) <= here]
+
+
+def _speaks_of(concept: Concept, about: str) -> bool:
+    wanted = about.casefold()
+    return any(wanted in words.casefold() for words in (concept.label, *concept.keys, *concept.entities))

@@ -1,0 +1,295 @@
+"""How concepts come about: each event confirms what is there, or helps to found what is not, one after the other.
+
+What an event does depends on the events before it and on nothing else: not on the clock, nor on how many are folded at
+a time. So folding event by event, in batches, or anew from the log comes to the same graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from recollect.core.folding import (
+    DEFAULT_WEIGHT,
+    LEAST_GROUNDS,
+    AddEdge,
+    AddNode,
+    EdgeKind,
+    Operation,
+    RemoveNode,
+    UpdatePlan,
+    concept_id,
+)
+from recollect.fold.graph import NEAREST, Graph, Node, covered, shared, telling
+from recollect.fold.moments import Moment
+from recollect.fold.themes import Thresholds
+from recollect.store.folding import COUNTED
+
+# How much each sign says that an event belongs to a concept; together 1.2, since an event rarely shows all of them.
+THEME_COUNTS = 0.5  # a theme's words
+VECTOR_COUNTS = 0.5  # the cosine of its vector to the concept's centre
+WORDS_COUNT = 0.5  # the part of its words that the concept has too
+NAMES_COUNT = 0.05  # a name in both: people and products turn up in everything
+TIME_COUNTS = 0.05  # nearness in time, halved every week
+WEEK = 7 * 86_400 * 1_000_000  # microseconds
+MOST_JOINED = 2  # concepts that one event confirms
+MOST_COMPANY = 24  # loose events of one theme that are looked at, the newest
+TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
+FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
+COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
+
+
+@dataclass(slots=True)
+class Scene:
+    """What an event is compared with, and how telling each word is among that."""
+
+    nodes: list[Node]
+    loose: list[Moment]
+    near: dict[str, float]
+    near_loose: dict[int, float]
+    weights: dict[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Events that might found a concept."""
+
+    theme: str | None
+    members: tuple[Moment, ...]
+    merit: float
+
+
+def scene_of(graph: Graph, moment: Moment) -> Scene:
+    """Choose what an event is compared with: the nearest by vector, and those of its themes."""
+    near, near_loose = graph.near(moment.vector), graph.near_loose(moment.vector)
+    chosen = dict.fromkeys(sorted(near, key=lambda id: (-near[id], id))[:NEAREST])
+    themed = [node.id for theme in moment.themes if (node := graph.of_theme(theme)) is not None]
+    nodes = [graph.nodes[id] for id in {**chosen, **dict.fromkeys(themed)}]
+    company = dict.fromkeys(sorted(near_loose, key=lambda seq: (-near_loose[seq], seq))[:NEAREST])
+    least = graph.profile.thresholds.least_theme
+    clear = {theme for theme, score in moment.themes.items() if score >= least}
+    alike = [seq for seq, one in graph.loose.items() if clear and not clear.isdisjoint(one.themes)]
+    loose = [graph.loose[seq] for seq in {**company, **dict.fromkeys(sorted(alike)[-MOST_COMPANY:])}]
+    scene = Scene(nodes, loose, near, near_loose)
+    held = ([term for term, share in node.shares.items() if share >= TELLING_SHARE] for node in nodes)
+    scene.weights = telling([*held, *(one.terms for one in loose), moment.terms])
+    return scene
+
+
+def likeness(moment: Moment, node: Node, scene: Scene) -> float:
+    """Tell how much an event is like a concept."""
+    theme = min(1.0, moment.themes.get(node.theme, 0.0)) if node.theme is not None else 0.0
+    words = covered(moment.terms, node.shares, scene.weights)
+    beside = NAMES_COUNT * (not node.names.isdisjoint(moment.names)) + TIME_COUNTS * _recency(moment.at, node.last_at)
+    return _joined(theme, scene.near.get(node.id), words, beside)
+
+
+def kinship(one: Moment, other: Moment, theme: str | None, cosine: float | None, weights: dict[str, float]) -> float:
+    """Tell how much two events are alike."""
+    both = min(1.0, one.themes.get(theme, 0.0), other.themes.get(theme, 0.0)) if theme is not None else 0.0
+    beside = NAMES_COUNT * (not set(one.names).isdisjoint(other.names)) + TIME_COUNTS * _recency(one.at, other.at)
+    return _joined(both, cosine, shared(one.terms, other.terms, weights), beside)
+
+
+def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, list[str], float]:
+    """Let an event confirm the concepts that it belongs to; tell which, and how much it is like the first."""
+    limits = graph.profile.thresholds
+    ranked = sorted(
+        ((likeness(moment, node, scene), node) for node in scene.nodes), key=lambda one: (-one[0], one[1].id)
+    )
+    ranked = [(score, node) for score, node in ranked if not graph.kept_apart(moment.event_id, node.id)]
+    best = ranked[0][0] if ranked else 0.0
+    chosen = [
+        (score, node)
+        for score, node in ranked[:MOST_JOINED]
+        if score >= limits.join and score >= best - limits.margin
+    ]
+    operations = tuple(
+        AddEdge(
+            source=moment.event_id,
+            target=node.id,
+            kind=EdgeKind.REINFORCES,
+            weight=_counting(score),
+            reason=f"likeness {score:.2f}",
+            grounded_in=(moment.event_id,),
+        )
+        for score, node in chosen
+    )
+    return UpdatePlan(operations=operations), [node.id for _, node in chosen], best
+
+
+def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Group] | None:
+    """Find the events that would found a concept together with this one, and plan it."""
+    if not moment.founds:
+        return None
+    limits = graph.profile.thresholds
+    themes = [
+        theme
+        for theme, score in moment.themes.items()
+        if score >= limits.least_theme and graph.of_theme(theme) is None
+    ]
+    groups = [group for theme in (*themes, None) if (group := _group(graph, moment, theme, scene)) is not None]
+    if not groups:
+        return None
+    best = max(groups, key=lambda group: (group.merit, group.theme or ""))
+    return UpdatePlan(operations=tuple(_founding(graph, best))), best
+
+
+def beside(graph: Graph, moment: Moment, scene: Scene) -> UpdatePlan:
+    """Put an event that has no company beside the nearest concept, until it finds some."""
+    near = {id: cosine for id, cosine in scene.near.items() if not graph.kept_apart(moment.event_id, id)}
+    id = min(near, key=lambda id: (-near[id], id), default=None)
+    if id is None or near[id] < graph.profile.thresholds.orphan:
+        return UpdatePlan()
+    edge = AddEdge(
+        source=moment.event_id,
+        target=id,
+        kind=EdgeKind.REINFORCES,
+        weight=round(min(near[id], COUNTED - 0.01), 3),
+        reason=f"nearest, cosine {near[id]:.2f}",
+        grounded_in=(moment.event_id,),
+    )
+    return UpdatePlan(operations=(edge,))
+
+
+def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
+    """Let loose events join a concept that was just founded."""
+    operations: list[Operation] = []
+    near = graph.near_loose(node.total)
+    for one in scene.loose:
+        if one.seq not in graph.loose or graph.kept_apart(one.event_id, node.id):
+            continue
+        score = likeness(one, node, Scene([node], [], {node.id: near.get(one.seq, 0.0)}, {}, scene.weights))
+        if score < graph.profile.thresholds.join:
+            continue
+        operations += _leaving(graph, one, node.id)
+        operations.append(
+            AddEdge(
+                source=one.event_id,
+                target=node.id,
+                kind=EdgeKind.REINFORCES,
+                weight=_counting(score),
+                reason=f"likeness {score:.2f} to a new concept",
+                grounded_in=(one.event_id,),
+            )
+        )
+    return UpdatePlan(operations=tuple(operations))
+
+
+def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Group | None:
+    """Gather founders around an event: each must be like all of the others."""
+    limits = graph.profile.thresholds
+    least = limits.found if theme is not None else limits.alone
+    weights = scene.weights
+    company = [
+        (kinship(moment, one, theme, scene.near_loose.get(one.seq), weights), one)
+        for one in scene.loose
+        if one.founds and _may_found(one, theme, limits)
+    ]
+    company = sorted((pair for pair in company if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].seq))
+    members: list[Moment] = []
+    mutual = limits.mutual if theme is not None else limits.alone
+    for _, one in company:
+        if all(kinship(one, other, theme, _cosine(one, other), weights) >= mutual for other in members):
+            members.append(one)
+    if len(members) < LEAST_GROUNDS - 1:
+        return None
+    clear = sum(min(1.0, one.themes.get(theme, 0.0)) for one in (moment, *members)) if theme is not None else 0.0
+    familiar = graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
+    coherent = sum(score for score, _ in company[: LEAST_GROUNDS - 1])
+    return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
+
+
+def _may_found(one: Moment, theme: str | None, limits: Thresholds) -> bool:
+    return theme is None or one.themes.get(theme, 0.0) >= limits.least_theme
+
+
+def _founding(graph: Graph, group: Group) -> list[Operation]:
+    founders = tuple(one.event_id for one in group.members)
+    id = concept_id(graph.space, founders)
+    why = f"{len(founders)} events of one theme" if group.theme is not None else f"{len(founders)} events alike"
+    operations: list[Operation] = [
+        AddNode(
+            id=id,
+            label=group.theme or "",  # the executor words it from the events
+            description="",
+            reason=why,
+            grounded_in=founders,
+            body={"theme": group.theme},
+        )
+    ]
+    broader = _broader(graph, group)
+    for one in group.members:
+        if group.theme is not None or broader is None:
+            operations += _leaving(graph, one, id)
+        operations.append(
+            AddEdge(
+                source=one.event_id,
+                target=id,
+                kind=EdgeKind.GROUNDS,
+                weight=DEFAULT_WEIGHT[EdgeKind.GROUNDS],
+                reason=why,
+                grounded_in=(one.event_id,),
+            )
+        )
+    if group.theme is None and broader is not None:
+        operations.append(
+            AddEdge(
+                source=id,
+                target=broader,
+                kind=EdgeKind.PART_OF,
+                weight=DEFAULT_WEIGHT[EdgeKind.PART_OF],
+                reason="its events belong to the broader one too",
+                grounded_in=founders,
+            )
+        )
+    return operations
+
+
+def _broader(graph: Graph, group: Group) -> str | None:
+    """Find the concept that already holds most of some events."""
+    counts: dict[str, int] = {}
+    for one in group.members:
+        for id in graph.held.get(one.seq, ()):
+            counts[id] = counts.get(id, 0) + 1
+    most = min(counts, key=lambda id: (-counts[id], id), default=None)
+    return most if most is not None and 3 * counts[most] >= 2 * len(group.members) else None
+
+
+def _leaving(graph: Graph, moment: Moment, to: str) -> list[Operation]:
+    """Let an event leave the concepts that held it only for now."""
+    return [
+        RemoveNode(
+            id=moment.event_id,
+            reason="found its own company",
+            grounded_in=(moment.event_id,),
+            edge=EdgeKind.REINFORCES,
+            target=id,
+        )
+        for id, weight in graph.held.get(moment.seq, {}).items()
+        if id != to and id in graph.nodes and (weight < COUNTED or graph.nodes[id].size > LEAST_GROUNDS)
+    ]
+
+
+def _joined(theme: float, cosine: float | None, words: float, beside: float) -> float:
+    if cosine is None:  # without a model, themes and words must carry it alone
+        scale = (THEME_COUNTS + VECTOR_COUNTS + WORDS_COUNT) / (THEME_COUNTS + WORDS_COUNT)
+        return round(scale * (THEME_COUNTS * theme + WORDS_COUNT * words) + beside, 6)
+    return round(THEME_COUNTS * theme + VECTOR_COUNTS * cosine + WORDS_COUNT * words + beside, 6)
+
+
+def _recency(one: int, other: int) -> float:
+    return 0.5 ** (abs(one - other) / WEEK)
+
+
+def _counting(score: float) -> float:
+    return round(min(1.0, max(COUNTED, score)), 3)
+
+
+def _cosine(one: Moment, other: Moment) -> float | None:
+    if len(one.vector) == 0 or len(one.vector) != len(other.vector):
+        return None
+    mine, theirs = one.vector.astype(np.float64), other.vector.astype(np.float64)
+    length = float(np.sqrt(np.dot(mine, mine)) * np.sqrt(np.dot(theirs, theirs)))
+    return round(float(np.dot(mine, theirs)) / length, 9) if length else None

@@ -1,0 +1,541 @@
+"""The one way to change the concept graph: a plan is checked whole, then carried out whole, and the journal says why.
+
+Rules and LLMs alike hand in an `UpdatePlan`. Whatever it says is checked against what is there: kinds of ends, bounds,
+known events, quotes that are really said; no concept comes without its grounds; one that is there already is confirmed
+instead. What fails is refused with its reason, and nothing of the plan is done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.core.clock import from_micros
+from recollect.core.errors import InvalidInput
+from recollect.core.folding import (
+    CONCEPT_PREFIX,
+    EDGE_ENDS,
+    INTENT_PREFIX,
+    LEAST_GROUNDS,
+    MEMBERSHIP,
+    AddEdge,
+    AddNode,
+    Debt,
+    EdgeKind,
+    JournalEntry,
+    MergeNodes,
+    NodeKind,
+    Operation,
+    RemoveNode,
+    UpdateNode,
+    UpdatePlan,
+    entry_id,
+)
+from recollect.core.ids import EVENT_PREFIX
+from recollect.core.values import Json
+from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
+from recollect.fold.moments import Moment
+from recollect.fold.wording import LONGEST_DESCRIPTION, LONGEST_LABEL, description_of, label_of
+from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
+
+MOST_OPERATIONS = 64  # in a plan: one event changes a little; a plan of hundreds is a mistake
+MOST_NAMES = 8  # of a concept
+RULES = "rules"
+
+
+class Log(Protocol):
+    """What the executor reads of events."""
+
+    def moments(self, seqs: Sequence[int]) -> Mapping[int, Moment]:
+        """Read events for folding."""
+        ...
+
+    def vectors(self, seqs: Sequence[int]) -> Mapping[int, NDArray[np.int8]]:
+        """Read the vectors of events."""
+        ...
+
+    def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
+        """Read what was said."""
+        ...
+
+    def known(self, ids: Sequence[str]) -> Mapping[str, int]:
+        """Tell the seqs of the events that are there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """The event on whose account the graph is changed."""
+
+    seq: int
+    event_id: str
+    at: int
+    recorded_at: int
+
+
+class Executor:
+    """Carries plans out, on the graph at work and in the store together."""
+
+    def __init__(self, writer: FoldingWriter, graph: Graph, log: Log) -> None:
+        self.graph = graph
+        self.entries: list[JournalEntry] = []
+        self._writer, self._log, self._space = writer, log, graph.space
+        self._changed: dict[str, None] = {}
+        self._moments: dict[str, Moment] = {}
+        self._cause = Cause(seq=0, event_id="", at=0, recorded_at=0)
+        self._place = 0
+
+    def begin(self, cause: Cause, moment: Moment | None = None) -> None:
+        """Turn to the next event."""
+        self._cause, self._place = cause, 0
+        self._moments = {} if moment is None else {moment.event_id: moment}
+
+    def run(self, plan: UpdatePlan, debt: Debt) -> tuple[str, ...]:
+        """Check a plan and carry it out, all of it or, with an error, nothing; tell which concepts it made."""
+        if not plan.operations:
+            return ()
+        plan, debt = self._without_duplicates(self._worded(plan), debt)
+        self._check(plan)
+        acts: dict[str, Act] = {}
+        for operation in plan.operations:
+            self._apply(operation, debt, acts)
+        return tuple(acts)
+
+    def loosen(self, moment: Moment) -> None:
+        """Let an event look for company; the one that has looked for longest gives up where there are too many."""
+        self.graph.loosen(moment)
+        row = LooseRow(moment.seq, moment.at, moment.vector.tobytes(), json.dumps(moment.as_json()))
+        self._writer.put_loose(self._space, row)
+        if len(self.graph.loose) > MOST_LOOSE:
+            self._settle([min(self.graph.loose)])
+
+    def settle(self, moments: Iterable[Moment]) -> None:
+        """Let events look no more."""
+        self._settle([one.seq for one in moments if one.seq in self.graph.loose])
+
+    def reword(self, id: str) -> None:
+        """Word a concept anew from its latest events, where that says something else."""
+        node = self.graph.nodes[id]
+        texts = [text for _, text in sorted(self._log.texts([seen.seq for seen in node.window]).items())]
+        if not texts:
+            return
+        body = self._body(node.label if node.theme is not None else "", node.theme, texts, node.window)
+        if self._stored_body(id) == body:
+            return
+        label = body["label"]
+        taken = self._writer.concept_of_label(self._space, label)
+        if taken not in (None, id):
+            body["label"] = label = node.label
+        grounds = tuple(self._known_ids([seen.seq for seen in node.window[-LEAST_GROUNDS:]]))
+        reason = f"{node.size} events tell it better"
+        self.run(
+            UpdatePlan(operations=(UpdateNode(id=id, label=label, body=body, reason=reason, grounded_in=grounds),)),
+            Debt.WORDING,
+        )
+
+    def linked(self, id: str) -> bool:
+        """Tell whether a concept has any edge to another."""
+        return bool(self._writer.concept_edges(self._space, [id]))
+
+    def undo(self, number: int, entry: JournalEntry) -> None:
+        """Take a change back, and see to it that it is not made again."""
+        act = self._act(
+            "undo", Debt.UNDO, entry.node_id, entry.target_id, entry.edge, "taken back by hand", entry.events
+        )
+        undone = self._writer.undo_entry(self._space, act, number)
+        if entry.target_id is not None:
+            pair = (entry.node_id, entry.target_id)
+            self._writer.keep_apart(self._space, self._cause.seq, [pair])
+            self.graph.apart.add(pair)
+        if entry.action == "add_node":
+            self._settle([seq for seq in undone.events if seq in self.graph.loose])
+        for id in sorted(one for one in undone.concepts if one.startswith(CONCEPT_PREFIX)):
+            self.restate(id)
+        self._hold_anew()
+
+    def restate(self, id: str) -> None:
+        """Make a concept's sums anew from its rows."""
+        found = self._writer.concepts_by_id(self._space, [id]).get(id)
+        if found is None or found.closed_at is not None:
+            self._drop(id)
+            return
+        members = [one for one in self._writer.members(self._space, [id]) if one.weight >= COUNTED]
+        recent = self._log.moments([one.seq for one in members[-WINDOW:]])
+        body = self._stored_body(id)
+        node = Node(id=id, label=found.label, theme=body.get("theme"), size=len(members))
+        vectors = self._log.vectors([one.seq for one in members])
+        node.total = summed(vectors[seq] for seq in sorted(vectors))
+        node.window = tuple(
+            Seen(one.seq, recent[one.seq].terms, recent[one.seq].names) for one in members[-WINDOW:] if one.seq in recent
+        )
+        node.touched = max((one.born for one in members), default=0)
+        node.last_at = max((one.at for one in members), default=0)
+        self.graph.put(node)
+        self._changed[id] = None
+
+    def flush(self) -> None:
+        """Keep the sums of what was changed for the next process."""
+        for id in self._changed:
+            node = self.graph.nodes.get(id)
+            if node is not None:
+                recent = json.dumps([[seen.seq, seen.terms, seen.names] for seen in node.window])
+                self._writer.put_work(
+                    self._space, WorkRow(id, {}, node.size, node.touched, node.last_at, node.total.tobytes(), recent)
+                )
+        self._changed.clear()
+        while len(self.graph.nodes) > MOST_CONCEPTS:
+            self.graph.drop(min(self.graph.nodes.values(), key=lambda node: (node.touched, node.id)).id)
+
+    # Words
+
+    def _worded(self, plan: UpdatePlan) -> UpdatePlan:
+        """Word the concepts that a plan makes from the events that ground them."""
+        operations: list[Operation] = []
+        for operation in plan.operations:
+            if isinstance(operation, AddNode) and "keys" not in operation.body:
+                seqs = self._known(operation.grounded_in)
+                texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
+                known = [self._moment(id) for id in operation.grounded_in if id in seqs]
+                window = [Seen(one.seq, one.terms, one.names) for one in known]
+                theme = operation.body.get("theme")
+                body = self._body(operation.label, theme, texts, window, by=plan.proposed_by)
+                operation = replace(operation, label=body["label"], body={**operation.body, **body})
+            operations.append(operation)
+        return replace(plan, operations=tuple(operations))
+
+    def _body(
+        self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES
+    ) -> dict[str, Json]:
+        counted: dict[str, int] = {}
+        for seen in window:
+            for name in seen.names:
+                counted[name] = counted.get(name, 0) + 1
+        names = sorted(counted, key=lambda name: (-counted[name], name))[:MOST_NAMES]
+        description, keys = description_of(texts, names)
+        if not label:
+            others = [one.terms for one in self.graph.loose.values()]
+            label = label_of(texts, telling([*others, *(seen.terms for seen in window)])) if texts else description
+        return {
+            "label": label or "(no words)",
+            "description": description,
+            "keys": list(keys),
+            "names": names,
+            "theme": theme,
+            "written_by": by,
+        }
+
+    # Checking
+
+    def _without_duplicates(self, plan: UpdatePlan, debt: Debt) -> tuple[UpdatePlan, Debt]:
+        """Turn a concept that is there already into a confirmation of it."""
+        for made in [one for one in plan.operations if isinstance(one, AddNode)]:
+            there = self._the_same(made)
+            if there is None:
+                continue
+            kept: list[Operation] = []
+            for one in plan.operations:
+                if one is made:
+                    continue
+                if isinstance(one, AddEdge) and made.id in (one.source, one.target):
+                    if one.kind not in MEMBERSHIP:
+                        continue
+                    one = replace(one, target=there, kind=EdgeKind.REINFORCES, reason=f"{one.reason}; known already")
+                kept.append(one)
+            plan, debt = replace(plan, operations=tuple(kept)), Debt.REINFORCEMENT
+        return plan, debt
+
+    def _the_same(self, made: AddNode) -> str | None:
+        theme = made.body.get("theme")
+        node = self.graph.of_theme(theme) if theme is not None else None
+        id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
+        if id is None:
+            total = summed(self._moment(one).vector for one in made.grounded_in)
+            near = self.graph.near(total) if len(total) else {}
+            id = min(near, key=lambda id: (-near[id], id), default=None)
+            if id is None or near[id] < self.graph.profile.thresholds.merge:
+                return None
+        if id not in self.graph.nodes:
+            self._back_to_work(id)
+        return id
+
+    def _check(self, plan: UpdatePlan) -> None:
+        if len(plan.operations) > MOST_OPERATIONS + 2 * len(self.graph.loose):
+            raise InvalidInput(f"The plan has {len(plan.operations)} operations.", fix="Plan less at a time.")
+        new = {one.id for one in plan.operations if isinstance(one, AddNode)}
+        known = self._known({id for one in plan.operations for id in one.grounded_in})
+        for operation in plan.operations:
+            fault = self._fault(operation, plan, new, known)
+            if fault:
+                raise InvalidInput(
+                    f"The plan is refused: {type(operation).__name__}: {fault}.", fix="Nothing of it was done."
+                )
+
+    def _fault(self, operation: Operation, plan: UpdatePlan, new: set[str], known: Mapping[str, int]) -> str:
+        unknown = [id for id in operation.grounded_in if id not in known]
+        if unknown:
+            return f"no event {unknown[0]}"
+        if not operation.reason:
+            return "it gives no reason"
+        match operation:
+            case AddNode():
+                return self._node_fault(operation, plan)
+            case AddEdge():
+                return self._edge_fault(operation, new)
+            case UpdateNode():
+                return self._quote_fault(operation) if self._stands(operation.id) else f"there is no {operation.id}"
+            case MergeNodes():
+                return self._merge_fault(operation)
+            case RemoveNode():
+                there = operation.edge is not None or self._stands(operation.id)
+                return "" if there else f"there is no {operation.id}"
+
+    def _node_fault(self, operation: AddNode, plan: UpdatePlan) -> str:
+        if operation.kind is not NodeKind.CONCEPT or not operation.id.startswith(CONCEPT_PREFIX):
+            return f"{operation.kind} is not made by a plan"
+        if self._stands(operation.id):
+            return f"{operation.id} is there already"
+        if not 0 < len(operation.label) <= LONGEST_LABEL or len(operation.description) > LONGEST_DESCRIPTION:
+            return "its label or description is too long or missing"
+        grounds = {
+            one.source
+            for one in plan.operations
+            if isinstance(one, AddEdge) and one.target == operation.id and one.kind is EdgeKind.GROUNDS
+        }
+        if len(grounds) < LEAST_GROUNDS:
+            return f"{len(grounds)} events ground it, and {LEAST_GROUNDS} are needed"
+        return self._quote_fault(operation)
+
+    def _edge_fault(self, operation: AddEdge, new: set[str]) -> str:
+        if not 0 < operation.weight <= 1:
+            return f"weight {operation.weight} is not between 0 and 1"
+        if not operation.grounded_in:
+            return "it rests on no event"
+        ends = (_kind_of(operation.source), _kind_of(operation.target))
+        if ends not in EDGE_ENDS[operation.kind] or operation.source == operation.target:
+            return f"{operation.kind} can't join {ends[0]} and {ends[1]}"
+        for kind, id in zip(ends, (operation.source, operation.target), strict=True):
+            if kind is NodeKind.CONCEPT and id not in new and not self._stands(id):
+                return f"there is no {id}"
+            if kind is NodeKind.EVENT and not self._known([id]):
+                return f"there is no {id}"
+        return ""
+
+    def _merge_fault(self, operation: MergeNodes) -> str:
+        for id in (operation.id, operation.absorbed):
+            if not self._stands(id):
+                return f"there is no {id}"
+        if operation.id == operation.absorbed:
+            return "a concept can't absorb itself"
+        return "they were told to stay apart" if self.graph.kept_apart(operation.id, operation.absorbed) else ""
+
+    def _quote_fault(self, operation: AddNode | UpdateNode) -> str:
+        """Check the quotes that whoever words a concept gives: each must be said in its event."""
+        quotes = cast("Sequence[Sequence[str]]", operation.body.get("quotes", ()))
+        seqs = self._known([id for id, _ in quotes])
+        texts = self._log.texts(sorted(seqs.values()))
+        wrong = [quote for id, quote in quotes if quote not in texts.get(seqs.get(id, 0), "")]
+        return f"nobody said {wrong[0]!r}" if wrong else ""
+
+    def _stands(self, id: str) -> bool:
+        return id in self.graph.nodes or self._writer.fold_work_of(self._space, id) is not None
+
+    # Carrying out
+
+    def _apply(self, operation: Operation, debt: Debt, acts: dict[str, Act]) -> None:
+        match operation:
+            case AddNode():
+                act = self._act("add_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
+                acts[operation.id] = act
+                self._writer.put_node(self._space, act, operation.id, _kept_body(operation.body))
+                theme = operation.body.get("theme")
+                self.graph.put(Node(id=operation.id, label=operation.label, theme=theme, touched=self._cause.seq))
+                self._changed[operation.id] = None
+            case AddEdge() if operation.kind in MEMBERSHIP:
+                self._add_member(operation, debt, acts)
+            case AddEdge():
+                self._add_link(operation, debt, acts)
+            case UpdateNode():
+                act = self._act("update_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
+                body = {**self._stored_body(operation.id), **operation.body}
+                body |= {"label": operation.label} if operation.label else {}
+                body |= {"description": operation.description} if operation.description else {}
+                self._writer.put_node(self._space, act, operation.id, _kept_body(body))
+                if (node := self.graph.nodes.get(operation.id)) is not None:
+                    node.label = str(body["label"])
+            case MergeNodes():
+                self._merge(operation, debt)
+            case RemoveNode():
+                self._remove(operation, debt)
+
+    def _add_member(self, operation: AddEdge, debt: Debt, acts: dict[str, Act]) -> None:
+        moment = self._moment(operation.source)
+        if operation.target in self._writer.held_by(self._space, [moment.seq]).get(moment.seq, {}):
+            return  # it belongs there already
+        act = acts.get(operation.target) or self._act(
+            *("add_edge", debt, operation.source, operation.target, operation.kind),
+            *(operation.reason, operation.grounded_in),
+        )
+        row = EdgeRow(
+            operation.source, operation.target, operation.kind, operation.weight, moment.seq, moment.at, operation.reason
+        )
+        self._writer.put_concept_edges(self._space, act, [row])
+        self.graph.held.setdefault(moment.seq, {})[operation.target] = operation.weight
+        if operation.weight >= COUNTED:
+            node = self._at_work(operation.target)
+            node.add(moment, self._cause.seq)
+            self.graph.put(node)
+            self._changed[node.id] = None
+
+    def _add_link(self, operation: AddEdge, debt: Debt, acts: dict[str, Act]) -> None:
+        act = acts.get(operation.source) or self._act(
+            *("add_edge", debt, operation.source, operation.target, operation.kind),
+            *(operation.reason, operation.grounded_in),
+        )
+        row = EdgeRow(
+            *(operation.source, operation.target, operation.kind, operation.weight),
+            *(self._cause.seq, self._cause.at, operation.reason),
+        )
+        self._writer.put_concept_edges(self._space, act, [row])
+
+    def _merge(self, operation: MergeNodes, debt: Debt) -> None:
+        act = self._act(
+            *("merge_nodes", debt, operation.id, operation.absorbed, None),
+            *(operation.reason, operation.grounded_in or (self._cause.event_id,)),
+        )
+        self._writer.close_node(self._space, act, operation.absorbed, into=operation.id)
+        self._drop(operation.absorbed)
+        self.restate(operation.id)
+        self.graph.nodes[operation.id].touched = self._cause.seq
+        self._hold_anew()
+
+    def _remove(self, operation: RemoveNode, debt: Debt) -> None:
+        act = self._act(
+            *("remove_node", debt, operation.id, operation.target, operation.edge),
+            *(operation.reason, operation.grounded_in),
+        )
+        if operation.edge is None or operation.target is None:
+            self._writer.close_node(self._space, act, operation.id)
+            self._drop(operation.id)
+            return
+        self._writer.close_concept_edge(self._space, act, operation.id, operation.target, operation.edge)
+        if operation.edge in MEMBERSHIP:
+            self._leave(self._moment(operation.id), operation.target)
+
+    def _leave(self, moment: Moment, id: str) -> None:
+        weight = self.graph.held.get(moment.seq, {}).pop(id, 1.0)
+        node = self.graph.nodes.get(id)
+        if weight < COUNTED or node is None:
+            return
+        recent = self._writer.recent_members(self._space, id, limit=WINDOW)
+        have = {seen.seq: seen for seen in node.window}
+        read = self._log.moments([seq for seq in recent if seq not in have])
+        window = tuple(
+            have[seq] if seq in have else Seen(seq, read[seq].terms, read[seq].names)
+            for seq in recent
+            if seq in have or seq in read
+        )
+        node.lose(moment, window, self._cause.seq)
+        self.graph.put(node)
+        self._changed[id] = None
+
+    def _drop(self, id: str) -> None:
+        self.graph.drop(id)
+        self._changed.pop(id, None)
+        self._writer.drop_work(self._space, id)
+
+    def _settle(self, seqs: Sequence[int]) -> None:
+        for seq in seqs:
+            self.graph.settle(seq)
+        self._writer.settle_loose(self._space, seqs, by=self._cause.seq)
+
+    def _hold_anew(self) -> None:
+        held = self._writer.held_by(self._space, sorted(self.graph.loose))
+        self.graph.held = {**{seq: {} for seq in self.graph.loose}, **held}
+
+    def _back_to_work(self, id: str) -> None:
+        row = self._writer.fold_work_of(self._space, id)
+        if row is not None:
+            self.graph.put(node_of(row))
+
+    def _at_work(self, id: str) -> Node:
+        if id not in self.graph.nodes:
+            self._back_to_work(id)
+        return self.graph.nodes[id]
+
+    def _act(
+        self,
+        action: str,
+        debt: Debt,
+        node: str,
+        target: str | None,
+        edge: EdgeKind | None,
+        reason: str,
+        events: Sequence[str],
+    ) -> Act:
+        """Write the entry that a change is due to."""
+        cause = self._cause
+        entry = JournalEntry(
+            id=entry_id(cause.event_id, self._place),
+            at=from_micros(cause.recorded_at),
+            action=action,
+            debt=debt,
+            reason=reason,
+            node_id=node,
+            target_id=target,
+            edge=edge,
+            events=tuple(events),
+        )
+        self._place += 1
+        self.entries.append(entry)
+        return Act(cause.seq, cause.recorded_at, self._writer.put_entry(self._space, cause.seq, cause.recorded_at, entry))
+
+    def _moment(self, id: str) -> Moment:
+        found = self._moments.get(id) or self.graph.loose_event(id)
+        if found is None:
+            seq = self._log.known([id])[id]
+            found = self._log.moments([seq])[seq]
+        self._moments[id] = found
+        return found
+
+    def _known(self, ids: Collection[str]) -> dict[str, int]:
+        """Tell the seqs of the events that are there; those at hand need not be looked up."""
+        near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_event(id)) is not None}
+        far = sorted(id for id in ids if id not in near)
+        return {**{id: one.seq for id, one in near.items()}, **(self._log.known(far) if far else {})}
+
+    def _known_ids(self, seqs: Sequence[int]) -> list[str]:
+        read = self._log.moments(seqs)
+        return [read[seq].event_id for seq in seqs if seq in read]
+
+    def _stored_body(self, id: str) -> dict[str, Any]:
+        return dict(self._writer.concept_body(self._space, id))
+
+
+def node_of(row: WorkRow) -> Node:
+    """Read a concept at work back."""
+    return Node(
+        id=row.id,
+        label=row.body["label"],
+        theme=row.body.get("theme"),
+        size=row.size,
+        total=np.frombuffer(row.total, np.float64).copy(),
+        window=tuple(Seen(seq, tuple(terms), tuple(names)) for seq, terms, names in json.loads(row.recent)),
+        touched=row.touched,
+        last_at=row.last_at,
+    )
+
+
+def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
+    return {key: body.get(key) for key in ("label", "description", "keys", "names", "theme", "written_by")}
+
+
+def _kind_of(id: str) -> NodeKind:
+    for prefix, kind in ((EVENT_PREFIX, NodeKind.EVENT), (CONCEPT_PREFIX, NodeKind.CONCEPT)):
+        if id.startswith(prefix):
+            return kind
+    return NodeKind.INTENT if id.startswith(INTENT_PREFIX) else NodeKind.TIME

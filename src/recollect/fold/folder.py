@@ -1,0 +1,71 @@
+"""One event after the other: what it confirms, what it founds, and what the graph then owes."""
+
+from __future__ import annotations
+
+from recollect.core.folding import Debt
+from recollect.fold.concepts import beside, founding, gathering, reinforcing, scene_of
+from recollect.fold.debts import causing, completing, merging, relating
+from recollect.fold.executor import Cause, Executor
+from recollect.fold.moments import Moment
+
+# Sizes at which a concept is worded anew, and a lonely one looks for neighbours again: its words have settled more.
+REWORDED_AT = frozenset((5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987))
+
+
+def fold_event(executor: Executor, moment: Moment) -> None:
+    """Fold one event into the graph."""
+    graph = executor.graph
+    executor.begin(
+        Cause(seq=moment.seq, event_id=moment.event_id, at=moment.at, recorded_at=moment.recorded_at), moment
+    )
+    scene = scene_of(graph, moment)
+    plan, joined, best = reinforcing(graph, moment, scene)
+    executor.run(plan, Debt.REINFORCEMENT)
+    made: list[str] = []
+    if best < graph.profile.thresholds.firm:
+        made = _found(executor, moment)
+        if not made and moment.founds:
+            executor.loosen(moment)
+        if not made and not joined:
+            executor.run(beside(graph, moment, scene), Debt.COMPLETION)
+    touched = [id for id in (*made, *joined) if id in graph.nodes]
+    if touched:
+        _pay(executor, moment, touched, new=bool(made))
+    executor.flush()
+
+
+def _found(executor: Executor, moment: Moment) -> list[str]:
+    graph = executor.graph
+    scene = scene_of(graph, moment)  # the event itself may have moved what is near
+    found = founding(graph, moment, scene)
+    if found is None:
+        return []
+    plan, group = found
+    made = executor.run(plan, Debt.EMERGENCE)
+    executor.settle(group.members)
+    for id in made:
+        executor.run(gathering(graph, graph.nodes[id], scene), Debt.REINFORCEMENT)
+        firm = [one for one in scene.loose if graph.held.get(one.seq, {}).get(id, 0.0) >= graph.profile.thresholds.firm]
+        executor.settle(firm)
+    if made:
+        return list(made)
+    # It was there already, under the same name: the founders confirm it now.
+    return [id for id in graph.held.get(moment.seq, {}) if id in graph.nodes][:1]
+
+
+def _pay(executor: Executor, moment: Moment, touched: list[str], *, new: bool) -> None:
+    """Pay what the graph owes after an event: one merge, a cause, a relation, neighbours, words."""
+    graph = executor.graph
+    main = touched[0]
+    executor.run(causing(graph, main, moment), Debt.STRUCTURE)
+    executor.run(relating(graph, touched, moment), Debt.STRUCTURE)
+    if new:
+        executor.run(completing(graph, graph.nodes[main], moment), Debt.COMPLETION)
+    for id in touched:
+        if id in graph.nodes and graph.nodes[id].size in REWORDED_AT:
+            executor.reword(id)
+            if not executor.linked(id):
+                executor.run(completing(graph, graph.nodes[id], moment), Debt.COMPLETION)
+    if main in graph.nodes:
+        executor.run(merging(graph, graph.nodes[main]), Debt.MERGING)
+

@@ -1,0 +1,263 @@
+"""The part of the concept graph that is at work: what the next event is compared with.
+
+Bounded: the concepts that were last confirmed, and the events that still look for company. So an event costs the same
+in a memory of a hundred and of a hundred thousand events. Everything here follows from stored rows, whatever way they
+came about: sums of whole numbers in float64 are exact in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.fold.moments import Moment
+from recollect.fold.themes import Profile
+
+MOST_CONCEPTS = 4_096  # at work; an older one comes back by its theme or its label
+MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
+WINDOW = 16  # events whose words stand for a concept: what it is about now, not what it once was
+NEAREST = 12  # concepts and loose events that are looked at closely, by their vectors
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a concept remembers of one of its events."""
+
+    seq: int
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """A concept at work."""
+
+    id: str
+    label: str
+    theme: str | None
+    size: int = 0  # events that count
+    total: Vector = field(default_factory=lambda: np.zeros(0))
+    window: tuple[Seen, ...] = ()
+    touched: int = 0  # seq of the event that last changed it
+    last_at: int = 0  # microseconds: when the latest of its events happened
+    _shares: dict[str, float] | None = None
+
+    def add(self, moment: Moment, by: int) -> None:
+        """Take an event in."""
+        self.size += 1
+        self.total = _sum(self.total, moment.vector)
+        self.window = (*self.window, Seen(moment.seq, moment.terms, moment.names))[-WINDOW:]
+        self.touched, self.last_at = by, max(self.last_at, moment.at)
+        self._shares = None
+
+    def lose(self, moment: Moment, window: tuple[Seen, ...], by: int) -> None:
+        """Let an event go; `window` are the latest of those that are left."""
+        self.size -= 1
+        if len(moment.vector) == len(self.total):
+            self.total = self.total - moment.vector
+        self.window, self.touched = window, by
+        self._shares = None
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Tell in which share of its latest events each word stands."""
+        if self._shares is None:
+            counts = Counter(term for seen in self.window for term in seen.terms)
+            self._shares = {term: count / len(self.window) for term, count in counts.items()}
+        return self._shares
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Give the names in its latest events."""
+        return frozenset(name for seen in self.window for name in seen.names)
+
+
+class Rows:
+    """Vectors side by side, each under a key; a place that becomes free is used again."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._keys: list[str | None] = []
+        self._free: list[int] = []
+        self._matrix = np.zeros((0, 0))
+        self._norms = np.zeros(0)
+
+    def put(self, key: str, vector: Vector | NDArray[np.int8]) -> None:
+        """Set a key's vector."""
+        if len(vector) == 0:
+            return
+        if self._matrix.shape[1] != len(vector):  # another model: its vectors compare with nothing here
+            self.__init__()
+            self._matrix = np.zeros((0, len(vector)))
+        place = self._places.get(key)
+        if place is None:
+            place = self._free.pop() if self._free else len(self._keys)
+            self._grow(place + 1)
+            self._places[key] = place
+            self._keys[place] = key
+        self._matrix[place] = vector
+        self._norms[place] = math.sqrt(float(np.dot(self._matrix[place], self._matrix[place])))
+
+    def drop(self, key: str) -> None:
+        """Forget a key."""
+        place = self._places.pop(key, None)
+        if place is not None:
+            self._keys[place] = None
+            self._free.append(place)
+            self._matrix[place] = 0.0
+            self._norms[place] = 0.0
+
+    def cosines(self, vector: Vector | NDArray[np.int8]) -> dict[str, float]:
+        """Tell the cosine of each key's vector, rounded so that no order of sums shows."""
+        if not self._places or len(vector) != self._matrix.shape[1]:
+            return {}
+        asked = np.asarray(vector, np.float64)
+        length = math.sqrt(float(np.dot(asked, asked)))
+        if not length:
+            return {}
+        products = np.einsum("ij,j->i", self._matrix[: len(self._keys)], asked)
+        lengths = np.where(self._norms > 0, self._norms, 1.0)[: len(self._keys)] * length
+        near: list[float] = np.round(products / lengths, 9).tolist()
+        return {key: near[place] for key, place in self._places.items() if self._norms[place]}
+
+    def _grow(self, count: int) -> None:
+        while len(self._keys) < count:
+            self._keys.append(None)
+        if count > len(self._matrix):
+            capacity = max(64, 2 * len(self._matrix), count)
+            matrix, norms = np.zeros((capacity, self._matrix.shape[1])), np.zeros(capacity)
+            matrix[: len(self._matrix)], norms[: len(self._norms)] = self._matrix, self._norms
+            self._matrix, self._norms = matrix, norms
+
+
+class Graph:
+    """Concepts at work, loose events, and who was told to stay apart."""
+
+    def __init__(self, space: str, profile: Profile) -> None:
+        self.space = space
+        self.profile = profile
+        self.nodes: dict[str, Node] = {}
+        self.loose: dict[int, Moment] = {}
+        self.apart: set[tuple[str, str]] = set()
+        self._themes: dict[str, str] = {}
+        self._centres = Rows()
+        self._loose_rows = Rows()
+        self._loose_ids: dict[str, Moment] = {}
+        self._areas: Counter[str] = Counter()
+        self._counted: dict[str, int] = {}  # the size with which a concept stands in its area
+        self.held: dict[int, dict[str, float]] = {}  # concepts that a loose event belongs to for now, how strongly
+
+    # Changing
+
+    def put(self, node: Node) -> None:
+        """Set a concept, new or changed."""
+        self._count_area(node.theme, node.size - self._counted.get(node.id, 0))
+        self._counted[node.id] = node.size
+        self.nodes.pop(node.id, None)
+        self.nodes[node.id] = node  # as the newest
+        if node.theme is not None:
+            self._themes[node.theme] = node.id
+        self._centres.put(node.id, node.total)
+
+    def drop(self, id: str) -> None:
+        """Take a concept out of work."""
+        node = self.nodes.pop(id, None)
+        if node is None:
+            return
+        self._count_area(node.theme, -self._counted.pop(id, 0))
+        if node.theme is not None and self._themes.get(node.theme) == id:
+            del self._themes[node.theme]
+        self._centres.drop(id)
+
+    def loosen(self, moment: Moment) -> None:
+        """Let an event look for company."""
+        self.loose[moment.seq] = moment
+        self._loose_rows.put(str(moment.seq), moment.vector)
+        self._loose_ids[moment.event_id] = moment
+
+    def settle(self, seq: int) -> None:
+        """Let an event look no more."""
+        self.held.pop(seq, None)
+        moment = self.loose.pop(seq, None)
+        if moment is not None:
+            self._loose_rows.drop(str(seq))
+            self._loose_ids.pop(moment.event_id, None)
+
+    # Reading
+
+    def of_theme(self, theme: str) -> Node | None:
+        """Find the concept of a theme."""
+        id = self._themes.get(theme)
+        return self.nodes.get(id) if id is not None else None
+
+    def loose_event(self, id: str) -> Moment | None:
+        """Find a loose event by its id."""
+        return self._loose_ids.get(id)
+
+    def near(self, vector: Vector | NDArray[np.int8]) -> dict[str, float]:
+        """Tell how near each concept lies."""
+        return self._centres.cosines(vector)
+
+    def near_loose(self, vector: Vector | NDArray[np.int8]) -> dict[int, float]:
+        """Tell how near each loose event lies."""
+        return {int(key): cosine for key, cosine in self._loose_rows.cosines(vector).items()}
+
+    def familiarity(self, theme: str) -> float:
+        """Tell how much of what is known belongs to a theme's area, 0 to 1; 1 where nothing is known."""
+        total = sum(self._areas.values())
+        return self._areas[self.profile.areas.get(theme, "")] / total if total else 1.0
+
+    def kept_apart(self, one: str, other: str) -> bool:
+        """Tell whether a person said that two do not belong together."""
+        return (one, other) in self.apart or (other, one) in self.apart
+
+    def _count_area(self, theme: str | None, by: int) -> None:
+        if theme is not None and by:
+            self._areas[self.profile.areas.get(theme, "")] += by
+
+
+def telling(holders: Iterable[Iterable[str]]) -> dict[str, float]:
+    """Weigh words by how few of those that are compared have them."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for terms in holders:
+        counts.update(set(terms))
+        total += 1
+    return {term: math.log(1 + total / count) for term, count in counts.items()}
+
+
+def covered(terms: Sequence[str], shares: dict[str, float], weights: dict[str, float]) -> float:
+    """Tell which part of an event's words a concept has too, each by its weight, 0 to 1."""
+    whole = math.fsum(weights.get(term, 0.0) for term in terms)
+    both = math.fsum(weights.get(term, 0.0) * shares.get(term, 0.0) for term in terms)
+    return both / whole if whole else 0.0
+
+
+def shared(one: Sequence[str], other: Sequence[str], weights: dict[str, float]) -> float:
+    """Tell which part of their words two events share, each by its weight, 0 to 1."""
+    both = set(one) & set(other)
+    if not both:
+        return 0.0
+    whole = math.fsum(weights.get(term, 0.0) for term in (*one, *other))
+    return 2 * math.fsum(weights.get(term, 0.0) for term in sorted(both)) / whole if whole else 0.0
+
+
+def summed(vectors: Iterable[NDArray[np.int8]]) -> Vector:
+    """Add vectors up, exactly."""
+    total = np.zeros(0)
+    for vector in vectors:
+        total = _sum(total, vector)
+    return total
+
+
+def _sum(one: Vector, other: Vector | NDArray[np.int8]) -> Vector:
+    if len(one) != len(other):
+        return np.asarray(other, np.float64).copy() if len(other) else one
+    return one + other

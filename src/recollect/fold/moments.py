@@ -1,0 +1,163 @@
+"""What folding takes of an event: its vector, telling words, names and themes, and what it calls a cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.core.clock import to_micros
+from recollect.core.values import Event, Json
+from recollect.core.words import STOPWORDS, stem
+from recollect.fold.phrases import COMMON_WORDS
+from recollect.fold.themes import Profile
+
+MOST_READ = 2_000  # characters: what is longer was pasted, and its beginning tells what it is
+MOST_TERMS = 24  # of an event: a longer one says many things, and the first ones name the topic
+MOST_NAMES = 8
+_MOST_LINKS = 8  # words of cause that are tried in one event
+MOST_DIMENSIONS = 256  # of a vector: the first ones say most, and a graph of thousands must fit into memory
+SHORTEST_TERM = 3  # letters
+SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", "feedback"))
+ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
+# Words of counting and of the clock: they stand in events of every kind.
+_MEASURES = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty hundred thousand million half minute minutes hour hours day days week
+    weeks month months year years today noon midnight morning evening afternoon night first second third""".split()
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+_SENTENCE_END = ".!?:\n\"'“”("
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moment:
+    """An event as folding sees it."""
+
+    seq: int
+    event_id: str
+    at: int  # microseconds: when it happened
+    recorded_at: int  # when the memory learned it
+    founds: bool  # whether it may found a concept: an assistant's words only confirm what others began
+    vector: NDArray[np.int8]  # empty where there is no model
+    terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    themes: Mapping[str, float] = field(default_factory=dict[str, float])
+    cause: str = ""  # the words that it gives as a cause of the rest
+    effect: str = ""
+
+    def as_json(self) -> Json:
+        """Write what can't be read from the log without reading the text again."""
+        return {
+            "id": self.event_id,
+            "recorded": self.recorded_at,
+            "founds": self.founds,
+            "terms": self.terms,
+            "names": self.names,
+            "themes": dict(self.themes),
+        }
+
+
+def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: Profile) -> Moment | None:
+    """Read an event for folding; None where it says nothing that folds."""
+    role = (event.role or "").lower()
+    if role in SILENT_ROLES:
+        return None
+    text = event.text[:MOST_READ]
+    terms, names = words_of(text)
+    themes = profile.read(text)
+    if not terms and not themes:
+        return None
+    cause, effect = causal(text)
+    return Moment(
+        seq=seq,
+        event_id=event.id,
+        at=to_micros(event.at)[0],
+        recorded_at=to_micros(event.recorded_at)[0],
+        founds=role not in ASSISTANTS,
+        vector=_bounded(vector),
+        terms=terms,
+        names=names,
+        themes=themes,
+        cause=cause,
+        effect=effect,
+    )
+
+
+def stored_moment(seq: int, at: int, vector: bytes, body: Mapping[str, Json]) -> Moment:
+    """Read back what `as_json` wrote."""
+    return Moment(
+        seq=seq,
+        event_id=body["id"],
+        at=at,
+        recorded_at=body["recorded"],
+        founds=body["founds"],
+        vector=np.frombuffer(vector, np.int8),
+        terms=tuple(body["terms"]),
+        names=tuple(body["names"]),
+        themes=body["themes"],
+    )
+
+
+def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the telling words of a text as stems, and the names in it."""
+    terms: dict[str, None] = {}
+    names: dict[str, None] = {}
+    for match in _WORD.finditer(text):
+        word = _POSSESSIVE.sub("", match[0])
+        lower = word.lower().replace("’", "'")
+        if lower in _LEFT_OUT or len(lower) < SHORTEST_TERM or len(lower) > 40:
+            continue
+        if word[0].isupper() and not _begins_sentence(text, match.start()):
+            names[word] = None
+        else:
+            terms[stem(lower)] = None
+    return tuple(terms)[:MOST_TERMS], tuple(names)[:MOST_NAMES]
+
+
+def causal(text: str) -> tuple[str, str]:
+    """Split a sentence at a word that gives a cause: (cause, effect); empty where there is none."""
+    for match in islice(_LINKING.finditer(text), _MOST_LINKS):
+        before = _SENTENCE_BREAK.split(text[: match.start()])[-1].strip(_LOOSE)
+        after = _SENTENCE_BREAK.split(text[match.end() :], maxsplit=1)[0].strip(_LOOSE)
+        cause, effect = _sides(match[0].lower().strip(_LOOSE), before, after)
+        if cause and effect:
+            return cause, effect
+    return "", ""
+
+
+def _sides(word: str, before: str, after: str) -> tuple[str, str]:
+    if word in _FORWARD:
+        return before, after
+    if before:
+        return ("", "") if word in _ONLY_FIRST else (after, before)
+    # At the beginning of a sentence the cause ends at a comma: "Because it rained, we stayed."
+    cause, comma, effect = after.partition(",")
+    return (cause.strip(_LOOSE), effect.strip(_LOOSE)) if comma else ("", "")
+
+
+_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES
+_LOOSE = " ,;:."
+_SENTENCE_BREAK = re.compile(r"[.!?]+\s+|\n")
+_FORWARD = frozenset(("led to", "caused", "resulted in", "is why", "was why", "so", "therefore", "hence", "as a result"))
+_ONLY_FIRST = frozenset(("after", "as", "with", "following", "from"))  # "from" amid a sentence gives no cause
+_LINKING = re.compile(
+    r"\b(?:led to|caused(?! by)|resulted in|is why|was why|because of|because|due to|owing to|thanks to|caused by"
+    r"|as a result of)\b|(?:, | ; ?|; )(?:so|therefore|hence|as a result|since)\b"
+    r"|(?:\A|(?<=[.!?] ))(?:after|since|as|with|following|from)\b",
+    re.IGNORECASE,
+)
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" ")
+    return not before or before[-1] in _SENTENCE_END
+
+
+def _bounded(vector: NDArray[np.int8] | None) -> NDArray[np.int8]:
+    return np.zeros(0, np.int8) if vector is None else vector[:MOST_DIMENSIONS]

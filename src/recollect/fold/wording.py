@@ -1,0 +1,65 @@
+"""What a concept is called: a phrase that its events share and others lack, and one line of their words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from recollect.core.words import STOPWORDS, stem
+from recollect.fold.moments import words_of
+from recollect.fold.phrases import COMMON_WORDS, keyphrases
+
+LONGEST_LABEL = 60  # characters
+LONGEST_DESCRIPTION = 160
+PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
+SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+
+
+def label_of(texts: Sequence[str], weights: Mapping[str, float]) -> str:
+    """Name what texts share; `weights` says how telling a word is. A phrase of theirs, as it is written there."""
+    having = [set(words_of(text)[0]) for text in texts]
+    counts = Counter(term for terms in having for term in terms)
+    if not counts:
+        return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
+    top = min(counts, key=lambda term: (-counts[term] * weights.get(term, 1.0) ** SPREAD_COUNTS, term))
+    pairs, forms = _forms(texts, top)
+    pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
+    if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
+        return pair[:LONGEST_LABEL]
+    return max(forms, key=lambda form: (forms[form], form), default=top)[:LONGEST_LABEL]
+
+
+def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Give one line in the texts' own words, and the phrases that it is made of."""
+    keys = keyphrases(((text, 1.0) for text in texts), without=tuple(names))
+    return ", ".join(keys)[:LONGEST_DESCRIPTION], keys
+
+
+def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str, ...]]:
+    """Word a concept from some texts alone: label, description, keys."""
+    names = tuple(name for text in texts for name in words_of(text)[1])
+    description, keys = description_of(texts, names)
+    return theme or (label_of(texts, {}) if texts else ""), description, keys
+
+
+def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
+    """Count the pairs of words around a stem, and the forms in which it is written."""
+    pairs: Counter[str] = Counter()
+    forms: Counter[str] = Counter()
+    for text in texts:
+        words = [_POSSESSIVE.sub("", word).lower().replace("’", "'") for word in _WORD.findall(text)]
+        stems = [stem(word) for word in words]
+        forms.update(word for word, stemmed in zip(words, stems, strict=True) if stemmed == top)
+        found = {
+            f"{one} {other}"
+            for one, other, first, second in zip(words, words[1:], stems, stems[1:], strict=False)
+            if top in (first, second) and first != second and not {one, other} & _COMMON
+        }
+        pairs.update(found)
+    return pairs, forms
+
+
+_COMMON = STOPWORDS | COMMON_WORDS

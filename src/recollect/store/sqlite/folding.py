@@ -1,0 +1,286 @@
+"""The concept graph in the file: versions of concepts and edges, and the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.core.clock import from_micros, to_micros
+from recollect.core.folding import Concept, ConceptEdge, Debt, EdgeKind, JournalEntry, strength_of
+from recollect.core.ids import event_id
+from recollect.core.values import Json
+from recollect.store.folding import COUNTED, Act, EdgeRow, FoldMark, LooseRow, Member, Undone, WorkRow
+from recollect.store.protocol import EMBED
+from recollect.store.sqlite.rows import Row
+from recollect.store.sqlite.snapshot import Snapshot, array, words
+
+_END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
+
+
+class FoldingRows(Snapshot):
+    """Reads the concept graph."""
+
+    def fold_mark(self, space: str) -> FoldMark | None:
+        found = self.space(space)
+        rows = self.rows("fold_mark", (found.id,)) if found else []
+        return FoldMark(*rows[0]) if rows else None
+
+    def fold_waiting(self, space: str, upto: int) -> int:
+        found = self.space(space)
+        return self.one("events_waiting", (found.id, upto)) if found else 0
+
+    def vectors_owed_from(self, space: str) -> int | None:
+        found = self.space(space)
+        return self.one("first_job", (EMBED, found.id)) if found else None
+
+    def concepts(
+        self, space: str, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
+    ) -> list[tuple[int, Concept]]:
+        found = self.space(space)
+        if found is None:
+            return []
+        values = {"space": found.id, "after": after, "wing": wing, "limit": limit, **_at(as_of)}
+        return [(row[0], _concept(space, row, as_of)) for row in self.rows("concepts", values)]
+
+    def concepts_by_id(
+        self, space: str, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
+    ) -> dict[str, Concept]:
+        found = self.space(space)
+        if found is None or not ids:
+            return {}
+        values = {"space": found.id, "ids": words(ids), "wing": wing, **_at(as_of)}
+        rows = [row for row in self.rows("concepts_by_id", values) if row[4]]
+        return {row[1]: _concept(space, row, as_of) for row in rows}
+
+    def concept_body(self, space: str, id: str) -> Mapping[str, Json]:
+        found = self.space(space)
+        written = self.one("concept_body", (found.id, id)) if found else None
+        return json.loads(written) if written else {}
+
+    def concept_count(self, space: str) -> int:
+        found = self.space(space)
+        return self.one("count_concepts", (found.id,)) if found else 0
+
+    def concept_of_label(self, space: str, label: str) -> str | None:
+        found = self.space(space)
+        return self.one("concept_of_label", (found.id, label.casefold())) if found else None
+
+    def members(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
+        found = self.space(space)
+        if found is None or not ids:
+            return []
+        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        return [
+            Member(concept, seq, event_id(raw_id), EdgeKind(kind), weight, at, born, reason)
+            for concept, seq, raw_id, kind, weight, at, born, reason in self.rows("fold_members", values)
+        ]
+
+    def recent_members(self, space: str, id: str, *, limit: int) -> list[int]:
+        found = self.space(space)
+        rows = self.rows("fold_recent", (found.id, id, COUNTED, limit)) if found else []
+        return [row[0] for row in reversed(rows)]
+
+    def held_by(self, space: str, seqs: Sequence[int]) -> dict[int, dict[str, float]]:
+        found = self.space(space)
+        held: dict[int, dict[str, float]] = {}
+        if found is not None and len(seqs):
+            for seq, concept, weight in self.rows("fold_held", (found.id, array(seqs))):
+                held.setdefault(seq, {})[concept] = weight
+        return held
+
+    def concept_edges(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[ConceptEdge]:
+        found = self.space(space)
+        if found is None or not ids:
+            return []
+        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        rows = {tuple(row): row for name in ("fold_links", "fold_links_into") for row in self.rows(name, values)}
+        return _edges(list(rows.values()), as_of)
+
+    def fold_journal(
+        self, space: str, *, node: str | None = None, before: int | None = None, limit: int
+    ) -> list[tuple[int, JournalEntry]]:
+        found = self.space(space)
+        if found is None:
+            return []
+        if node is not None:
+            rows = self.rows("fold_entries_of", (found.id, node))[::-1]
+        else:
+            rows = self.rows("fold_entries_newest", (found.id, before or _END_OF_TIME, limit))
+        return [(row[0], _entry(row)) for row in rows[:limit]]
+
+    def fold_entries(self, space: str, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
+        found = self.space(space)
+        rows = self.rows("fold_entries", (found.id, after, limit)) if found else []
+        return [(row[0], _entry(row)) for row in rows]
+
+    def fold_entry(self, space: str, id: str) -> tuple[int, JournalEntry] | None:
+        found = self.space(space)
+        rows = self.rows("fold_entry", (found.id, id)) if found else []
+        return (rows[0][0], _entry(rows[0])) if rows else None
+
+    def fold_work(self, space: str, *, limit: int) -> list[WorkRow]:
+        found = self.space(space)
+        rows = self.rows("fold_work", (found.id, limit)) if found else []
+        return [WorkRow(row[0], json.loads(row[1]), *row[2:]) for row in rows]
+
+    def fold_work_of(self, space: str, id: str) -> WorkRow | None:
+        found = self.space(space)
+        rows = self.rows("fold_work_of", (found.id, id)) if found else []
+        return WorkRow(rows[0][0], json.loads(rows[0][1]), *rows[0][2:]) if rows else None
+
+    def fold_loose(self, space: str) -> list[LooseRow]:
+        found = self.space(space)
+        return [LooseRow(*row) for row in self.rows("fold_loose", (found.id,))] if found else []
+
+    def kept_apart(self, space: str) -> list[tuple[str, str]]:
+        found = self.space(space)
+        return [(row[0], row[1]) for row in self.rows("fold_apart", (found.id,))] if found else []
+
+
+class FoldingChanges(FoldingRows):
+    """Changes the concept graph."""
+
+    def set_fold_mark(self, space: str, mark: FoldMark) -> None:
+        self.run("set_fold_mark", (self.space_to_write(space).id, *mark))
+
+    def put_entry(self, space: str, seq: int, at: int, entry: JournalEntry) -> int:
+        values = (
+            *(self.space_to_write(space).id, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
+            *(entry.target_id, entry.edge, entry.reason, json.dumps(entry.events)),
+        )
+        return int(self.rows("insert_fold_entry", values)[0][0])
+
+    def put_node(self, space: str, act: Act, id: str, body: Mapping[str, Json]) -> None:
+        into = self.space_to_write(space).id
+        self.run("close_fold_node", (*act, None, into, id))
+        written = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+        self.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
+
+    def close_node(self, space: str, act: Act, id: str, *, into: str | None = None) -> None:
+        where = self.space_to_write(space).id
+        self.run("close_fold_node", (*act, into, where, id))
+        for name in ("close_fold_edges_into", "close_fold_edges_from"):
+            self.run(name, (*act, where, id))
+        if into is not None:
+            values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
+            for name in ("move_fold_edges_into", "move_fold_edges_from"):
+                self.run(name, values)
+
+    def put_concept_edges(self, space: str, act: Act, edges: Iterable[EdgeRow]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many(
+            "insert_fold_edge",
+            (
+                (into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason)
+                for one in edges
+            ),
+        )
+
+    def close_concept_edge(self, space: str, act: Act, source: str, target: str, kind: EdgeKind) -> None:
+        self.run("close_fold_edge", (*act, self.space_to_write(space).id, source, target, kind))
+
+    def undo_entry(self, space: str, act: Act, number: int) -> Undone:
+        closed = self.rows("close_edges_born_by", (*act, number))
+        nodes = {row[0] for row in self.rows("close_nodes_born_by", (*act, number))}
+        nodes |= {row[0] for row in self.rows("restore_nodes_closed_by", (*act, number))}
+        restored = self.rows("restore_edges_closed_by", (*act, number))
+        self.run("mark_undone", (act.seq, number))
+        ends = {end for row in (*closed, *restored) for end in row[:2]}
+        return Undone(
+            concepts=frozenset(nodes | ends),
+            edges=tuple((row[0], row[1], row[2]) for row in closed),
+            events=frozenset(row[3] for row in (*closed, *restored)),
+        )
+
+    def keep_apart(self, space: str, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many("insert_fold_apart", ((into, seq, one, other) for one, other in pairs))
+
+    def put_work(self, space: str, row: WorkRow) -> None:
+        values = (row.id, row.touched, row.size, row.last_at, row.total, row.recent)
+        self.run("put_fold_work", (self.space_to_write(space).id, *values))
+
+    def drop_work(self, space: str, id: str) -> None:
+        self.run("drop_fold_work", (self.space_to_write(space).id, id))
+
+    def put_loose(self, space: str, row: LooseRow) -> None:
+        self.run("put_fold_loose", (self.space_to_write(space).id, *row))
+
+    def settle_loose(self, space: str, seqs: Iterable[int], *, by: int) -> None:
+        into = self.space_to_write(space).id
+        self.run_many("settle_fold_loose", ((by, into, seq) for seq in seqs))
+
+    def roll_back_folding(self, space: str, seq: int) -> list[str]:
+        where = (self.space_to_write(space).id, seq)
+        stale = {row[0] for row in self.rows("work_touched_since", where)}
+        for name in ("roll_back_edges", "roll_back_nodes", "roll_back_entries", "roll_back_apart", "roll_back_loose"):
+            self.run(name, where)
+        stale |= {row[0] for row in self.rows("reopen_nodes", where)}
+        for name in ("reopen_edges", "reopen_entries", "reopen_loose"):
+            self.run(name, where)
+        return sorted(stale)
+
+
+def _at(as_of: datetime | None) -> dict[str, Any]:
+    return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0], "counted": COUNTED}
+
+
+def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
+    _, id, body, created_at, events, counted, first_at, last_at, wings, closed_at, merged_into = row
+    held: dict[str, Any] = json.loads(body)
+    closed = bool(closed_at is not None and (as_of is None or closed_at <= to_micros(as_of)[0]))
+    return Concept(
+        id=id,
+        label=held["label"],
+        description=held["description"],
+        strength=strength_of(counted),
+        events=events,
+        created_at=from_micros(created_at),
+        first_at=from_micros(first_at),
+        last_at=from_micros(last_at),
+        space=space,
+        keys=tuple(held["keys"]),
+        entities=tuple(held["names"]),
+        wings=tuple(sorted(wing for wing in json.loads(wings) if wing is not None)),
+        written_by=held["written_by"],
+        closed_at=from_micros(int(closed_at or 0)) if closed else None,
+        merged_into=merged_into if closed else None,
+    )
+
+
+def _edges(rows: Sequence[Row], as_of: datetime | None) -> list[ConceptEdge]:
+    """Gather the supports of each edge: as strong as the strongest, as old as the first, as fresh as the latest."""
+    gathered: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        gathered.setdefault((row[0], row[1], row[2]), []).append(row)
+    return [
+        ConceptEdge(
+            source=source,
+            target=target,
+            kind=EdgeKind(kind),
+            weight=max(row[3] for row in supports),
+            created_at=from_micros(min(row[4] for row in supports)),
+            supported_at=from_micros(max(row[5] for row in supports)),
+            events=tuple(dict.fromkeys(event_id(row[7]) for row in supports)),
+            reason=supports[-1][8],
+        )
+        for (source, target, kind), supports in gathered.items()
+    ]
+
+
+def _entry(row: Row) -> JournalEntry:
+    _, id, at, action, debt, reason, node, target, edge, events, undone = row
+    return JournalEntry(
+        id=id,
+        at=from_micros(at),
+        action=action,
+        debt=Debt(debt),
+        reason=reason,
+        node_id=node,
+        target_id=target,
+        edge=EdgeKind(edge) if edge else None,
+        events=tuple(json.loads(events)),
+        undone=undone is not None,
+    )

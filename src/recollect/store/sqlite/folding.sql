@@ -1,0 +1,260 @@
+-- The concept graph.
+
+-- How far
+
+-- name: fold_mark
+SELECT upto, epoch, profile FROM fold_marks WHERE space = ?;
+
+-- name: set_fold_mark
+INSERT INTO fold_marks (space, upto, epoch, profile) VALUES (?, ?, ?, ?)
+ON CONFLICT (space) DO UPDATE SET upto = excluded.upto, epoch = excluded.epoch, profile = excluded.profile;
+
+-- name: events_waiting
+SELECT count(*) FROM events WHERE space = ? AND seq > ?;
+
+-- The first event whose vectors are still owed: folding waits for it, since order matters.
+-- name: first_job
+SELECT min(seq) FROM jobs WHERE kind = ? AND +space = ?;
+
+-- Concepts
+
+-- Each as it was worded at a time, with what its events at that time come to.
+-- name: concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(*), sum(edge.weight >= :counted), min(edge.at), max(edge.at),
+       json_group_array(DISTINCT event.wing), node.closed_at, node.merged_into
+FROM fold_nodes node
+JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
+JOIN events event ON event.seq = edge.seq
+WHERE node.space = :space AND node.number > :after AND node.born_at <= :as_of
+  AND (node.closed_at IS NULL OR node.closed_at > :as_of)
+  AND (:wing IS NULL OR event.wing = :wing)
+GROUP BY node.number ORDER BY node.number LIMIT :limit;
+
+-- name: concepts_by_id
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(edge.number), coalesce(sum(edge.weight >= :counted), 0), min(edge.at), max(edge.at),
+       json_group_array(DISTINCT event.wing), node.closed_at, node.merged_into
+FROM fold_nodes node
+LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
+ AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
+LEFT JOIN events event ON event.seq = edge.seq
+WHERE node.space = :space AND node.id IN carray(:ids) AND node.born_at <= :as_of
+  AND (:wing IS NULL OR event.wing = :wing)
+GROUP BY node.number ORDER BY node.number;
+
+-- name: concept_of_label
+SELECT id FROM fold_nodes WHERE space = ? AND label_key = ? AND closed IS NULL ORDER BY number LIMIT 1;
+
+-- name: concept_body
+SELECT body FROM fold_nodes WHERE space = ? AND id = ? ORDER BY number DESC LIMIT 1;
+
+-- name: count_concepts
+SELECT count(*) FROM fold_nodes WHERE space = ? AND closed IS NULL;
+
+-- name: insert_fold_node
+INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: close_fold_node
+UPDATE fold_nodes SET closed = ?, closed_at = ?, closed_by = ?, merged_into = ?
+WHERE space = ? AND id = ? AND closed IS NULL;
+
+-- Edges
+
+-- name: fold_members
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+FROM fold_edges edge JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.kind IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
+ORDER BY edge.number;
+
+-- name: fold_held
+SELECT seq, target, weight FROM fold_edges
+WHERE space = ? AND seq IN carray(?) AND kind IN ('grounds', 'reinforces') AND closed IS NULL ORDER BY number;
+
+-- name: fold_recent
+SELECT seq FROM fold_edges
+WHERE space = ? AND target = ? AND kind IN ('grounds', 'reinforces') AND weight >= ? AND closed IS NULL
+ORDER BY number DESC LIMIT ?;
+
+-- name: fold_links
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.source IN carray(:ids) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
+ORDER BY edge.number;
+
+-- name: fold_links_into
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
+ORDER BY edge.number;
+
+-- name: insert_fold_edge
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: close_fold_edge
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ?
+WHERE space = ? AND source = ? AND target = ? AND kind = ? AND closed IS NULL;
+
+-- Everything that leads to or from a concept.
+-- name: close_fold_edges_into
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND target = ? AND closed IS NULL;
+
+-- name: close_fold_edges_from
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND source = ? AND closed IS NULL;
+
+-- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
+-- name: move_fold_edges_into
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
+WHERE space = :space AND target = :from AND closed_by = :born_by AND source <> :to AND NOT EXISTS
+  (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.source = fold_edges.source
+   AND other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+ORDER BY number;
+
+-- name: move_fold_edges_from
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, :to, target, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
+WHERE space = :space AND source = :from AND closed_by = :born_by AND target <> :to ORDER BY number;
+
+-- Taking back
+
+-- name: close_nodes_born_by
+UPDATE fold_nodes SET closed = ?, closed_at = ?, closed_by = ? WHERE born_by = ? AND closed IS NULL RETURNING id;
+
+-- name: close_edges_born_by
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE born_by = ? AND closed IS NULL
+RETURNING source, target, kind, seq;
+
+-- name: restore_nodes_closed_by
+INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
+SELECT space, id, label_key, ?, ?, ?, body FROM fold_nodes WHERE closed_by = ? ORDER BY number RETURNING id;
+
+-- name: restore_edges_closed_by
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, source, target, kind, weight, seq, at, ?, ?, ?, reason FROM fold_edges
+WHERE closed_by = ? ORDER BY number RETURNING source, target, kind, seq;
+
+-- name: mark_undone
+UPDATE fold_journal SET undone = ? WHERE number = ?;
+
+-- name: insert_fold_apart
+INSERT OR IGNORE INTO fold_apart (space, seq, one, other) VALUES (?, ?, ?, ?);
+
+-- name: fold_apart
+SELECT one, other FROM fold_apart WHERE space = ?;
+
+-- The journal
+
+-- name: insert_fold_entry
+INSERT INTO fold_journal (space, id, seq, at, action, debt, node, target, edge, reason, events)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number;
+
+-- name: fold_entries
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = ? AND number > ? ORDER BY number LIMIT ?;
+
+-- name: fold_entries_newest
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = ? AND number < ? ORDER BY number DESC LIMIT ?;
+
+-- name: fold_entries_of
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = ?1 AND node = ?2 UNION
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = ?1 AND target = ?2 ORDER BY number;
+
+-- name: fold_entry
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = ? AND id = ?;
+
+-- What is at work
+
+-- name: fold_work
+SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
+FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+WHERE work.space = ? AND work.touched >= coalesce(
+  (SELECT touched FROM fold_work WHERE space = ?1 ORDER BY touched DESC LIMIT 1 OFFSET ?2), 0)
+ORDER BY work.touched, work.id;
+
+-- name: fold_work_of
+SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
+FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+WHERE work.space = ? AND work.id = ?;
+
+-- name: put_fold_work
+INSERT INTO fold_work (space, id, touched, size, last_at, total, recent) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (space, id) DO UPDATE SET touched = excluded.touched, size = excluded.size, last_at = excluded.last_at,
+  total = excluded.total, recent = excluded.recent;
+
+-- name: drop_fold_work
+DELETE FROM fold_work WHERE space = ? AND id = ?;
+
+-- name: fold_loose
+SELECT seq, at, vector, body FROM fold_loose WHERE space = ? AND settled IS NULL ORDER BY seq;
+
+-- name: put_fold_loose
+INSERT OR REPLACE INTO fold_loose (space, seq, at, vector, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: settle_fold_loose
+UPDATE fold_loose SET settled = ? WHERE space = ? AND seq = ? AND settled IS NULL;
+
+-- Taking back all that came of an event and of those after it
+
+-- name: work_touched_since
+SELECT id FROM fold_work WHERE space = ? AND touched >= ?;
+
+-- name: roll_back_nodes
+DELETE FROM fold_nodes WHERE space = ? AND born >= ?;
+
+-- name: reopen_nodes
+UPDATE fold_nodes SET closed = NULL, closed_at = NULL, closed_by = NULL, merged_into = NULL
+WHERE space = ? AND closed >= ? RETURNING id;
+
+-- name: roll_back_edges
+DELETE FROM fold_edges WHERE space = ? AND born >= ?;
+
+-- name: reopen_edges
+UPDATE fold_edges SET closed = NULL, closed_at = NULL, closed_by = NULL WHERE space = ? AND closed >= ?;
+
+-- name: roll_back_entries
+DELETE FROM fold_journal WHERE space = ? AND seq >= ?;
+
+-- name: reopen_entries
+UPDATE fold_journal SET undone = NULL WHERE space = ? AND undone >= ?;
+
+-- name: roll_back_apart
+DELETE FROM fold_apart WHERE space = ? AND seq >= ?;
+
+-- name: roll_back_loose
+DELETE FROM fold_loose WHERE space = ? AND seq >= ?;
+
+-- name: reopen_loose
+UPDATE fold_loose SET settled = NULL WHERE space = ? AND settled >= ?;
+
+-- Checking
+
+-- name: count_fold_edges
+SELECT count(*) FROM fold_edges WHERE space = ? AND closed IS NULL;
+
+-- name: count_fold_entries
+SELECT count(*) FROM fold_journal WHERE space = ?;
+
+-- name: lost_fold_edges
+SELECT count(*) FROM fold_edges edge WHERE edge.space = ? AND NOT EXISTS (SELECT 1 FROM events WHERE seq = edge.seq);
+
+-- name: loose_fold_edges
+SELECT count(*) FROM fold_edges edge WHERE edge.space = ? AND edge.closed IS NULL AND NOT EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = edge.space AND node.id = edge.target AND node.closed IS NULL);
+
+-- name: groundless_concepts
+SELECT count(*) FROM fold_nodes node WHERE node.space = ? AND node.closed IS NULL AND NOT EXISTS
+  (SELECT 1 FROM fold_edges edge WHERE edge.space = node.space AND edge.target = node.id AND edge.closed IS NULL
+   AND edge.kind IN ('grounds', 'reinforces'));
