@@ -61,9 +61,7 @@ _WHERE = {
         ),
         "recollect.core.values",
     ),
-    **dict.fromkeys(
-        ("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"
-    ),
+    **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
 }
 

@@ -28,7 +28,7 @@ class Settings:
     extract: bool = True
     # False: concepts follow when settle() is called. They are folded from events one by one, in the order of arrival.
     fold: bool = True
-    # How concepts are seen and named: "general", "personal", "software" ..., or a TOML file. A graph that was begun with
+    # How concepts are seen and named: "general", "personal", "software" ..., or a TOML file. A graph begun with
     # one goes on with it until rebuild().
     profile: str = "general"
     # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import to_micros
-from recollect.core.errors import InvalidSetting
+from recollect.core.errors import InvalidInput, InvalidSetting
 from recollect.core.folding import Folded, JournalEntry
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Json
@@ -168,7 +168,7 @@ def _fold(
     executor = Executor(writer, graph, log)
     done = 0
     for seq, event in rows:
-        _fold_one(executor, log, space, seq, event, writer)
+        _fold_one(engine, executor, log, space, seq, event, writer)
         done += 1
         if end is not None and time.monotonic() > end:
             break
@@ -178,7 +178,9 @@ def _fold(
     return done, executor.entries
 
 
-def _fold_one(executor: Executor, log: _Log, space: str, seq: int, event: Event, writer: Writer) -> None:
+def _fold_one(
+    engine: Engine, executor: Executor, log: _Log, space: str, seq: int, event: Event, writer: Writer
+) -> None:
     undone = _undo_of(event)
     if undone is not None:
         found = writer.fold_entry(space, undone)
@@ -189,8 +191,13 @@ def _fold_one(executor: Executor, log: _Log, space: str, seq: int, event: Event,
             executor.flush()
         return
     moment = log.moment(seq, event)
-    if moment is not None:
+    if moment is None:
+        return
+    try:
         fold_event(executor, moment)
+    except InvalidInput as error:
+        # A plan that is refused changes nothing. The event is stored, and must stay so whatever folding makes of it.
+        engine.models.say(f"{event.id} was not folded whole: {error}")
 
 
 def _undo_of(event: Event) -> str | None:

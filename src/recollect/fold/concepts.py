@@ -6,6 +6,7 @@ a time. So folding event by event, in batches, or anew from the log comes to the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +22,7 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
-from recollect.fold.graph import NEAREST, Graph, Node, covered, shared, telling
+from recollect.fold.graph import NEAREST, Graph, Nearness, Node, covered, shared, telling
 from recollect.fold.moments import Moment
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
@@ -46,8 +47,8 @@ class Scene:
 
     nodes: list[Node]
     loose: list[Moment]
-    near: dict[str, float]
-    near_loose: dict[int, float]
+    near: Mapping[str, float]  # of the nodes
+    near_loose: Mapping[str, float]  # of the loose events, by their ids
     weights: dict[str, float] = field(default_factory=dict[str, float])
 
 
@@ -63,15 +64,15 @@ class Group:
 def scene_of(graph: Graph, moment: Moment) -> Scene:
     """Choose what an event is compared with: the nearest by vector, and those of its themes."""
     near, near_loose = graph.near(moment.vector), graph.near_loose(moment.vector)
-    chosen = dict.fromkeys(sorted(near, key=lambda id: (-near[id], id))[:NEAREST])
     themed = [node.id for theme in moment.themes if (node := graph.of_theme(theme)) is not None]
-    nodes = [graph.nodes[id] for id in {**chosen, **dict.fromkeys(themed)}]
-    company = dict.fromkeys(sorted(near_loose, key=lambda seq: (-near_loose[seq], seq))[:NEAREST])
+    nodes = [graph.nodes[id] for id in dict.fromkeys((*(id for id, _ in near.top(NEAREST)), *themed))]
+    company = [one for id, _ in near_loose.top(NEAREST) if (one := graph.loose_event(id)) is not None]
     least = graph.profile.thresholds.least_theme
     clear = {theme for theme, score in moment.themes.items() if score >= least}
-    alike = [seq for seq, one in graph.loose.items() if clear and not clear.isdisjoint(one.themes)]
-    loose = [graph.loose[seq] for seq in {**company, **dict.fromkeys(sorted(alike)[-MOST_COMPANY:])}]
-    scene = Scene(nodes, loose, near, near_loose)
+    alike = [one for one in graph.loose.values() if clear and not clear.isdisjoint(one.themes)]
+    chosen = {one.event_id: one for one in (*company, *alike[-MOST_COMPANY:]) if one.seq != moment.seq}
+    loose = list(chosen.values())
+    scene = Scene(nodes, loose, _known(near, (node.id for node in nodes)), _known(near_loose, chosen))
     held = ([term for term, share in node.shares.items() if share >= TELLING_SHARE] for node in nodes)
     scene.weights = telling([*held, *(one.terms for one in loose), moment.terms])
     return scene
@@ -101,9 +102,7 @@ def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan,
     ranked = [(score, node) for score, node in ranked if not graph.kept_apart(moment.event_id, node.id)]
     best = ranked[0][0] if ranked else 0.0
     chosen = [
-        (score, node)
-        for score, node in ranked[:MOST_JOINED]
-        if score >= limits.join and score >= best - limits.margin
+        (score, node) for score, node in ranked[:MOST_JOINED] if score >= limits.join and score >= best - limits.margin
     ]
     operations = tuple(
         AddEdge(
@@ -125,9 +124,7 @@ def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Gr
         return None
     limits = graph.profile.thresholds
     themes = [
-        theme
-        for theme, score in moment.themes.items()
-        if score >= limits.least_theme and graph.of_theme(theme) is None
+        theme for theme, score in moment.themes.items() if score >= limits.least_theme and graph.of_theme(theme) is None
     ]
     groups = [group for theme in (*themes, None) if (group := _group(graph, moment, theme, scene)) is not None]
     if not groups:
@@ -160,7 +157,7 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
     for one in scene.loose:
         if one.seq not in graph.loose or graph.kept_apart(one.event_id, node.id):
             continue
-        score = likeness(one, node, Scene([node], [], {node.id: near.get(one.seq, 0.0)}, {}, scene.weights))
+        score = likeness(one, node, Scene([node], [], _known(near, [one.event_id], node.id), {}, scene.weights))
         if score < graph.profile.thresholds.join:
             continue
         operations += _leaving(graph, one, node.id)
@@ -183,7 +180,7 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     least = limits.found if theme is not None else limits.alone
     weights = scene.weights
     company = [
-        (kinship(moment, one, theme, scene.near_loose.get(one.seq), weights), one)
+        (kinship(moment, one, theme, scene.near_loose.get(one.event_id), weights), one)
         for one in scene.loose
         if one.founds and _may_found(one, theme, limits)
     ]
@@ -270,6 +267,10 @@ def _leaving(graph: Graph, moment: Moment, to: str) -> list[Operation]:
         for id, weight in graph.held.get(moment.seq, {}).items()
         if id != to and id in graph.nodes and (weight < COUNTED or graph.nodes[id].size > LEAST_GROUNDS)
     ]
+
+
+def _known(near: Nearness, ids: Iterable[str], under: str | None = None) -> dict[str, float]:
+    return {under or id: cosine for id in ids if (cosine := near.get(id)) is not None}
 
 
 def _joined(theme: float, cosine: float | None, words: float, beside: float) -> float:

@@ -20,6 +20,7 @@ from recollect.fold.graph import Graph, Node, covered, telling
 from recollect.fold.moments import Moment, words_of
 
 NEIGHBOURS = 3  # that a concept without any is given
+LOOKED_AT = 8  # nearest concepts that one might be merged with: the first are nearly always those
 CAUSE_LEAST = 0.2  # likeness of the words of a cause to the concept that it is looked for in
 MOST_ABSORBED = 2_000  # events of the smaller of two: a merge must not hold up the next event
 BROADER_HAS = 0.6  # share of the narrower one's events with the broader one's main word
@@ -28,9 +29,8 @@ NARROWER_HAS = 0.35  # share of the broader one's events with the narrower one's
 
 def merging(graph: Graph, node: Node) -> UpdatePlan:
     """Let the stronger of two concepts absorb the other where they are as good as one; one pair at a time."""
-    near = graph.near(node.total)
-    for id in sorted(near, key=lambda id: (-near[id], id)):
-        if near[id] < graph.profile.thresholds.merge:
+    for id, cosine in graph.near(node.total).top(LOOKED_AT):
+        if cosine < graph.profile.thresholds.merge:
             break
         other = graph.nodes[id]
         if id == node.id or graph.kept_apart(id, node.id) or _two_themes(node, other):
@@ -41,7 +41,7 @@ def merging(graph: Graph, node: Node) -> UpdatePlan:
         merge = MergeNodes(
             id=stays.id,
             absorbed=goes.id,
-            reason=f"cosine {near[id]:.2f}",
+            reason=f"cosine {cosine:.2f}",
             grounded_in=(),
         )
         return UpdatePlan(operations=(merge,))
@@ -50,15 +50,14 @@ def merging(graph: Graph, node: Node) -> UpdatePlan:
 
 def completing(graph: Graph, node: Node, moment: Moment) -> UpdatePlan:
     """Give a concept that stands alone the neighbours that lie nearest."""
-    near = graph.near(node.total)
-    ranked = [id for id in sorted(near, key=lambda id: (-near[id], id)) if id != node.id]
+    near = [(id, cosine) for id, cosine in graph.near(node.total).top(NEIGHBOURS + 1) if id != node.id]
     chosen = [
-        id
-        for id in ranked[:NEIGHBOURS]
-        if near[id] >= graph.profile.thresholds.neighbour and not graph.kept_apart(id, node.id)
+        (id, cosine)
+        for id, cosine in near[:NEIGHBOURS]
+        if cosine >= graph.profile.thresholds.neighbour and not graph.kept_apart(id, node.id)
     ]
     return UpdatePlan(
-        operations=tuple(_related(node.id, id, f"cosine {near[id]:.2f}", moment, near[id]) for id in chosen)
+        operations=tuple(_related(node.id, id, f"cosine {cosine:.2f}", moment, cosine) for id, cosine in chosen)
     )
 
 
@@ -149,4 +148,3 @@ def _narrower(one: Node, other: Node) -> tuple[str, str] | None:
 
 def _main_word(node: Node) -> str:
     return min(node.shares, key=lambda term: (-node.shares[term], term), default="")
-

@@ -10,17 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros
-from recollect.core.errors import InvalidInput
 from recollect.core.folding import (
     CONCEPT_PREFIX,
-    EDGE_ENDS,
-    INTENT_PREFIX,
     LEAST_GROUNDS,
     MEMBERSHIP,
     AddEdge,
@@ -29,21 +26,19 @@ from recollect.core.folding import (
     EdgeKind,
     JournalEntry,
     MergeNodes,
-    NodeKind,
     Operation,
     RemoveNode,
     UpdateNode,
     UpdatePlan,
     entry_id,
 )
-from recollect.core.ids import EVENT_PREFIX
 from recollect.core.values import Json
+from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
 from recollect.fold.moments import Moment
-from recollect.fold.wording import LONGEST_DESCRIPTION, LONGEST_LABEL, description_of, label_of
+from recollect.fold.wording import description_of, label_of
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
 
-MOST_OPERATIONS = 64  # in a plan: one event changes a little; a plan of hundreds is a mistake
 MOST_NAMES = 8  # of a concept
 RULES = "rules"
 
@@ -100,7 +95,7 @@ class Executor:
         if not plan.operations:
             return ()
         plan, debt = self._without_duplicates(self._worded(plan), debt)
-        self._check(plan)
+        check(plan, self)
         acts: dict[str, Act] = {}
         for operation in plan.operations:
             self._apply(operation, debt, acts)
@@ -170,9 +165,8 @@ class Executor:
         node = Node(id=id, label=found.label, theme=body.get("theme"), size=len(members))
         vectors = self._log.vectors([one.seq for one in members])
         node.total = summed(vectors[seq] for seq in sorted(vectors))
-        node.window = tuple(
-            Seen(one.seq, recent[one.seq].terms, recent[one.seq].names) for one in members[-WINDOW:] if one.seq in recent
-        )
+        kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
+        node.window = tuple(Seen(one.seq, one.terms, one.names) for one in kept)
         node.touched = max((one.born for one in members), default=0)
         node.last_at = max((one.at for one in members), default=0)
         self.graph.put(node)
@@ -198,7 +192,7 @@ class Executor:
         operations: list[Operation] = []
         for operation in plan.operations:
             if isinstance(operation, AddNode) and "keys" not in operation.body:
-                seqs = self._known(operation.grounded_in)
+                seqs = self.known(operation.grounded_in)
                 texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
                 known = [self._moment(id) for id in operation.grounded_in if id in seqs]
                 window = [Seen(one.seq, one.terms, one.names) for one in known]
@@ -255,94 +249,21 @@ class Executor:
         id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
         if id is None:
             total = summed(self._moment(one).vector for one in made.grounded_in)
-            near = self.graph.near(total) if len(total) else {}
-            id = min(near, key=lambda id: (-near[id], id), default=None)
-            if id is None or near[id] < self.graph.profile.thresholds.merge:
+            nearest = self.graph.near(total).top(1)
+            if not nearest or nearest[0][1] < self.graph.profile.thresholds.merge:
                 return None
+            id = nearest[0][0]
         if id not in self.graph.nodes:
             self._back_to_work(id)
         return id
 
-    def _check(self, plan: UpdatePlan) -> None:
-        if len(plan.operations) > MOST_OPERATIONS + 2 * len(self.graph.loose):
-            raise InvalidInput(f"The plan has {len(plan.operations)} operations.", fix="Plan less at a time.")
-        new = {one.id for one in plan.operations if isinstance(one, AddNode)}
-        known = self._known({id for one in plan.operations for id in one.grounded_in})
-        for operation in plan.operations:
-            fault = self._fault(operation, plan, new, known)
-            if fault:
-                raise InvalidInput(
-                    f"The plan is refused: {type(operation).__name__}: {fault}.", fix="Nothing of it was done."
-                )
-
-    def _fault(self, operation: Operation, plan: UpdatePlan, new: set[str], known: Mapping[str, int]) -> str:
-        unknown = [id for id in operation.grounded_in if id not in known]
-        if unknown:
-            return f"no event {unknown[0]}"
-        if not operation.reason:
-            return "it gives no reason"
-        match operation:
-            case AddNode():
-                return self._node_fault(operation, plan)
-            case AddEdge():
-                return self._edge_fault(operation, new)
-            case UpdateNode():
-                return self._quote_fault(operation) if self._stands(operation.id) else f"there is no {operation.id}"
-            case MergeNodes():
-                return self._merge_fault(operation)
-            case RemoveNode():
-                there = operation.edge is not None or self._stands(operation.id)
-                return "" if there else f"there is no {operation.id}"
-
-    def _node_fault(self, operation: AddNode, plan: UpdatePlan) -> str:
-        if operation.kind is not NodeKind.CONCEPT or not operation.id.startswith(CONCEPT_PREFIX):
-            return f"{operation.kind} is not made by a plan"
-        if self._stands(operation.id):
-            return f"{operation.id} is there already"
-        if not 0 < len(operation.label) <= LONGEST_LABEL or len(operation.description) > LONGEST_DESCRIPTION:
-            return "its label or description is too long or missing"
-        grounds = {
-            one.source
-            for one in plan.operations
-            if isinstance(one, AddEdge) and one.target == operation.id and one.kind is EdgeKind.GROUNDS
-        }
-        if len(grounds) < LEAST_GROUNDS:
-            return f"{len(grounds)} events ground it, and {LEAST_GROUNDS} are needed"
-        return self._quote_fault(operation)
-
-    def _edge_fault(self, operation: AddEdge, new: set[str]) -> str:
-        if not 0 < operation.weight <= 1:
-            return f"weight {operation.weight} is not between 0 and 1"
-        if not operation.grounded_in:
-            return "it rests on no event"
-        ends = (_kind_of(operation.source), _kind_of(operation.target))
-        if ends not in EDGE_ENDS[operation.kind] or operation.source == operation.target:
-            return f"{operation.kind} can't join {ends[0]} and {ends[1]}"
-        for kind, id in zip(ends, (operation.source, operation.target), strict=True):
-            if kind is NodeKind.CONCEPT and id not in new and not self._stands(id):
-                return f"there is no {id}"
-            if kind is NodeKind.EVENT and not self._known([id]):
-                return f"there is no {id}"
-        return ""
-
-    def _merge_fault(self, operation: MergeNodes) -> str:
-        for id in (operation.id, operation.absorbed):
-            if not self._stands(id):
-                return f"there is no {id}"
-        if operation.id == operation.absorbed:
-            return "a concept can't absorb itself"
-        return "they were told to stay apart" if self.graph.kept_apart(operation.id, operation.absorbed) else ""
-
-    def _quote_fault(self, operation: AddNode | UpdateNode) -> str:
-        """Check the quotes that whoever words a concept gives: each must be said in its event."""
-        quotes = cast("Sequence[Sequence[str]]", operation.body.get("quotes", ()))
-        seqs = self._known([id for id, _ in quotes])
-        texts = self._log.texts(sorted(seqs.values()))
-        wrong = [quote for id, quote in quotes if quote not in texts.get(seqs.get(id, 0), "")]
-        return f"nobody said {wrong[0]!r}" if wrong else ""
-
-    def _stands(self, id: str) -> bool:
+    def stands(self, id: str) -> bool:
+        """Tell whether a concept is there."""
         return id in self.graph.nodes or self._writer.fold_work_of(self._space, id) is not None
+
+    def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
+        """Read what was said."""
+        return self._log.texts(seqs)
 
     # Carrying out
 
@@ -381,7 +302,8 @@ class Executor:
             *(operation.reason, operation.grounded_in),
         )
         row = EdgeRow(
-            operation.source, operation.target, operation.kind, operation.weight, moment.seq, moment.at, operation.reason
+            *(operation.source, operation.target, operation.kind, operation.weight),
+            *(moment.seq, moment.at, operation.reason),
         )
         self._writer.put_concept_edges(self._space, act, [row])
         self.graph.held.setdefault(moment.seq, {})[operation.target] = operation.weight
@@ -492,7 +414,8 @@ class Executor:
         )
         self._place += 1
         self.entries.append(entry)
-        return Act(cause.seq, cause.recorded_at, self._writer.put_entry(self._space, cause.seq, cause.recorded_at, entry))
+        number = self._writer.put_entry(self._space, cause.seq, cause.recorded_at, entry)
+        return Act(cause.seq, cause.recorded_at, number)
 
     def _moment(self, id: str) -> Moment:
         found = self._moments.get(id) or self.graph.loose_event(id)
@@ -502,7 +425,7 @@ class Executor:
         self._moments[id] = found
         return found
 
-    def _known(self, ids: Collection[str]) -> dict[str, int]:
+    def known(self, ids: Collection[str]) -> dict[str, int]:
         """Tell the seqs of the events that are there; those at hand need not be looked up."""
         near = {id: one for id in ids if (one := self._moments.get(id) or self.graph.loose_event(id)) is not None}
         far = sorted(id for id in ids if id not in near)
@@ -532,10 +455,3 @@ def node_of(row: WorkRow) -> Node:
 
 def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
     return {key: body.get(key) for key in ("label", "description", "keys", "names", "theme", "written_by")}
-
-
-def _kind_of(id: str) -> NodeKind:
-    for prefix, kind in ((EVENT_PREFIX, NodeKind.EVENT), (CONCEPT_PREFIX, NodeKind.CONCEPT)):
-        if id.startswith(prefix):
-            return kind
-    return NodeKind.INTENT if id.startswith(INTENT_PREFIX) else NodeKind.TIME

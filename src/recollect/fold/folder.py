@@ -28,7 +28,7 @@ def fold_event(executor: Executor, moment: Moment) -> None:
             executor.loosen(moment)
         if not made and not joined:
             executor.run(beside(graph, moment, scene), Debt.COMPLETION)
-    touched = [id for id in (*made, *joined) if id in graph.nodes]
+    touched = [id for id in dict.fromkeys((*made, *joined)) if id in graph.nodes]
     if touched:
         _pay(executor, moment, touched, new=bool(made))
     executor.flush()
@@ -68,4 +68,3 @@ def _pay(executor: Executor, moment: Moment, touched: list[str], *, new: bool) -
                 executor.run(completing(graph, graph.nodes[id], moment), Debt.COMPLETION)
     if main in graph.nodes:
         executor.run(merging(graph, graph.nodes[main]), Debt.MERGING)
-

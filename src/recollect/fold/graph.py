@@ -24,6 +24,7 @@ WINDOW = 16  # events whose words stand for a concept: what it is about now, not
 NEAREST = 12  # concepts and loose events that are looked at closely, by their vectors
 
 Vector = NDArray[np.float64]
+_FAR = -2.0  # below every cosine
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,26 @@ class Node:
         return frozenset(name for seen in self.window for name in seen.names)
 
 
+class Nearness:
+    """How near vectors lie to one that was asked for. Good until the rows change."""
+
+    def __init__(self, places: dict[str, int], keys: list[str | None], cosines: NDArray[np.float64]) -> None:
+        self._places, self._keys, self._cosines = places, keys, cosines
+
+    def get(self, key: str) -> float | None:
+        """Tell one cosine."""
+        place = self._places.get(key)
+        return float(self._cosines[place]) if place is not None and len(self._cosines) else None
+
+    def top(self, count: int) -> list[tuple[str, float]]:
+        """List the nearest; of two as near, the one whose key comes first."""
+        cosines = self._cosines
+        least = np.partition(cosines, len(cosines) - count)[len(cosines) - count] if count < len(cosines) else _FAR
+        places: list[int] = np.flatnonzero((cosines >= least) & (cosines > _FAR)).tolist()
+        found = [(key, float(cosines[place])) for place in places if (key := self._keys[place]) is not None]
+        return sorted(found, key=lambda one: (-one[1], one[0]))[:count]
+
+
 class Rows:
     """Vectors side by side, each under a key; a place that becomes free is used again."""
 
@@ -114,18 +135,16 @@ class Rows:
             self._matrix[place] = 0.0
             self._norms[place] = 0.0
 
-    def cosines(self, vector: Vector | NDArray[np.int8]) -> dict[str, float]:
+    def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
         """Tell the cosine of each key's vector, rounded so that no order of sums shows."""
-        if not self._places or len(vector) != self._matrix.shape[1]:
-            return {}
         asked = np.asarray(vector, np.float64)
         length = math.sqrt(float(np.dot(asked, asked)))
-        if not length:
-            return {}
+        if not self._places or len(asked) != self._matrix.shape[1] or not length:
+            return Nearness({}, [], np.zeros(0))
         products = np.einsum("ij,j->i", self._matrix[: len(self._keys)], asked)
-        lengths = np.where(self._norms > 0, self._norms, 1.0)[: len(self._keys)] * length
-        near: list[float] = np.round(products / lengths, 9).tolist()
-        return {key: near[place] for key, place in self._places.items() if self._norms[place]}
+        norms = self._norms[: len(self._keys)]
+        cosines = np.where(norms > 0, products / (np.where(norms > 0, norms, 1.0) * length), _FAR)
+        return Nearness(self._places, self._keys, np.round(cosines, 9))
 
     def _grow(self, count: int) -> None:
         while len(self._keys) < count:
@@ -179,7 +198,7 @@ class Graph:
     def loosen(self, moment: Moment) -> None:
         """Let an event look for company."""
         self.loose[moment.seq] = moment
-        self._loose_rows.put(str(moment.seq), moment.vector)
+        self._loose_rows.put(moment.event_id, moment.vector)
         self._loose_ids[moment.event_id] = moment
 
     def settle(self, seq: int) -> None:
@@ -187,7 +206,7 @@ class Graph:
         self.held.pop(seq, None)
         moment = self.loose.pop(seq, None)
         if moment is not None:
-            self._loose_rows.drop(str(seq))
+            self._loose_rows.drop(moment.event_id)
             self._loose_ids.pop(moment.event_id, None)
 
     # Reading
@@ -201,13 +220,13 @@ class Graph:
         """Find a loose event by its id."""
         return self._loose_ids.get(id)
 
-    def near(self, vector: Vector | NDArray[np.int8]) -> dict[str, float]:
-        """Tell how near each concept lies."""
-        return self._centres.cosines(vector)
+    def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
+        """Tell how near each concept lies, by its id."""
+        return self._centres.near(vector)
 
-    def near_loose(self, vector: Vector | NDArray[np.int8]) -> dict[int, float]:
-        """Tell how near each loose event lies."""
-        return {int(key): cosine for key, cosine in self._loose_rows.cosines(vector).items()}
+    def near_loose(self, vector: Vector | NDArray[np.int8]) -> Nearness:
+        """Tell how near each loose event lies, by the id of the event."""
+        return self._loose_rows.near(vector)
 
     def familiarity(self, theme: str) -> float:
         """Tell how much of what is known belongs to a theme's area, 0 to 1; 1 where nothing is known."""

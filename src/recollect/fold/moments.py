@@ -144,7 +144,9 @@ def _sides(word: str, before: str, after: str) -> tuple[str, str]:
 _LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES
 _LOOSE = " ,;:."
 _SENTENCE_BREAK = re.compile(r"[.!?]+\s+|\n")
-_FORWARD = frozenset(("led to", "caused", "resulted in", "is why", "was why", "so", "therefore", "hence", "as a result"))
+_FORWARD = frozenset(
+    ("led to", "caused", "resulted in", "is why", "was why", "so", "therefore", "hence", "as a result")
+)
 _ONLY_FIRST = frozenset(("after", "as", "with", "following", "from"))  # "from" amid a sentence gives no cause
 _LINKING = re.compile(
     r"\b(?:led to|caused(?! by)|resulted in|is why|was why|because of|because|due to|owing to|thanks to|caused by"

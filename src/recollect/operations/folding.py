@@ -50,7 +50,5 @@ UNFOLD = Operation(
     name="unfold",
     summary="take a change of the concept graph back; it is not made again",
     method="unfold",
-    parameters=(
-        Parameter(name="id", kind="text", help="an entry of the journal", required=True, positional=True),
-    ),
+    parameters=(Parameter(name="id", kind="text", help="an entry of the journal", required=True, positional=True),),
 )

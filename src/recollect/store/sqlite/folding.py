@@ -172,10 +172,7 @@ class FoldingChanges(FoldingRows):
         into = self.space_to_write(space).id
         self.run_many(
             "insert_fold_edge",
-            (
-                (into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason)
-                for one in edges
-            ),
+            ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason) for one in edges),
         )
 
     def close_concept_edge(self, space: str, act: Act, source: str, target: str, kind: EdgeKind) -> None:
