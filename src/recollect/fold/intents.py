@@ -191,7 +191,9 @@ def _words(goal: Goal) -> frozenset[str]:
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
     if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
         return False
-    shared = words_of(goal.ground.quote) & words_of(earlier.ground.quote)
+    if not _may_be_one(_words(goal), _words(earlier)):
+        return False
+    shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
     alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
     return alone or bool(shared and set(goal.topics) & set(earlier.topics))
