@@ -194,7 +194,7 @@ def history_to_json(history: History) -> dict[str, Json]:
 
 def intent_to_json(intent: Intent) -> dict[str, Json]:
     """Lay out an intent with why it is thought so."""
-    return fields_to_json(intent) | {"priority": intent.priority}
+    return fields_to_json(intent) | {"priority": intent.priority, "due": intent.due.isoformat() if intent.due else None}
 
 
 def window_to_json(window: Window) -> dict[str, Json]:

@@ -251,13 +251,13 @@ def test_density_counts_concepts_edges_recency_and_events() -> None:
 
 
 def test_a_concept_lifts_a_goal_over_its_threshold_and_is_named() -> None:
-    text = "We still need an owner for the deploy script."
+    text = "The deploy script still has no owner."
     ground = Evidence(event_id="ev_1", span=Span(0, len(text)), quote=text, at=START)
-    goal = Goal(seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.9, clause=text)
+    goal = Goal(seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.8, clause=text)
     assert crystallise([goal], [], [], {}, now=START) == []
     topic = Topic(id="co_1", label="deploy script", events=5)
     placed = Goal(
-        seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.9, clause=text, topics=("co_1",)
+        seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.8, clause=text, topics=("co_1",)
     )
     (intent,) = crystallise([placed], [], [], {"co_1": topic}, now=START)
     assert intent.concepts == ("co_1",)
@@ -297,18 +297,18 @@ def test_feedback_moves_the_threshold_of_its_category_alone(memory: Memory, cloc
     say(memory, "I need to pay the phone bill by 20 March.", "I promised Tom to lend the ladder by 20 March.")
     by_category = {intent.category: intent for intent in memory.intents()}
     task, promise = by_category[IntentCategory.TASK], by_category[IntentCategory.PROMISE]
-    assert task.threshold == promise.threshold == 0.4
+    assert task.threshold == promise.threshold == 0.38
     clock.now += HOUR
     memory.answer_intent(task.id, "accept")
     after = {intent.category: intent.threshold for intent in memory.intents()}
-    assert after[IntentCategory.TASK] == pytest.approx(0.4 / 1.15)  # w = .7 + .3 x 1.5
-    assert after[IntentCategory.PROMISE] == 0.4
+    assert after[IntentCategory.TASK] == pytest.approx(0.38 / 1.15)  # w = .7 + .3 x 1.5
+    assert after[IntentCategory.PROMISE] == 0.38
 
 
 def test_after_many_rejections_less_of_the_kind_is_shown(memory: Memory, clock: Clock) -> None:
     chores = ("water the ferns", "call the plumber", "renew my passport", "sharpen the skates")
     say(memory, *(f"I need to {chore} by 20 March." for chore in chores))
-    for left in (3, 0):  # one may be a slip; after two the rest of the kind is no longer shown
+    for left in (3, 2, 0):  # one or two may be a slip; after three the rest of the kind is no longer shown
         clock.now += HOUR
         memory.answer_intent(memory.intents()[0].id, "reject")
         assert len(memory.intents()) == left

@@ -78,7 +78,7 @@ def news(page: Page, kind: str, one: Any) -> None:
 
 
 def _heading(intent: Intent) -> list[Piece]:
-    due = f"by {day_in_words(intent.deadline)}" if intent.deadline else ""
+    due = f"by {day_in_words(intent.due)}" if intent.due else ""
     until = f"not before {day_in_words(intent.until)}" if intent.until else ""
     return [
         Styled(intent.category.value, "name"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from recollect.core.values import Span
@@ -71,10 +71,15 @@ class Intent:
     last_at: datetime
     concepts: tuple[str, ...] = ()  # ids of the concepts that it stands among
     topics: tuple[str, ...] = ()  # their labels
-    deadline: datetime | None = None
+    deadline: datetime | None = None  # exclusive: the end of Friday is the beginning of Saturday
     settled_by: Evidence | None = None  # the words, or the answer, that ended it
     until: datetime | None = None  # DEFERRED: not before
     reason: str = ""
+
+    @property
+    def due(self) -> date | None:
+        """Give the last day on which it is not too late."""
+        return None if self.deadline is None else (self.deadline - timedelta(microseconds=1)).date()
 
     @property
     def priority(self) -> float:

@@ -92,7 +92,7 @@ def _intent_nodes(intents: Sequence[Intent]) -> list[Node]:
 
 
 def _due(intent: Intent) -> str:
-    return f", by {day_in_words(intent.deadline)}" if intent.deadline else ""
+    return f", by {day_in_words(intent.due)}" if intent.due else ""
 
 
 def _line(event: Event) -> str:

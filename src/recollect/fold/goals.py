@@ -123,6 +123,7 @@ def answer_of(event: Event) -> Answered | None:
 # Goals
 
 _WE = r"\b(?:i|we)\b"
+_START = rf"(?:^(?:(?:and|but|so|also|still|really|finally|anyway),? )*|{_WE})"
 _BETWEEN = r"(?:\s(?:really|still|also|just|finally|probably|definitely|badly|urgently|now|all|desperately)\b){0,2}"
 _SOMEONE = r"\b(?:someone|somebody|one of us|the team)\b"
 _DUTY = r"(?:need|have to|have got to|'ve got to|got to|gotta|must|should|ought to|had better|'d better)\b"
@@ -131,29 +132,36 @@ _DUTY = r"(?:need|have to|have got to|'ve got to|got to|gotta|must|should|ought 
 _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
-        (IntentCategory.REMINDER, r"\b(?:remind me|don't (?:let me )?forget|remember to|note to self)\b(?P<goal>)"),
+        (IntentCategory.REMINDER, r"\b(?:remind me|don't (?:let me )?forget|remember to|note to self)\b"),
         (
             IntentCategory.PROMISE,
-            rf"(?:(?:^|{_WE}\s)(?:already |also |had )?promised\b|(?:^|{_WE}\s)(?:still )?owe\b"
-            rf"|(?:^|{_WE}\s)told [\w' ]{{1,40}}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
-            rf"|{_WE} (?:gave|have given) my word\b)(?P<goal>)",
+            rf"{_START}(?:\s(?:already|also|had|have))?\s?\bpromised\b|{_START}(?:\sstill)?\s?\bowe\b"
+            rf"|{_START}\s?\btold [\w' ]{{1,40}}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
+            rf"|{_WE} (?:gave|have given) (?:my|our) word\b",
         ),
         (
             IntentCategory.WISH,
-            rf"(?:(?:^|{_WE}){_BETWEEN}\s?(?:'d|would){_BETWEEN} (?:like|love|prefer)\b"
-            rf"|(?:^|{_WE}){_BETWEEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean)\b"
-            rf"|(?:^|{_WE}(?:'m| am|'re| are)){_BETWEEN}\s?(?:still )?(?:meaning|hoping|planning|aiming|trying) to\b"
-            rf"|\bmy (?:goal|plan|aim|dream) (?:is|for)\b)(?P<goal>)",
+            rf"{_START}{_BETWEEN}\s?(?:'d|would){_BETWEEN} (?:like|love|prefer)\b"
+            rf"|{_START}{_BETWEEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean)\b"
+            rf"|(?:{_START}|{_WE}(?:'m| am|'re| are)){_BETWEEN}\s?\b(?:meaning|hoping|planning|aiming|trying"
+            rf"|determined) (?:to|for)\b"
+            rf"|{_WE}(?:'ve| have| keep){_BETWEEN} (?:been )?(?:meaning|wanting|hoping|planning) to\b"
+            rf"|(?:{_START}|{_WE}(?:'m| am|'re| are)){_BETWEEN}\s?\blooking for (?:a|an|some|new|more|another)\b"
+            rf"|\b(?:my|our) (?:goal|plan|aim|dream) (?:is|for|remains)\b",
         ),
         (
             IntentCategory.TASK,
-            rf"(?:(?:^|{_WE}|{_SOMEONE}){_BETWEEN}\s?{_DUTY}|{_SOMEONE} has to\b|^must\b|\bto[- ]do:"
-            rf"|{_WE} keep putting off\b|{_WE} (?:still )?can't put off\b)(?P<goal>)",
+            rf"(?:{_START}|{_SOMEONE}){_BETWEEN}\s?\b{_DUTY}|{_SOMEONE} (?:has|needs|ought) to\b|\bto[- ]do:"
+            rf"|{_WE} (?:still )?(?:keep putting off|can't put off|can't keep putting off|have yet to)\b",
         ),
     )
 )
 # A thing that must or should be so; whoever sees to it.
-_PASSIVE = re.compile(r"\b(?:has to|have to|must|should|needs? to|ought to) (?:be|get)\b|\bstill needs?\b")
+_PASSIVE = re.compile(
+    r"\b(?:has to|have to|must|should|needs? to|ought to) (?:be|get)\b|\bstill needs?\b"
+    r"|\bneeds? (?:an? )?(?:\w+ly )?\w+ing\b"
+    r"|\b(?:has|have|is|are) yet to\b"
+)
 _OTHERS = re.compile(r"\b(?:needs?|wants?|demands?|asks? for|is asking for|are asking for|would like)\b")
 _UNDECIDED = re.compile(
     r"\bno decision(?: yet)?\b|\b(?:nobody|no one) has decided\b|\bundecided\b|\bopen question\b"
@@ -162,7 +170,8 @@ _UNDECIDED = re.compile(
 )
 _OPEN = re.compile(
     r"\boverdue\b|\b(?:still )?outstanding\b|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't"
-    r"|have not|has not)\b|\bunresolved\b"
+    r"|have not|has not)\b|\bun(?:resolved|solved|finished|answered|done)\b|\bhigh time\b|\bremains? (?:open|to be)\b"
+    r"|\bno (?:\w+ ){1,3}yet\b|\b(?:nobody|no one) (?:has|is|wants)\b"
 )
 _STILL_UNMET = re.compile(
     r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
@@ -214,7 +223,8 @@ _WORTH_READING = re.compile(
     r"|mean|like|love"
     r"|prefer|promised|owe|told|word|remind|forget|remember|note to|goal|dream|to[- ]do|put off|putting off"
     r"|still|demand|ask"
-    r"|decision|decided|undecided|question|wonder|know|not sure|no idea|unclear|overdue|outstanding|unresolved)"
+    r"|decision|decided|undecided|question|wonder|know|not sure|no idea|unclear|overdue|outstanding|unresolved|unsolved"
+    r"|unfinished|unanswered|undone|trying|determined|looking for|yet\b|high time|remain|nobody|no one)"
 )
 
 

@@ -81,19 +81,19 @@ class _Seen:
 def _filled(
     tier: Tier, room: int, left: dict[str, Node], seen: Mapping[str, _Seen], count: Callable[[str], int]
 ) -> list[WindowItem]:
-    """Take the best that is left until the tier is full; what does not fit makes place for what does."""
+    """Take the best that is left while it fits; what does not fit here may fit into the next tier."""
     room -= HEADING_TOKENS
     items: list[WindowItem] = []
     groups: Counter[str] = Counter()
-    while left and room > 0:
-        scores = {id: _score(tier, node, seen[id], groups) for id, node in left.items()}
+    waiting = dict(left)
+    while waiting and room > 0:
+        scores = {id: _score(tier, node, seen[id], groups) for id, node in waiting.items()}
         best = max(scores, key=scores.__getitem__)
-        node = left.pop(best)
+        node = waiting.pop(best)
         tokens = count(node.text) + 1  # and its line break
         if tokens > room:
-            if not items or room < HEADING_TOKENS:
-                continue
-            break
+            continue
+        del left[best]
         room -= tokens
         groups[node.group or node.id] += 1
         there = seen[best]
