@@ -102,11 +102,11 @@ class AsyncMemory:
                 yield event
 
     async def watch(
-        self, *, every: float = 1.0, stop: Callable[[], bool] = lambda: False
+        self, *, every: float = 1.0, stop: Callable[[], bool] | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
         """Go through new intents and concepts as they come; takes what `Memory.watch` takes."""
         left = threading.Event()  # the thread that looks ends with the loop that it looks for
-        source = self.memory.watch(every=every, stop=lambda: left.is_set() or stop())
+        source = self.memory.watch(every=every, stop=lambda: left.is_set() or (stop is not None and stop()))
         try:
             while (news := await asyncio.to_thread(next, source, None)) is not None:
                 yield news

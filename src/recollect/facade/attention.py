@@ -158,13 +158,13 @@ class Attention(Handle):
         listener = Listener(space=self._space, wing=self._wing, news=chosen_news(what), told=told)
         return self._engine.listeners.add(self._engine, listener)
 
-    def watch(self, *, every: float = 1.0, stop: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, Any]]:
+    def watch(self, *, every: float = 1.0, stop: Callable[[], bool] | None = None) -> Iterator[tuple[str, Any]]:
         """Go through new intents and concepts as they come, whichever process writes: ("intent", Intent) and so on."""
         from recollect.engine.listening import watched
 
         if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
             raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
-        return watched(self._engine, self._space, self._wing, every=every, stop=stop)
+        return watched(self._engine, self._space, self._wing, every=every, stop=stop or (lambda: False))
 
     def _intents(self, now: Time | None, as_of: Time | None) -> list[Intent]:
         from recollect.engine.attention import intents_in
