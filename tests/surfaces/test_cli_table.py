@@ -19,7 +19,8 @@ EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask artifacts history correct retract intents answer_intent beliefs window palace
+VERBS = """add import recall context ask artifacts history correct retract concepts concept fold journal unfold intents
+answer_intent beliefs window palace
 sessions events show forget stats verify rebuild settle backup export doctor watch mcp hook"""
 
 

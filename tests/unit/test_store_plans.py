@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import apsw
 import numpy as np
 import pytest
 
-from recollect.store.sqlite.queries import query
+from recollect.store.sqlite.queries import queries, query
 from recollect.store.sqlite.schema import migrate
 
-TEXT = files("recollect.store.sqlite").joinpath("queries.sql").read_text(encoding="utf-8")
-NAMES = [name for name in re.findall(r"^-- name: (\w+)$", TEXT, re.MULTILINE) if not name.startswith("where_")]
+NAMES = [name for name in queries() if not name.startswith("where_")]
 # These go through all of a table on purpose: its rows are few, or all of them are meant.
 ALL_OF_IT = {
     *("space_names", "last_seq", "total_events", "models", "receipts", "bytes_by_part"),
     *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
 }
 OURS = "events|artifacts|journal|artifact_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,8 @@ def test_a_query_goes_through_no_table(connection: apsw.Connection, name: str) -
 def _values(sql: str) -> Any:
     """Make a value for each parameter: a table of numbers where one is bound, else a number."""
     if names := set(re.findall(r":(\w+)", sql)):
-        return dict.fromkeys(names, 1)
+        tables = set(re.findall(r"carray\(:(\w+)\)", sql))
+        return {name: apsw.carray(np.array([1, 2], np.int64)) if name in tables else 1 for name in names}
     values: dict[int, Any] = {}
     for place, (table, number) in enumerate(re.findall(r"(carray\()?\?(\d*)", sql), 1):
         values[int(number or place)] = apsw.carray(np.array([1, 2], np.int64)) if table else 1

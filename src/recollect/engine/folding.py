@@ -23,7 +23,7 @@ from recollect.engine.engine import Engine, Progress
 from recollect.fold.executor import Cause, Executor, node_of
 from recollect.fold.folder import fold_event
 from recollect.fold.graph import MOST_CONCEPTS, Graph
-from recollect.fold.moments import MOST_DIMENSIONS, Moment, moment_of, stored_moment
+from recollect.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
 from recollect.fold.themes import Profile, load_profile
 from recollect.store.folding import FoldMark
 from recollect.store.protocol import Model, Reader, Writer
@@ -128,6 +128,21 @@ def drop_folding(writer: Writer, engine: Engine, space: str) -> None:
     writer.set_fold_mark(space, FoldMark(0, epoch, engine.settings.profile))
 
 
+def executor_for(
+    engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors | None = None
+) -> Executor:
+    """Make what carries plans out, on the graph as it is at a mark."""
+    profile = _profile(engine, mark)
+    graph = engine.folds.take(space, mark) or _load(writer, space, profile)
+    return Executor(writer, graph, _Log(writer, space, profile, vectors or {}))
+
+
+def cause_of(seq: int, event: Event) -> Cause:
+    """Name an event as the one on whose account the graph is changed."""
+    at, recorded = to_micros(event.at)[0], to_micros(event.recorded_at)[0]
+    return Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded)
+
+
 class _Rehearsed(Exception):
     """Ends a dry run: the transaction is undone."""
 
@@ -161,11 +176,9 @@ def _fold(
     rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
     if not rows:
         return 0, []
-    profile = _profile(engine, mark)
-    graph = engine.folds.take(space, mark) or _load(writer, space, profile)
-    log = _Log(writer, space, profile, vectors)
+    executor = executor_for(engine, writer, space, mark, vectors)
+    log = _Log(writer, space, executor.graph.profile, vectors)
     log.prepare(rows)
-    executor = Executor(writer, graph, log)
     done = 0
     for seq, event in rows:
         _fold_one(engine, executor, log, space, seq, event, writer)
@@ -174,7 +187,7 @@ def _fold(
             break
     reached = mark._replace(upto=rows[done - 1][0])
     writer.set_fold_mark(space, reached)
-    engine.folds.put(space, reached, graph)
+    engine.folds.put(space, reached, executor.graph)
     return done, executor.entries
 
 
@@ -185,8 +198,7 @@ def _fold_one(
     if undone is not None:
         found = writer.fold_entry(space, undone)
         if found is not None and not found[1].undone:
-            at, recorded = to_micros(event.at)[0], to_micros(event.recorded_at)[0]
-            executor.begin(Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded))
+            executor.begin(cause_of(seq, event))
             executor.undo(*found)
             executor.flush()
         return
@@ -251,8 +263,10 @@ class _Log:
 
     def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
         events = self._reader.fetch(self._space, seqs)
-        read = {seq: self.moment(seq, event) for seq, event in events.items()}
-        return {seq: moment for seq, moment in read.items() if moment is not None}
+        vectors = self.vectors(list(events))
+        return {
+            seq: self.moment(seq, event) or bare_moment(event, seq, vectors.get(seq)) for seq, event in events.items()
+        }
 
     def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         missing = [seq for seq in seqs if seq not in self._vectors]

@@ -6,7 +6,7 @@ a time. So folding event by event, in batches, or anew from the log comes to the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +22,7 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
-from recollect.fold.graph import NEAREST, Graph, Nearness, Node, covered, shared, telling
+from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, covered, shared, telling
 from recollect.fold.moments import Moment
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
@@ -35,9 +35,13 @@ NAMES_COUNT = 0.05  # a name in both: people and products turn up in everything
 TIME_COUNTS = 0.05  # nearness in time, halved every week
 WEEK = 7 * 86_400 * 1_000_000  # microseconds
 MOST_JOINED = 2  # concepts that one event confirms
+MOST_BESIDE = 2  # concepts that hold an event which belongs to none for certain
 MOST_COMPANY = 24  # loose events of one theme that are looked at, the newest
+THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than that of the concept it has its place in
 TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
+LEAST_SHARED = 2  # words of two events that share no theme and found a concept
+CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
 
 
@@ -50,6 +54,8 @@ class Scene:
     near: Mapping[str, float]  # of the nodes
     near_loose: Mapping[str, float]  # of the loose events, by their ids
     weights: dict[str, float] = field(default_factory=dict[str, float])
+    level: float = USUAL_LEVEL  # how near a concept lies on average
+    level_loose: float = USUAL_LEVEL  # and a loose event
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ def scene_of(graph: Graph, moment: Moment) -> Scene:
     chosen = {one.event_id: one for one in (*company, *alike[-MOST_COMPANY:]) if one.seq != moment.seq}
     loose = list(chosen.values())
     scene = Scene(nodes, loose, _known(near, (node.id for node in nodes)), _known(near_loose, chosen))
+    scene.level, scene.level_loose = near.level, near_loose.level
     held = ([term for term, share in node.shares.items() if share >= TELLING_SHARE] for node in nodes)
     scene.weights = telling([*held, *(one.terms for one in loose), moment.terms])
     return scene
@@ -83,14 +90,15 @@ def likeness(moment: Moment, node: Node, scene: Scene) -> float:
     theme = min(1.0, moment.themes.get(node.theme, 0.0)) if node.theme is not None else 0.0
     words = covered(moment.terms, node.shares, scene.weights)
     beside = NAMES_COUNT * (not node.names.isdisjoint(moment.names)) + TIME_COUNTS * _recency(moment.at, node.last_at)
-    return _joined(theme, scene.near.get(node.id), words, beside)
+    return _joined(theme, _above(scene.near.get(node.id), scene.level), words, beside)
 
 
-def kinship(one: Moment, other: Moment, theme: str | None, cosine: float | None, weights: dict[str, float]) -> float:
+def kinship(one: Moment, other: Moment, theme: str | None, cosine: float | None, scene: Scene) -> float:
     """Tell how much two events are alike."""
     both = min(1.0, one.themes.get(theme, 0.0), other.themes.get(theme, 0.0)) if theme is not None else 0.0
     beside = NAMES_COUNT * (not set(one.names).isdisjoint(other.names)) + TIME_COUNTS * _recency(one.at, other.at)
-    return _joined(both, cosine, shared(one.terms, other.terms, weights), beside)
+    words = shared(one.terms, other.terms, scene.weights)
+    return _joined(both, _above(cosine, scene.level_loose), words, beside)
 
 
 def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, list[str], float]:
@@ -118,6 +126,13 @@ def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan,
     return UpdatePlan(operations=operations), [node.id for _, node in chosen], best
 
 
+def is_firm(graph: Graph, moment: Moment, theme: str | None, score: float) -> bool:
+    """Tell whether an event has found its place: it belongs there clearly, and speaks of nothing else more clearly."""
+    clearest = max(moment.themes.values(), default=0.0)
+    speaks = theme is None or moment.themes.get(theme, 0.0) >= clearest - THEME_SLACK
+    return score >= graph.profile.thresholds.firm and speaks
+
+
 def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Group] | None:
     """Find the events that would found a concept together with this one, and plan it."""
     if not moment.founds:
@@ -133,21 +148,27 @@ def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Gr
     return UpdatePlan(operations=tuple(_founding(graph, best))), best
 
 
-def beside(graph: Graph, moment: Moment, scene: Scene) -> UpdatePlan:
-    """Put an event that has no company beside the nearest concept, until it finds some."""
-    near = {id: cosine for id, cosine in scene.near.items() if not graph.kept_apart(moment.event_id, id)}
-    id = min(near, key=lambda id: (-near[id], id), default=None)
-    if id is None or near[id] < graph.profile.thresholds.orphan:
-        return UpdatePlan()
-    edge = AddEdge(
-        source=moment.event_id,
-        target=id,
-        kind=EdgeKind.REINFORCES,
-        weight=round(min(near[id], COUNTED - 0.01), 3),
-        reason=f"nearest, cosine {near[id]:.2f}",
-        grounded_in=(moment.event_id,),
+def beside(graph: Graph, moment: Moment, scene: Scene, joined: Sequence[str]) -> UpdatePlan:
+    """Put an event that belongs nowhere for certain beside the nearest concepts, until it finds company of its own."""
+    near = {
+        id: cosine
+        for id, cosine in scene.near.items()
+        if id not in joined and cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(moment.event_id, id)
+    }
+    nearest = sorted(near, key=lambda id: (-near[id], id))[: max(0, MOST_BESIDE - len(joined))]
+    return UpdatePlan(
+        operations=tuple(
+            AddEdge(
+                source=moment.event_id,
+                target=id,
+                kind=EdgeKind.REINFORCES,
+                weight=round(min(near[id], COUNTED - 0.01), 3),
+                reason=f"nearest, cosine {near[id]:.2f}",
+                grounded_in=(moment.event_id,),
+            )
+            for id in nearest
+        )
     )
-    return UpdatePlan(operations=(edge,))
 
 
 def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
@@ -157,7 +178,8 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
     for one in scene.loose:
         if one.seq not in graph.loose or graph.kept_apart(one.event_id, node.id):
             continue
-        score = likeness(one, node, Scene([node], [], _known(near, [one.event_id], node.id), {}, scene.weights))
+        seen = Scene([node], [], _known(near, [one.event_id], node.id), {}, scene.weights, scene.level)
+        score = likeness(one, node, seen)
         if score < graph.profile.thresholds.join:
             continue
         operations += _leaving(graph, one, node.id)
@@ -178,28 +200,31 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     """Gather founders around an event: each must be like all of the others."""
     limits = graph.profile.thresholds
     least = limits.found if theme is not None else limits.alone
-    weights = scene.weights
     company = [
-        (kinship(moment, one, theme, scene.near_loose.get(one.event_id), weights), one)
+        (kinship(moment, one, theme, scene.near_loose.get(one.event_id), scene), one)
         for one in scene.loose
-        if one.founds and _may_found(one, theme, limits)
+        if one.founds and _may_found(moment, one, theme, limits)
     ]
     company = sorted((pair for pair in company if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].seq))
     members: list[Moment] = []
     mutual = limits.mutual if theme is not None else limits.alone
     for _, one in company:
-        if all(kinship(one, other, theme, _cosine(one, other), weights) >= mutual for other in members):
+        if all(kinship(one, other, theme, _cosine(one, other), scene) >= mutual for other in members):
             members.append(one)
     if len(members) < LEAST_GROUNDS - 1:
         return None
     clear = sum(min(1.0, one.themes.get(theme, 0.0)) for one in (moment, *members)) if theme is not None else 0.0
+    if theme is not None and clear < CLEAR_ENOUGH * (len(members) + 1):
+        return None
     familiar = graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
     coherent = sum(score for score, _ in company[: LEAST_GROUNDS - 1])
     return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
 
 
-def _may_found(one: Moment, theme: str | None, limits: Thresholds) -> bool:
-    return theme is None or one.themes.get(theme, 0.0) >= limits.least_theme
+def _may_found(moment: Moment, one: Moment, theme: str | None, limits: Thresholds) -> bool:
+    if theme is None:  # the same greeting three times is no concept
+        return len(set(moment.terms).intersection(one.terms)) >= LEAST_SHARED
+    return one.themes.get(theme, 0.0) >= limits.least_theme
 
 
 def _founding(graph: Graph, group: Group) -> list[Operation]:
@@ -271,6 +296,11 @@ def _leaving(graph: Graph, moment: Moment, to: str) -> list[Operation]:
 
 def _known(near: Nearness, ids: Iterable[str], under: str | None = None) -> dict[str, float]:
     return {under or id: cosine for id in ids if (cosine := near.get(id)) is not None}
+
+
+def _above(cosine: float | None, level: float) -> float | None:
+    """Tell how much nearer than usual something lies, 0 to 1."""
+    return None if cosine is None else max(0.0, cosine - level) / (1 - level) if level < 1 else 0.0
 
 
 def _joined(theme: float, cosine: float | None, words: float, beside: float) -> float:

@@ -22,6 +22,7 @@ from recollect.fold.moments import Moment, words_of
 NEIGHBOURS = 3  # that a concept without any is given
 LOOKED_AT = 8  # nearest concepts that one might be merged with: the first are nearly always those
 CAUSE_LEAST = 0.2  # likeness of the words of a cause to the concept that it is looked for in
+MOST_SEARCHED = 64  # concepts that a cause is looked for in, those that were last confirmed
 MOST_ABSORBED = 2_000  # events of the smaller of two: a merge must not hold up the next event
 BROADER_HAS = 0.6  # share of the narrower one's events with the broader one's main word
 NARROWER_HAS = 0.35  # share of the broader one's events with the narrower one's main word, at most
@@ -83,12 +84,13 @@ def relating(graph: Graph, joined: list[str], moment: Moment) -> UpdatePlan:
     return UpdatePlan(operations=(_related(one, other, "an event belongs to both", moment, 1.0),))
 
 
-def causing(graph: Graph, effect: str, moment: Moment) -> UpdatePlan:
+def causing(graph: Graph, main: str, moment: Moment) -> UpdatePlan:
     """Link the concept of a cause to that of its effect, where an event says outright that one led to the other."""
-    if not moment.cause:
+    source = _concept_of(graph, moment.cause) if moment.cause else None
+    if source is None:
         return UpdatePlan()
-    source = _concept_of(graph, moment.cause, without=effect)
-    if source is None or graph.kept_apart(source, effect):
+    effect = next((id for id in (main, _concept_of(graph, moment.effect)) if id not in (None, source)), None)
+    if effect is None or graph.kept_apart(source, effect):
         return UpdatePlan()
     edge = AddEdge(
         source=source,
@@ -101,18 +103,22 @@ def causing(graph: Graph, effect: str, moment: Moment) -> UpdatePlan:
     return UpdatePlan(operations=(edge,))
 
 
-def _concept_of(graph: Graph, words: str, *, without: str) -> str | None:
-    """Find the concept that some words speak of."""
-    terms, _ = words_of(words)
+def _concept_of(graph: Graph, words: str) -> str | None:
+    """Find the concept that some words speak of: by its theme, and by the event of it that they repeat most of."""
+    terms, names = words_of(words)
+    said = (*terms, *names)
     themes = graph.profile.read(words)
     themed = {node.id for theme in themes if (node := graph.of_theme(theme)) is not None}
-    held = [node for node in graph.nodes.values() if node.id in themed or not node.shares.keys().isdisjoint(terms)]
-    weights = telling([*(node.shares for node in held), terms])
+    held = [
+        node
+        for node in list(graph.nodes.values())[-MOST_SEARCHED:]
+        if node.id in themed or any(not seen.isdisjoint(said) for seen in node.seen)
+    ]
+    weights = telling([*(seen for node in held for seen in node.seen), said])
     scores = {
         node.id: THEME_COUNTS * min(1.0, themes.get(node.theme or "", 0.0))
-        + WORDS_COUNT * covered(terms, node.shares, weights)
+        + WORDS_COUNT * max((covered(said, dict.fromkeys(seen, 1.0), weights) for seen in node.seen), default=0.0)
         for node in held
-        if node.id != without
     }
     best = min(scores, key=lambda id: (-round(scores[id], 6), id), default=None)
     return best if best is not None and scores[best] >= CAUSE_LEAST else None

@@ -87,7 +87,7 @@ class Executor:
 
     def begin(self, cause: Cause, moment: Moment | None = None) -> None:
         """Turn to the next event."""
-        self._cause, self._place = cause, 0
+        self._cause, self._place = cause, self._writer.fold_steps(self._space, cause.seq)
         self._moments = {} if moment is None else {moment.event_id: moment}
 
     def run(self, plan: UpdatePlan, debt: Debt) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ class Executor:
         node = self.graph.of_theme(theme) if theme is not None else None
         id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
         if id is None:
-            total = summed(self._moment(one).vector for one in made.grounded_in)
+            total = summed(self._moment(one).vector for one in self.known(made.grounded_in))
             nearest = self.graph.near(total).top(1)
             if not nearest or nearest[0][1] < self.graph.profile.thresholds.merge:
                 return None
@@ -272,7 +272,9 @@ class Executor:
             case AddNode():
                 act = self._act("add_node", debt, operation.id, None, None, operation.reason, operation.grounded_in)
                 acts[operation.id] = act
-                self._writer.put_node(self._space, act, operation.id, _kept_body(operation.body))
+                body = {**operation.body, "label": operation.label}
+                body["description"] = operation.description or body.get("description", "")
+                self._writer.put_node(self._space, act, operation.id, _kept_body(body))
                 theme = operation.body.get("theme")
                 self.graph.put(Node(id=operation.id, label=operation.label, theme=theme, touched=self._cause.seq))
                 self._changed[operation.id] = None
@@ -454,4 +456,5 @@ def node_of(row: WorkRow) -> Node:
 
 
 def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: body.get(key) for key in ("label", "description", "keys", "names", "theme", "written_by")}
+    empty: dict[str, Json] = {"keys": [], "names": [], "theme": None, "written_by": RULES}
+    return {key: body.get(key, empty.get(key)) for key in ("label", "description", *empty)}

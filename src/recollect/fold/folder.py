@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.core.folding import Debt
-from recollect.fold.concepts import beside, founding, gathering, reinforcing, scene_of
+from recollect.fold.concepts import beside, founding, gathering, is_firm, reinforcing, scene_of
 from recollect.fold.debts import causing, completing, merging, relating
 from recollect.fold.executor import Cause, Executor
 from recollect.fold.moments import Moment
@@ -22,12 +22,12 @@ def fold_event(executor: Executor, moment: Moment) -> None:
     plan, joined, best = reinforcing(graph, moment, scene)
     executor.run(plan, Debt.REINFORCEMENT)
     made: list[str] = []
-    if best < graph.profile.thresholds.firm:
+    if not joined or not is_firm(graph, moment, graph.nodes[joined[0]].theme, best):
         made = _found(executor, moment)
         if not made and moment.founds:
             executor.loosen(moment)
-        if not made and not joined:
-            executor.run(beside(graph, moment, scene), Debt.COMPLETION)
+        if not made:
+            executor.run(beside(graph, moment, scene, joined), Debt.COMPLETION)
     touched = [id for id in dict.fromkeys((*made, *joined)) if id in graph.nodes]
     if touched:
         _pay(executor, moment, touched, new=bool(made))
@@ -42,11 +42,14 @@ def _found(executor: Executor, moment: Moment) -> list[str]:
         return []
     plan, group = found
     made = executor.run(plan, Debt.EMERGENCE)
-    executor.settle(group.members)
     for id in made:
         executor.run(gathering(graph, graph.nodes[id], scene), Debt.REINFORCEMENT)
-        firm = [one for one in scene.loose if graph.held.get(one.seq, {}).get(id, 0.0) >= graph.profile.thresholds.firm]
-        executor.settle(firm)
+    for one in (*group.members, *scene.loose):
+        held = {id: graph.held.get(one.seq, {}).get(id, 0.0) for id in made}
+        if any(is_firm(graph, one, group.theme, score) for score in held.values()):
+            executor.settle([one])
+        elif one.seq == moment.seq:
+            executor.loosen(moment)  # it speaks of something else more clearly: that may find company yet
     if made:
         return list(made)
     # It was there already, under the same name: the founders confirm it now.

@@ -25,6 +25,8 @@ NEAREST = 12  # concepts and loose events that are looked at closely, by their v
 
 Vector = NDArray[np.float64]
 _FAR = -2.0  # below every cosine
+_ENOUGH = 4  # vectors whose mean cosine says something
+USUAL_LEVEL = 0.3  # cosine of two texts of one memory, as long as there are too few to tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ class Node:
         return self._shares
 
     @property
+    def seen(self) -> list[frozenset[str]]:
+        """Give the words and names of each of its latest events."""
+        return [frozenset((*seen.terms, *seen.names)) for seen in self.window]
+
+    @property
     def names(self) -> frozenset[str]:
         """Give the names in its latest events."""
         return frozenset(name for seen in self.window for name in seen.names)
@@ -91,6 +98,12 @@ class Nearness:
         place = self._places.get(key)
         return float(self._cosines[place]) if place is not None and len(self._cosines) else None
 
+    @property
+    def level(self) -> float:
+        """Tell how near things lie here on average: models differ in what they call near."""
+        there = self._cosines[self._cosines > _FAR]
+        return max(0.0, round(float(np.mean(there)), 6)) if len(there) >= _ENOUGH else USUAL_LEVEL
+
     def top(self, count: int) -> list[tuple[str, float]]:
         """List the nearest; of two as near, the one whose key comes first."""
         cosines = self._cosines
@@ -104,19 +117,14 @@ class Rows:
     """Vectors side by side, each under a key; a place that becomes free is used again."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._keys: list[str | None] = []
-        self._free: list[int] = []
-        self._matrix = np.zeros((0, 0))
-        self._norms = np.zeros(0)
+        self._clear(0)
 
     def put(self, key: str, vector: Vector | NDArray[np.int8]) -> None:
         """Set a key's vector."""
         if len(vector) == 0:
             return
         if self._matrix.shape[1] != len(vector):  # another model: its vectors compare with nothing here
-            self.__init__()
-            self._matrix = np.zeros((0, len(vector)))
+            self._clear(len(vector))
         place = self._places.get(key)
         if place is None:
             place = self._free.pop() if self._free else len(self._keys)
@@ -145,6 +153,13 @@ class Rows:
         norms = self._norms[: len(self._keys)]
         cosines = np.where(norms > 0, products / (np.where(norms > 0, norms, 1.0) * length), _FAR)
         return Nearness(self._places, self._keys, np.round(cosines, 9))
+
+    def _clear(self, dims: int) -> None:
+        self._places: dict[str, int] = {}
+        self._keys: list[str | None] = []
+        self._free: list[int] = []
+        self._matrix = np.zeros((0, dims))
+        self._norms = np.zeros(0)
 
     def _grow(self, count: int) -> None:
         while len(self._keys) < count:

@@ -89,6 +89,18 @@ def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: 
     )
 
 
+def bare_moment(event: Event, seq: int, vector: NDArray[np.int8] | None) -> Moment:
+    """Take an event as it is, with nothing read from it: somebody may put even a silent one into a concept."""
+    return Moment(
+        seq=seq,
+        event_id=event.id,
+        at=to_micros(event.at)[0],
+        recorded_at=to_micros(event.recorded_at)[0],
+        founds=False,
+        vector=_bounded(vector),
+    )
+
+
 def stored_moment(seq: int, at: int, vector: bytes, body: Mapping[str, Json]) -> Moment:
     """Read back what `as_json` wrote."""
     return Moment(

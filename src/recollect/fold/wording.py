@@ -14,6 +14,7 @@ LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
 PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
+_MOST_TRIED = 6  # words that tell as much as one another
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
@@ -24,8 +25,12 @@ def label_of(texts: Sequence[str], weights: Mapping[str, float]) -> str:
     counts = Counter(term for terms in having for term in terms)
     if not counts:
         return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
-    top = min(counts, key=lambda term: (-counts[term] * weights.get(term, 1.0) ** SPREAD_COUNTS, term))
-    pairs, forms = _forms(texts, top)
+    scores = {term: round(count * weights.get(term, 1.0) ** SPREAD_COUNTS, 6) for term, count in counts.items()}
+    best = sorted(term for term in scores if scores[term] == max(scores.values()))
+    read = {term: _forms(texts, term) for term in best[:_MOST_TRIED]}
+    # Of words that tell as much, the one that stands in a pair: "pull request" says more than "comment".
+    top = max(read, key=lambda term: max(read[term][0].values(), default=0))
+    pairs, forms = read[top]
     pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
     if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
         return pair[:LONGEST_LABEL]

@@ -157,6 +157,10 @@ class FoldingReader(Protocol):
         """Read the journal in its order, from behind a number."""
         ...
 
+    def fold_steps(self, space: str, seq: int) -> int:
+        """Count the entries that an event caused."""
+        ...
+
     def fold_entry(self, space: str, id: str) -> tuple[int, JournalEntry] | None:
         """Look an entry up."""
         ...

@@ -157,9 +157,10 @@ def _derived_problems(reader: SqliteReader, space: Space, checked: dict[str, int
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
         checked[name] += reader.one(query, (space.id,))
-    for query, what in _LOOSE.items():
-        if count := reader.one(query, (space.id,)):
-            yield Problem(where=f"artifacts of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
+    for part, loose in (("artifacts", _LOOSE), ("concepts", _LOOSE_CONCEPTS)):
+        for query, what in loose.items():
+            if count := reader.one(query, (space.id,)):
+                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
 
 
 _COUNTED = {
@@ -168,6 +169,9 @@ _COUNTED = {
     "changes": "count_changes",
     "tags": "count_tags",
     "marks": "count_marks",
+    "concepts": "count_concepts",
+    "concept edges": "count_fold_edges",
+    "folding steps": "count_fold_entries",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -177,6 +181,11 @@ _LOOSE = {
     "loose_tags": "tags belong to no event",
     "loose_marks": "marks belong to no event",
     "loose_accesses": "counts of recalls belong to no event",
+}
+_LOOSE_CONCEPTS = {
+    "lost_fold_edges": "edges of concepts have lost the event that they rest on",
+    "loose_fold_edges": "edges lead to a concept that is not there",
+    "groundless_concepts": "concepts have no event",
 }
 
 

@@ -115,6 +115,10 @@ class FoldingRows(Snapshot):
         rows = self.rows("fold_entries", (found.id, after, limit)) if found else []
         return [(row[0], _entry(row)) for row in rows]
 
+    def fold_steps(self, space: str, seq: int) -> int:
+        found = self.space(space)
+        return self.one("fold_steps", (found.id, seq)) if found else 0
+
     def fold_entry(self, space: str, id: str) -> tuple[int, JournalEntry] | None:
         found = self.space(space)
         rows = self.rows("fold_entry", (found.id, id)) if found else []

@@ -171,6 +171,9 @@ WHERE space = ?1 AND node = ?2 UNION
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
 WHERE space = ?1 AND target = ?2 ORDER BY number;
 
+-- name: fold_steps
+SELECT count(*) FROM fold_journal WHERE space = ? AND seq = ?;
+
 -- name: fold_entry
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
 WHERE space = ? AND id = ?;

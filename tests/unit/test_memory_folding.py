@@ -1,0 +1,401 @@
+"""Concepts through the facade: what emerges, on which events it rests, what changed and why, and how to take it back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect import AsyncMemory, Memory
+from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
+from recollect.core.folding import Debt, EdgeKind
+from recollect.serial import plain
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+SLEEP = (
+    "I slept badly, only five hours.",
+    "Took a nap on the sofa after lunch.",
+    "Insomnia again, I lay awake until four.",
+    "Slept through the night at last, ten hours of sleep.",
+    "The new mattress arrived and I slept well.",
+)
+GARDEN = (
+    "Planted tomato seeds in the greenhouse.",
+    "The garden needs weeding, the compost is full.",
+    "Pruned the roses and mowed the lawn.",
+    "Watering the tomatoes takes an hour, the soil is dry.",
+)
+TALK = ("Hi there!", "How are you?", "Fine, thanks.", "See you tomorrow!", "Good night.", "Ha ha, yes.")
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(clock: Clock) -> Iterator[Memory]:
+    with Memory.open(":memory:", "hashing", clock=clock) as opened:
+        yield opened
+
+
+def tell(memory: Memory, texts: tuple[str, ...], *, clock: Clock | None = None, wing: str | None = None) -> list[str]:
+    """Add texts, a day apart."""
+    ids: list[str] = []
+    for number, text in enumerate(texts):
+        if clock is not None:
+            clock.now += DAY
+        at = clock.now if clock is not None else START + number * DAY
+        ids.append(memory.add(text, speaker="Ana", at=at, wing=wing).id)
+    return ids
+
+
+def labels(memory: Memory) -> set[str]:
+    return {concept.label for concept in memory.concepts()}
+
+
+def test_three_events_make_a_concept_and_two_do_not(memory: Memory) -> None:
+    tell(memory, SLEEP[:2])
+    assert memory.concepts() == []
+    tell(memory, SLEEP)
+    assert labels(memory) == {"Sleep"}
+
+
+def test_a_concept_names_its_events_word_for_word(memory: Memory) -> None:
+    ids = tell(memory, SLEEP[:3])
+    view = memory.concept(memory.concepts()[0].id)
+    assert {ground.event_id for ground in view.grounds} == set(ids)
+    assert [ground.quote for ground in view.grounds] == list(SLEEP[:3])
+    assert all(0 < ground.weight <= 1 for ground in view.grounds)
+    assert all(any(key.lower() in text.lower() for text in SLEEP) for key in view.concept.keys)
+
+
+def test_what_confirms_a_concept_strengthens_it_and_makes_no_second_one(memory: Memory) -> None:
+    tell(memory, SLEEP[:3])
+    before = memory.concepts()[0]
+    tell(memory, SLEEP)
+    (after,) = memory.concepts()
+    assert (after.id, after.label) == (before.id, before.label)
+    assert before.strength == 0.5
+    assert after.strength == pytest.approx(0.5 + 0.1 * (after.events - 3))
+
+
+def test_small_talk_comes_to_nothing(memory: Memory) -> None:
+    tell(memory, TALK * 3)
+    assert memory.concepts() == []
+    assert memory.journal() == []
+
+
+def test_two_matters_stay_two(memory: Memory) -> None:
+    mixed = tuple(text for pair in zip(SLEEP, GARDEN, strict=False) for text in pair)
+    tell(memory, mixed)
+    assert labels(memory) == {"Sleep", "Gardening"}
+    for concept in memory.concepts():
+        own = SLEEP if concept.label == "Sleep" else GARDEN
+        firm = [ground.quote for ground in memory.concept(concept.id).grounds if ground.weight >= 0.5]
+        assert set(firm) <= set(own)
+
+
+def test_events_without_a_theme_are_named_by_the_words_they_share(memory: Memory) -> None:
+    tell(
+        memory,
+        (
+            "The zorblax manifold hummed loudly beside the crate.",
+            "A zorblax manifold hummed beside the crate once more.",
+            "Heard the zorblax manifold hummed near that crate.",
+        ),
+    )
+    (concept,) = memory.concepts()
+    assert "zorblax" in concept.label or "manifold" in concept.label
+
+
+def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:
+    tell(memory, SLEEP)
+    tell(
+        memory, ("The deadline slipped again.", "Behind schedule, the deadline is overdue.", "A new deadline was set.")
+    )
+    memory.add("Because of the insomnia, I missed the project deadline.", speaker="Ana", at=START + 30 * DAY)
+    by_label = {concept.label: concept.id for concept in memory.concepts()}
+    edges = memory.concept(by_label["Project deadlines"]).edges
+    caused = [edge for edge in edges if edge.kind is EdgeKind.CAUSES]
+    assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Project deadlines"])]
+    assert len(caused[0].events) == 1
+    assert "insomnia" in memory.get(caused[0].events[0]).text
+
+
+def test_an_edge_fades_with_time_and_reading_it_changes_nothing(memory: Memory) -> None:
+    tell(memory, SLEEP)
+    tell(memory, GARDEN)
+    memory.add("Slept in the garden shed among the compost, then watered the plants.", at=START + 9 * DAY)
+    edge = next(edge for concept in memory.concepts() for edge in memory.concept(concept.id).edges)
+    week = edge.supported_at + 7 * DAY
+    assert edge.weight_at(edge.supported_at) == edge.weight
+    assert edge.weight_at(week) == pytest.approx(edge.weight * 0.4317, rel=1e-3)
+    assert memory.concept(edge.source).edges == memory.concept(edge.source).edges
+
+
+def test_the_journal_says_what_why_and_from_which_events(memory: Memory) -> None:
+    ids = tell(memory, SLEEP)
+    entries = memory.journal()
+    assert {entry.debt for entry in entries} >= {Debt.EMERGENCE, Debt.REINFORCEMENT}
+    made = next(entry for entry in entries if entry.action == "add_node")
+    assert set(made.events) <= set(ids)
+    assert len(made.events) >= 3
+    assert made.reason
+    assert memory.concept(made.node_id).journal[0] == made
+
+
+def test_a_dry_run_tells_what_would_happen_and_changes_nothing(clock: Clock) -> None:
+    with Memory.open(":memory:", "hashing", clock=clock, fold=False) as memory:
+        tell(memory, SLEEP)
+        would = memory.fold(dry_run=True)
+        assert (would.events, would.waiting, would.dry_run) == (5, 0, True)
+        assert memory.concepts() == []
+        assert memory.journal() == []
+        did = memory.fold()
+        assert did.entries == would.entries
+        assert labels(memory) == {"Sleep"}
+        assert memory.fold().events == 0
+
+
+def test_as_of_shows_the_graph_as_it_was_known(memory: Memory, clock: Clock) -> None:
+    tell(memory, SLEEP[:3], clock=clock)
+    then = clock.now
+    early = memory.concepts()[0]
+    tell(memory, SLEEP[3:], clock=clock)
+    assert memory.concepts(as_of=START) == []
+    (past,) = memory.concepts(as_of=then)
+    assert (past.events, past.strength, past.last_at) == (early.events, early.strength, early.last_at)
+    assert len(memory.concept(past.id, as_of=then).grounds) == 3
+    assert memory.concepts()[0].events > past.events
+
+
+def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, "hashing", clock=clock) as memory:
+        ids = tell(memory, (*SLEEP[:3], "The xylophonist slept, insomnia and all, on my mattress."))
+        assert memory.concepts()[0].events == 4
+        memory.forget(ids=ids[3:])
+        assert memory.concepts()[0].events == 3
+        memory.forget(ids=ids[:1])
+        assert memory.concepts() == []
+        assert memory.verify().ok
+    assert b"ylophonist" not in path.read_bytes()
+
+
+def test_forgetting_leaves_the_graph_of_a_memory_that_never_knew(clock: Clock) -> None:
+    with (
+        Memory.open(":memory:", "hashing", clock=clock) as one,
+        Memory.open(":memory:", "hashing", clock=clock) as other,
+    ):
+        ids = tell(one, (*SLEEP, *GARDEN))
+        one.forget(ids=[ids[1]])
+        for number, text in enumerate((*SLEEP, *GARDEN)):
+            if number != 1:
+                other.add(text, speaker="Ana", at=START + number * DAY)
+        assert graph(one) == graph(other)
+
+
+def test_a_rebuild_comes_to_the_same_graph(memory: Memory) -> None:
+    tell(memory, (*SLEEP, *TALK, *GARDEN))
+    before = graph(memory)
+    memory.rebuild()
+    assert graph(memory) == before
+    assert memory.verify().ok
+
+
+def test_taking_a_change_back_lasts(memory: Memory) -> None:
+    ids = tell(memory, SLEEP)
+    joined = next(entry for entry in memory.journal() if entry.edge is EdgeKind.REINFORCES)
+    event, concept = joined.node_id, joined.target_id
+    assert event in ids
+    assert concept is not None
+    assert memory.unfold(joined.id).undone
+    assert event not in {ground.event_id for ground in memory.concept(concept).grounds}
+    after = graph(memory)
+    with pytest.raises(InvalidInput, match="can't be taken back"):
+        memory.unfold(joined.id)
+    memory.rebuild()
+    assert graph(memory) == after
+
+
+def test_a_concept_that_is_none_can_be_taken_back(memory: Memory, clock: Clock) -> None:
+    tell(memory, SLEEP[:3])
+    made = next(entry for entry in memory.journal() if entry.action == "add_node")
+    clock.now += DAY
+    memory.unfold(made.id)
+    assert memory.concepts() == []
+    assert memory.concept(made.node_id, as_of=START).concept.closed_at is None
+    assert memory.verify().ok
+
+
+def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None:
+    tell(memory, SLEEP[:2], wing="ana")
+    tell(memory, ("Insomnia in the Qvistgaard hotel, awake till dawn.",), wing="bo")
+    (shared,) = memory.concepts()
+    assert shared.wings == ("ana", "bo")
+    view = memory.wing("ana").concept(shared.id)
+    assert len(view.grounds) == 2
+    assert "Qvistgaard" not in json.dumps(plain(view))
+    assert "Qvistgaard" not in json.dumps([plain(one) for one in memory.wing("ana").concepts()])
+    assert memory.wing("ana").journal() == []
+    with pytest.raises(NotFound):
+        memory.wing("nobody").concept(shared.id)
+
+
+def test_spaces_share_nothing(memory: Memory) -> None:
+    tell(memory.space("one"), SLEEP[:2])
+    tell(memory.space("two"), SLEEP[2:4])
+    assert memory.space("one").concepts() == memory.space("two").concepts() == []
+
+
+def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, "hashing", clock=clock) as one, Memory.open(path, "hashing", clock=clock) as other:
+        with Memory.open(":memory:", "hashing", clock=clock) as alone:
+            for number, text in enumerate((*SLEEP, *GARDEN)):
+                for memory in ((one, other)[number % 2], alone):
+                    memory.add(text, speaker="Ana", at=START + number * DAY)
+            assert graph(one) == graph(other) == graph(alone)
+
+
+def test_a_file_from_before_is_folded_by_settle(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, "hashing", fold=False) as memory:
+        tell(memory, SLEEP)
+        assert memory.concepts() == []
+        assert memory.settle() > 0
+        assert labels(memory) == {"Sleep"}
+
+
+def test_the_words_of_an_assistant_confirm_but_found_nothing(memory: Memory) -> None:
+    for text in SLEEP:
+        memory.add(text, role="assistant", at=START)
+    assert memory.concepts() == []
+    tell(memory, SLEEP[:3])
+    memory.add("Insomnia is common, and naps help you sleep.", role="assistant", at=START)
+    assert any("naps help" in ground.quote for ground in memory.concept(memory.concepts()[0].id).grounds)
+
+
+def test_without_a_model_themes_and_words_are_enough() -> None:
+    with Memory.open(":memory:", "none") as memory:
+        tell(memory, SLEEP)
+        assert labels(memory) == {"Sleep"}
+        assert memory.concepts(about="sle")
+        assert memory.concepts(about="garden") == []
+
+
+def test_a_profile_of_ones_own_changes_what_is_seen(tmp_path: Path) -> None:
+    profile = tmp_path / "bees.toml"
+    profile.write_text('[themes]\n"Bee keeping" = "hive, swarm, honey; queen"\n[thresholds]\njoin = 0.3\n')
+    with Memory.open(":memory:", "hashing", profile=str(profile)) as memory:
+        tell(memory, ("Opened the hive.", "The hive made honey.", "A swarm left the hive."))
+        assert labels(memory) == {"Bee keeping"}
+
+
+@pytest.mark.parametrize(
+    "text", ["[themes", "[thresholds]\njoin = 2.0", "[thresholds]\nnothing = 0.5", '[themes]\n"A" = 3', "themes = 1"]
+)
+def test_a_profile_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
+    profile = tmp_path / "bad.toml"
+    profile.write_text(text)
+    with (
+        Memory.open(":memory:", "none", profile=str(profile)) as memory,
+        pytest.raises(InvalidSetting, match="profile"),
+    ):
+        memory.add("Anything at all.")
+
+
+def test_an_unknown_profile_is_named_with_those_there_are() -> None:
+    with Memory.open(":memory:", "none", profile="cooking") as memory, pytest.raises(InvalidSetting, match="software"):
+        memory.add("Anything at all.")
+
+
+def test_what_is_not_there_is_told(memory: Memory) -> None:
+    for wrong in ("co_0", "", "ev_1"):
+        with pytest.raises(NotFound):
+            memory.concept(wrong)
+        with pytest.raises(NotFound):
+            memory.unfold(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "because " * 5_000,
+        "a" * 1_000_000,
+        "\x00 slept \ud800 insomnia",
+        "सो गया " * 400,
+        "睡眠" * 2_000,
+        "'" * 3_000 + ", so " * 500,
+        "Sleep " * 20_000,
+        "🛏️💤 slept",
+    ],
+)
+def test_whatever_comes_is_stored_and_folds_or_not(memory: Memory, text: str) -> None:
+    tell(memory, SLEEP[:3])
+    for number in range(4):
+        assert memory.add(f"{text} {number}", at=START + number * DAY).new
+    assert memory.notices == []
+    assert memory.verify().ok
+
+
+def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, "hashing") as memory:
+        tell(memory, SLEEP)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE fold_edges SET seq = 999 WHERE number = 1")
+        connection.execute("DELETE FROM fold_edges WHERE number > 1")
+    connection.close()
+    with Memory.open(path, "hashing") as memory:
+        assert any("concepts" in problem.where for problem in memory.verify().problems)
+        memory.rebuild()
+        assert memory.verify().ok
+
+
+def test_the_same_for_asyncio() -> None:
+    async def use() -> list[str]:
+        async with await AsyncMemory.open(":memory:", "hashing") as memory:
+            for number, text in enumerate(SLEEP):
+                await memory.add(text, at=START + number * DAY)
+            (concept,) = await memory.concepts()
+            view = await memory.concept(concept.id)
+            assert (await memory.journal())[-1].events
+            assert (await memory.fold(dry_run=True)).events == 0
+            return [view.concept.label]
+
+    assert asyncio.run(use()) == ["Sleep"]
+
+
+def graph(memory: Memory) -> object:
+    """Lay the whole graph out, without the order in which rows were written."""
+    views = [memory.concept(concept.id) for concept in memory.concepts()]
+    return sorted(
+        (
+            view.concept.id,
+            view.concept.label,
+            view.concept.description,
+            view.concept.strength,
+            [(ground.event_id, ground.kind, ground.weight) for ground in view.grounds],
+            sorted((edge.source, edge.target, edge.kind, edge.weight, edge.events) for edge in view.edges),
+            [(entry.id, entry.action, entry.reason, entry.undone) for entry in view.journal],
+        )
+        for view in views
+    )
