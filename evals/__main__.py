@@ -109,6 +109,19 @@ def _page(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _graph(asked: argparse.Namespace) -> int:
+    from evals.compare import print_grids
+    from evals.graphs import grid, measure, write_rows
+    from evals.terminal import shown
+
+    with shown("cogeval · the concept graph") as progress:
+        rows = measure(range(asked.seed, asked.seed + asked.seeds), held_back=asked.held_back, progress=progress)
+    if asked.json is not None:
+        write_rows(rows, asked.json)
+    print_grids([grid(rows)])
+    return 0
+
+
 def _all(asked: argparse.Namespace) -> int:
     from evals.everything import PEER_MINUTES, run_everything
 
@@ -166,6 +179,13 @@ def _parser() -> argparse.ArgumentParser:
     page.set_defaults(do=_page)
     page.add_argument("page", type=Path, nargs="?", default=Path("docs") / "benchmarks.md")
     page.add_argument("--results", type=Path, default=Path(".evals") / "results")
+
+    graph = commands.add_parser("graph", help="measure the concept graph that is folded from CogEval's streams")
+    graph.set_defaults(do=_graph)
+    graph.add_argument("--seed", type=int, default=0, help="the first one (%(default)s)")
+    graph.add_argument("--seeds", type=int, default=3, help="how many, of six streams each (%(default)s)")
+    graph.add_argument("--held-back", action="store_true", help="the templates kept for scoring")
+    graph.add_argument("--json", type=Path, help="keep the rows here")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)

@@ -27,6 +27,7 @@ LOCOMO, AUDIT, LONGMEMEVAL = "locomo-dev.json", "locomo-dev-audit.jsonl", "longm
 PEER_MINUTES = 45  # in all; with warm caches the eight of them take about half of it on two cores
 ABLATED = (300, 1200)  # tokens: packing costs more than finding, and a stage shows in the first budgets or not at all
 MAIN_STAGES = ("recollect:-late", "recollect:-words", "recollect:-vectors")
+GRAPH_SEEDS = 3  # of six streams each; intervals of a tenth or so
 _HEADLINE = ("event.frac@10",)
 
 
@@ -66,6 +67,8 @@ def run_everything(
             _one(found, part, system, to, seed, left_out, budgets=BUDGETS, end=end)
     whole = [found[part.task, system] for part in parts for system in (*ours, *others) if (part.task, system) in found]
     print_grids(grids(whole, _HEADLINE))
+    if any(part.chosen.task.graph for part in parts) and "recollect" in ours:
+        _graphs(to, seed)
     for line in left_out:
         say(f"Left out: {line}")
     if whole:
@@ -73,6 +76,16 @@ def run_everything(
     say(f"Took {(time.monotonic() - begun) / 60:.1f} minutes.")
     missed = [one for (_, system), one in found.items() if system in ours and (one.stopped or not one.finished)]
     return 1 if not whole or missed else 0
+
+
+def _graphs(to: Path, seed: int) -> None:
+    """Measure the concept graph that Recollect makes of the streams that have a gold one."""
+    from evals.graphs import grid, measure, write_rows
+
+    with shown("cogeval · the concept graph") as progress:
+        rows = measure(range(seed, seed + GRAPH_SEEDS), progress=progress)
+    write_rows(rows, to / "results" / "cogeval.graph.json")
+    print_grids([grid(rows)])
 
 
 def _missing(folder: Path) -> list[str]:
@@ -103,8 +116,6 @@ def _parts(folder: Path, seed: int, limit: int | None, left_out: list[str]) -> l
         except (EvalError, ImportError) as error:
             left_out.append(f"{task}: {error}")
             continue
-        if chosen.task.graph:
-            left_out.append(f"{task}, the metrics of its graph: no graph yet; no system here makes one")
         parts.append(_Part(task, options, chosen))
     return parts
 

@@ -77,6 +77,11 @@ class Intent:
     reason: str = ""
 
     @property
+    def events(self) -> tuple[str, ...]:
+        """List the ids of the events that ground it."""
+        return tuple(dict.fromkeys(ground.event_id for ground in self.grounds))
+
+    @property
     def due(self) -> date | None:
         """Give the last day on which it is not too late."""
         return None if self.deadline is None else (self.deadline - timedelta(microseconds=1)).date()

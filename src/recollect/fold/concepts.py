@@ -23,7 +23,7 @@ from recollect.core.folding import (
     concept_id,
 )
 from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, covered, shared, telling
-from recollect.fold.moments import Moment
+from recollect.fold.moments import WORD, Moment
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
 
@@ -41,7 +41,9 @@ THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than
 TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
 LEAST_SHARED = 2  # words of two events that share no theme and found a concept
+SAME_COMPANY = 1.0  # other words that two events with a word share on average, from which on it names a thing
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
+WORD_FAMILIAR = 0.4  # how well a word that serves as a theme is known here
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
 
 
@@ -70,7 +72,8 @@ class Group:
 def scene_of(graph: Graph, moment: Moment) -> Scene:
     """Choose what an event is compared with: the nearest by vector, and those of its themes."""
     near, near_loose = graph.near(moment.vector), graph.near_loose(moment.vector)
-    themed = [node.id for theme in moment.themes if (node := graph.of_theme(theme)) is not None]
+    spoken = (*moment.themes, *(WORD + term for term in moment.terms))
+    themed = [node.id for theme in spoken if (node := graph.of_theme(theme)) is not None]
     nodes = [graph.nodes[id] for id in dict.fromkeys((*(id for id, _ in near.top(NEAREST)), *themed))]
     company = [one for id, _ in near_loose.top(NEAREST) if (one := graph.loose_event(id)) is not None]
     least = graph.profile.thresholds.least_theme
@@ -87,7 +90,7 @@ def scene_of(graph: Graph, moment: Moment) -> Scene:
 
 def likeness(moment: Moment, node: Node, scene: Scene) -> float:
     """Tell how much an event is like a concept."""
-    theme = min(1.0, moment.themes.get(node.theme, 0.0)) if node.theme is not None else 0.0
+    theme = moment.speaks_of(node.theme)
     words = covered(moment.terms, node.shares, scene.weights)
     beside = NAMES_COUNT * (not node.names.isdisjoint(moment.names)) + TIME_COUNTS * _recency(moment.at, node.last_at)
     return _joined(theme, _above(scene.near.get(node.id), scene.level), words, beside)
@@ -95,7 +98,7 @@ def likeness(moment: Moment, node: Node, scene: Scene) -> float:
 
 def kinship(one: Moment, other: Moment, theme: str | None, cosine: float | None, scene: Scene) -> float:
     """Tell how much two events are alike."""
-    both = min(1.0, one.themes.get(theme, 0.0), other.themes.get(theme, 0.0)) if theme is not None else 0.0
+    both = min(one.speaks_of(theme), other.speaks_of(theme))
     beside = NAMES_COUNT * (not set(one.names).isdisjoint(other.names)) + TIME_COUNTS * _recency(one.at, other.at)
     words = shared(one.terms, other.terms, scene.weights)
     return _joined(both, _above(cosine, scene.level_loose), words, beside)
@@ -129,7 +132,7 @@ def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan,
 def is_firm(graph: Graph, moment: Moment, theme: str | None, score: float) -> bool:
     """Tell whether an event has found its place: it belongs there clearly, and speaks of nothing else more clearly."""
     clearest = max(moment.themes.values(), default=0.0)
-    speaks = theme is None or moment.themes.get(theme, 0.0) >= clearest - THEME_SLACK
+    speaks = theme is None or moment.speaks_of(theme) >= min(1.0, clearest) - THEME_SLACK
     return score >= graph.profile.thresholds.firm and speaks
 
 
@@ -141,7 +144,8 @@ def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Gr
     themes = [
         theme for theme, score in moment.themes.items() if score >= limits.least_theme and graph.of_theme(theme) is None
     ]
-    groups = [group for theme in (*themes, None) if (group := _group(graph, moment, theme, scene)) is not None]
+    tried = (*themes, *_words(graph, moment), None)
+    groups = [group for theme in tried if (group := _group(graph, moment, theme, scene)) is not None]
     if not groups:
         return None
     best = max(groups, key=lambda group: (group.merit, group.theme or ""))
@@ -196,13 +200,31 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
     return UpdatePlan(operations=tuple(operations))
 
 
+def _words(graph: Graph, moment: Moment) -> list[str]:
+    """Choose words that may serve as a theme: other loose events have them too, amid other words each time.
+
+    Words that always come with the same others are the name of a thing, and say nothing of what is done with it.
+    """
+    found: list[str] = []
+    for term in moment.terms:
+        having = [one for one in graph.having(term) if one.seq != moment.seq]
+        if len(having) < LEAST_GROUNDS - 1 or graph.of_theme(WORD + term) is not None:
+            continue
+        beside = [len(set(moment.terms).intersection(one.terms)) - 1 for one in having]
+        if sum(beside) < SAME_COMPANY * len(beside):
+            found.append(WORD + term)
+    return found
+
+
 def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Group | None:
     """Gather founders around an event: each must be like all of the others."""
     limits = graph.profile.thresholds
     least = limits.found if theme is not None else limits.alone
+    named = theme is not None and theme.startswith(WORD)
+    loose = [one for one in graph.having(theme[len(WORD) :]) if one.seq != moment.seq] if named else scene.loose
     company = [
-        (kinship(moment, one, theme, scene.near_loose.get(one.event_id), scene), one)
-        for one in scene.loose
+        (kinship(moment, one, theme, _cosine(moment, one), scene), one)
+        for one in loose
         if one.founds and _may_found(moment, one, theme, limits)
     ]
     company = sorted((pair for pair in company if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].seq))
@@ -213,10 +235,10 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
             members.append(one)
     if len(members) < LEAST_GROUNDS - 1:
         return None
-    clear = sum(min(1.0, one.themes.get(theme, 0.0)) for one in (moment, *members)) if theme is not None else 0.0
+    clear = sum(one.speaks_of(theme) for one in (moment, *members))
     if theme is not None and clear < CLEAR_ENOUGH * (len(members) + 1):
         return None
-    familiar = graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
+    familiar = WORD_FAMILIAR if named else graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
     coherent = sum(score for score, _ in company[: LEAST_GROUNDS - 1])
     return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
 
@@ -224,17 +246,19 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
 def _may_found(moment: Moment, one: Moment, theme: str | None, limits: Thresholds) -> bool:
     if theme is None:  # the same greeting three times is no concept
         return len(set(moment.terms).intersection(one.terms)) >= LEAST_SHARED
-    return one.themes.get(theme, 0.0) >= limits.least_theme
+    return one.speaks_of(theme) >= limits.least_theme
 
 
 def _founding(graph: Graph, group: Group) -> list[Operation]:
     founders = tuple(one.event_id for one in group.members)
     id = concept_id(graph.space, founders)
-    why = f"{len(founders)} events of one theme" if group.theme is not None else f"{len(founders)} events alike"
+    named = group.theme is not None and group.theme.startswith(WORD)
+    sign = "alike" if group.theme is None else "with one word" if named else "of one theme"
+    why = f"{len(founders)} events {sign}"
     operations: list[Operation] = [
         AddNode(
             id=id,
-            label=group.theme or "",  # the executor words it from the events
+            label="" if named else group.theme or "",  # where it is empty, the executor words it from the events
             description="",
             reason=why,
             grounded_in=founders,

@@ -17,7 +17,7 @@ from recollect.core.folding import (
 )
 from recollect.fold.concepts import THEME_COUNTS, WORDS_COUNT
 from recollect.fold.graph import Graph, Node, covered, telling
-from recollect.fold.moments import Moment, words_of
+from recollect.fold.moments import WORD, Moment, words_of
 
 NEIGHBOURS = 3  # that a concept without any is given
 LOOKED_AT = 8  # nearest concepts that one might be merged with: the first are nearly always those
@@ -108,7 +108,8 @@ def _concept_of(graph: Graph, words: str) -> str | None:
     terms, names = words_of(words)
     said = (*terms, *names)
     themes = graph.profile.read(words)
-    themed = {node.id for theme in themes if (node := graph.of_theme(theme)) is not None}
+    spoken = (*themes, *(WORD + term for term in terms))
+    themed = {node.id for theme in spoken if (node := graph.of_theme(theme)) is not None}
     held = [
         node
         for node in list(graph.nodes.values())[-MOST_SEARCHED:]
@@ -137,7 +138,8 @@ def _related(one: str, other: str, reason: str, moment: Moment, share: float) ->
 
 
 def _two_themes(one: Node, other: Node) -> bool:
-    return one.theme is not None and other.theme is not None and one.theme != other.theme
+    told = [node.theme for node in (one, other) if node.theme is not None and not node.theme.startswith(WORD)]
+    return len(told) == 2
 
 
 def _narrower(one: Node, other: Node) -> tuple[str, str] | None:

@@ -35,7 +35,7 @@ from recollect.core.folding import (
 from recollect.core.values import Json
 from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
-from recollect.fold.moments import Moment
+from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
 
@@ -119,7 +119,8 @@ class Executor:
         texts = [text for _, text in sorted(self._log.texts([seen.seq for seen in node.window]).items())]
         if not texts:
             return
-        body = self._body(node.label if node.theme is not None else "", node.theme, texts, node.window)
+        told = node.theme is not None and not node.theme.startswith(WORD)
+        body = self._body(node.label if told else "", node.theme, texts, node.window)
         if self._stored_body(id) == body:
             return
         label = body["label"]
@@ -213,7 +214,9 @@ class Executor:
         description, keys = description_of(texts, names)
         if not label:
             others = [one.terms for one in self.graph.loose.values()]
-            label = label_of(texts, telling([*others, *(seen.terms for seen in window)])) if texts else description
+            weights = telling([*others, *(seen.terms for seen in window)])
+            top = theme[len(WORD) :] if theme is not None else None
+            label = label_of(texts, weights, top) if texts else description
         return {
             "label": label or "(no words)",
             "description": description,

@@ -21,6 +21,7 @@ from recollect.fold.themes import Profile
 MOST_CONCEPTS = 4_096  # at work; an older one comes back by its theme or its label
 MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
 WINDOW = 16  # events whose words stand for a concept: what it is about now, not what it once was
+UNFAMILIAR = 0.25  # what an area that never came up counts: there is a first time for everything
 NEAREST = 12  # concepts and loose events that are looked at closely, by their vectors
 
 Vector = NDArray[np.float64]
@@ -184,6 +185,7 @@ class Graph:
         self._centres = Rows()
         self._loose_rows = Rows()
         self._loose_ids: dict[str, Moment] = {}
+        self._having: dict[str, dict[int, Moment]] = {}
         self._areas: Counter[str] = Counter()
         self._counted: dict[str, int] = {}  # the size with which a concept stands in its area
         self.held: dict[int, dict[str, float]] = {}  # concepts that a loose event belongs to for now, how strongly
@@ -215,6 +217,8 @@ class Graph:
         self.loose[moment.seq] = moment
         self._loose_rows.put(moment.event_id, moment.vector)
         self._loose_ids[moment.event_id] = moment
+        for term in moment.terms:
+            self._having.setdefault(term, {})[moment.seq] = moment
 
     def settle(self, seq: int) -> None:
         """Let an event look no more."""
@@ -223,6 +227,8 @@ class Graph:
         if moment is not None:
             self._loose_rows.drop(moment.event_id)
             self._loose_ids.pop(moment.event_id, None)
+            for term in moment.terms:
+                self._having.get(term, {}).pop(seq, None)
 
     # Reading
 
@@ -235,6 +241,10 @@ class Graph:
         """Find a loose event by its id."""
         return self._loose_ids.get(id)
 
+    def having(self, term: str) -> list[Moment]:
+        """List the loose events with a word, the oldest first."""
+        return [one for _, one in sorted(self._having.get(term, {}).items())]
+
     def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
         """Tell how near each concept lies, by its id."""
         return self._centres.near(vector)
@@ -246,7 +256,8 @@ class Graph:
     def familiarity(self, theme: str) -> float:
         """Tell how much of what is known belongs to a theme's area, 0 to 1; 1 where nothing is known."""
         total = sum(self._areas.values())
-        return self._areas[self.profile.areas.get(theme, "")] / total if total else 1.0
+        share = self._areas[self.profile.areas.get(theme, "")] / total if total else 1.0
+        return max(UNFAMILIAR, share)
 
     def kept_apart(self, one: str, other: str) -> bool:
         """Tell whether a person said that two do not belong together."""

@@ -22,6 +22,8 @@ MOST_NAMES = 8
 _MOST_LINKS = 8  # words of cause that are tried in one event
 MOST_DIMENSIONS = 256  # of a vector: the first ones say most, and a graph of thousands must fit into memory
 SHORTEST_TERM = 3  # letters
+WORD = "="  # before a word that serves as a theme where the profile has none
+WORD_SAYS = 0.7  # how clearly a word speaks of itself: less than what a profile was told
 SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", "feedback"))
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 # Words of counting and of the clock: they stand in events of every kind.
@@ -50,6 +52,14 @@ class Moment:
     themes: Mapping[str, float] = field(default_factory=dict[str, float])
     cause: str = ""  # the words that it gives as a cause of the rest
     effect: str = ""
+
+    def speaks_of(self, theme: str | None) -> float:
+        """Tell how clearly it speaks of a theme of the profile, or of a word that serves as one; 0 to 1."""
+        if theme is None:
+            return 0.0
+        if theme.startswith(WORD):
+            return WORD_SAYS if theme[len(WORD) :] in self.terms else 0.0
+        return min(1.0, self.themes.get(theme, 0.0))
 
     def as_json(self) -> Json:
         """Write what can't be read from the log without reading the text again."""
@@ -120,6 +130,7 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Give the telling words of a text as stems, and the names in it."""
     terms: dict[str, None] = {}
     names: dict[str, None] = {}
+    named = -2
     for match in _WORD.finditer(text):
         word = _POSSESSIVE.sub("", match[0])
         lower = word.lower().replace("’", "'")
@@ -127,6 +138,9 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             continue
         if word[0].isupper() and not _begins_sentence(text, match.start()):
             names[word] = None
+            named = match.end()
+        elif match.start() == named + 1 and text[named] == " ":
+            continue  # the rest of a name: "the Nimbus router"
         else:
             terms[stem(lower)] = None
     return tuple(terms)[:MOST_TERMS], tuple(names)[:MOST_NAMES]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from recollect.core.words import STOPWORDS, stem
-from recollect.fold.moments import words_of
+from recollect.fold.moments import WORD, words_of
 from recollect.fold.phrases import COMMON_WORDS, keyphrases
 
 LONGEST_LABEL = 60  # characters
@@ -19,14 +19,15 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
-def label_of(texts: Sequence[str], weights: Mapping[str, float]) -> str:
-    """Name what texts share; `weights` says how telling a word is. A phrase of theirs, as it is written there."""
+def label_of(texts: Sequence[str], weights: Mapping[str, float], word: str | None = None) -> str:
+    """Name what texts share, by a phrase of theirs; `weights` says how telling a word is, `word` which it must be."""
     having = [set(words_of(text)[0]) for text in texts]
     counts = Counter(term for terms in having for term in terms)
     if not counts:
         return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
     scores = {term: round(count * weights.get(term, 1.0) ** SPREAD_COUNTS, 6) for term, count in counts.items()}
     best = sorted(term for term in scores if scores[term] == max(scores.values()))
+    best = [word] if word in scores else best
     read = {term: _forms(texts, term) for term in best[:_MOST_TRIED]}
     # Of words that tell as much, the one that stands in a pair: "pull request" says more than "comment".
     top = max(read, key=lambda term: max(read[term][0].values(), default=0))
@@ -47,7 +48,9 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     """Word a concept from some texts alone: label, description, keys."""
     names = tuple(name for text in texts for name in words_of(text)[1])
     description, keys = description_of(texts, names)
-    return theme or (label_of(texts, {}) if texts else ""), description, keys
+    word = theme[len(WORD) :] if theme is not None and theme.startswith(WORD) else None
+    label = theme if theme is not None and word is None else label_of(texts, {}, word) if texts else ""
+    return label, description, keys
 
 
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
