@@ -171,7 +171,8 @@ _UNDECIDED = re.compile(
 _OPEN = re.compile(
     r"\boverdue\b|\b(?:still )?outstanding\b|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't"
     r"|have not|has not)\b|\bun(?:resolved|solved|finished|answered|done)\b|\bhigh time\b|\bremains? (?:open|to be)\b"
-    r"|\bno (?:\w+ ){1,3}yet\b|\b(?:nobody|no one) (?:has|is|wants)\b"
+    r"|\bno (?:\w+ ){1,3}yet\b|\b(?:nobody|no one) (?:has (?:\w+ed|done|begun|taken|written|found|made)"
+    r"|is (?:working|looking))\b"
 )
 _STILL_UNMET = re.compile(
     r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"

@@ -169,7 +169,9 @@ def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
     """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
-    held = Counter(word for cluster in clusters for word in {word for one in cluster for word in _words(one)})
+    # What others want counts for nothing here: their names are everywhere.
+    own = [[one for one in cluster if one.strength >= OPEN] for cluster in clusters]
+    held = Counter(word for cluster in own for word in {word for one in cluster for word in _words(one)})
     alone: dict[str, list[list[Goal]]] = {}  # word -> clusters of one goal that have it
     joined: list[list[Goal]] = []
     for cluster in clusters:
@@ -192,7 +194,7 @@ def _words(goal: Goal) -> frozenset[str]:
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
     if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
         return False
-    if not _may_be_one(_words(goal), _words(earlier)):
+    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(_words(goal), _words(earlier)):
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
