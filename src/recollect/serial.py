@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from datetime import datetime
+from enum import Enum
 from typing import Any, cast
 
 from recollect.capture.jsonl import event_to_json
 from recollect.core.artifacts import Artifact, History
+from recollect.core.attention import (
+    Belief,
+    Closet,
+    Drawer,
+    Evidence,
+    Hall,
+    Intent,
+    Palace,
+    PalaceWing,
+    Room,
+    Tunnel,
+    Window,
+    WindowItem,
+)
 from recollect.core.errors import RecollectError
 from recollect.core.feed import Feed, News, Waiting, Webhook
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
@@ -41,6 +57,8 @@ def plain(value: object) -> Json:
     write = _WRITERS.get(type(value))
     if write is not None:
         return write(value)
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Iterable):
@@ -269,6 +287,21 @@ def theme_to_json(theme: Theme) -> dict[str, Json]:
     }
 
 
+def intent_to_json(intent: Intent) -> dict[str, Json]:
+    """Lay out an intent with why it is thought so."""
+    return fields_to_json(intent) | {"priority": intent.priority, "due": intent.due.isoformat() if intent.due else None}
+
+
+def window_to_json(window: Window) -> dict[str, Json]:
+    """Lay out the window, as a text and item by item."""
+    return fields_to_json(window) | {"text": window.text}
+
+
+def fields_to_json(value: Any) -> dict[str, Json]:
+    """Lay out a value field by field, for those whose names say enough."""
+    return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+
+
 def concept_to_json(concept: Concept) -> dict[str, Json]:
     """Lay out a concept."""
     return {
@@ -490,6 +523,12 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Waiting: waiting_to_json,
     Webhook: webhook_to_json,
     Artifact: artifact_to_json,
+    Intent: intent_to_json,
+    Window: window_to_json,
+    **dict.fromkeys(
+        (Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, WindowItem), fields_to_json
+    ),
+    datetime: datetime.isoformat,
     Change: change_to_json,
     History: history_to_json,
     Citation: citation_to_json,

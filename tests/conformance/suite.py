@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.artifacts import ArtifactsConformance
+from conformance.attention import AttentionConformance
 from conformance.imports import ImportsConformance
 from conformance.log import LogConformance
 from conformance.service import ServiceConformance
@@ -24,6 +25,7 @@ class StoreConformance(
     ArtifactsConformance,
     ImportsConformance,
     ServiceConformance,
+    AttentionConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""

@@ -21,8 +21,9 @@ PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks"}  # listed, and r
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wake_up": {"explain"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask wake_up identity artifacts history correct retract entities entity facts
-timeline conflicts merge split edits undo concepts concept fold journal unfold sessions events show forget
-stats verify rebuild settle backup export doctor init mcp hook serve keys webhooks"""
+timeline conflicts merge split edits undo concepts concept fold journal unfold intents answer_intent beliefs
+window palace sessions events show forget stats verify rebuild settle backup export doctor watch init mcp
+hook serve keys webhooks"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
@@ -37,7 +38,7 @@ def actions(verb: str) -> dict[str, argparse.Action]:
 
 
 def test_the_verbs_are_the_operations_and_doctor() -> None:
-    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", *PROGRAMS}
+    assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", "watch", *PROGRAMS}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

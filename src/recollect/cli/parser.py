@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 DOCTOR = "doctor"
+WATCH = "watch"
 PROGRAMS = {
     "init": "set up a memory: where, what to import, hooks, MCP; each step is shown and optional",
     "mcp": "serve a memory over MCP, to any client that speaks it",
@@ -25,6 +26,8 @@ PROGRAMS = {
     "webhooks": "let the service tell other programs what happens",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
 }
+_WATCH_SUMMARY = "print new intents and concepts as they come, whichever process writes"
+_WATCH_OPTIONS = {"every": "seconds between two looks (default: 1)", "count": "end after so many (default: never)"}
 _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say what to do"
 
 # What only the command line knows of: how to show a result, and how to be sure.
@@ -79,7 +82,7 @@ def read(arguments: Sequence[str]) -> Request:
     if verb is None:
         raise UsageError("Say what to do.", fix="See recollect --help for the verbs.")
     operation = BY_NAME.get(verb)
-    names = {parameter.name for parameter in operation.parameters} if operation else set[str]()
+    names = {parameter.name for parameter in operation.parameters} if operation else set(_WATCH_OPTIONS)
     return Request(
         verb=verb,
         json=given.get("json", False),
@@ -122,6 +125,10 @@ def build() -> argparse.ArgumentParser:
         _add_global_options(verb.add_argument_group("options of every verb"))
     doctor = verbs.add_parser(DOCTOR, help=_DOCTOR_SUMMARY, description=_sentence(_DOCTOR_SUMMARY), allow_abbrev=False)
     _add_global_options(doctor.add_argument_group("options of every verb"))
+    watch = verbs.add_parser(WATCH, help=_WATCH_SUMMARY, description=_sentence(_WATCH_SUMMARY), allow_abbrev=False)
+    for name, text in _WATCH_OPTIONS.items():
+        watch.add_argument(f"--{name}", metavar="N", type=_integer, default=argparse.SUPPRESS, help=text)
+    _add_global_options(watch.add_argument_group("options of every verb"))
     for name, summary in PROGRAMS.items():  # listed here; each reads its own command line
         verbs.add_parser(name, help=summary, add_help=False)
     return parser

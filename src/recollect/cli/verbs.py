@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli import render, render_artifacts, render_folding, render_graph, render_layers
+from recollect.cli import render, render_artifacts, render_attention, render_folding, render_graph, render_layers
 from recollect.cli.page import Page
-from recollect.cli.parser import DOCTOR, Request, UsageError
+from recollect.cli.parser import DOCTOR, WATCH, Request, UsageError
 from recollect.cli.progress import progress
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import BadLocation, InvalidInput
@@ -29,6 +29,11 @@ _SHOWN_BEFORE_FORGETTING = 5  # events: enough to notice a mistake
 def run(request: Request, terminal: Terminal) -> int:
     """Do what a command line asks for; give the exit code."""
     operation = request.operation
+    if request.verb == WATCH:
+        from recollect.cli.watch import watch
+
+        with _notes(terminal), opened(request) as memory:
+            return watch(memory, request, terminal)
     if operation is None:
         assert request.verb == DOCTOR
         from recollect.cli.doctor import doctor
@@ -37,7 +42,7 @@ def run(request: Request, terminal: Terminal) -> int:
     arguments = _arguments(request, operation)
     _check_forgetting(request, terminal)
     _note_scope(request, operation, terminal)
-    with _notes(terminal), _opened(request, operation) as memory:
+    with _notes(terminal), opened(request, operation) as memory:
         if operation is FORGET:
             return _forget(memory, arguments, request, terminal)
         if operation is IMPORT:
@@ -58,16 +63,17 @@ def run(request: Request, terminal: Terminal) -> int:
 
 
 @contextmanager
-def _opened(request: Request, operation: Operation) -> Generator[Memory]:
+def opened(request: Request, operation: Operation | None = None) -> Generator[Memory]:
     """Open the memory that a command line names; only a verb that writes events makes a new one."""
     from recollect.memory import Memory
 
-    location = request.memory or default_path(make_folder=operation.creates)
+    creates = operation is not None and operation.creates
+    location = request.memory or default_path(make_folder=creates)
     with Memory.open(
-        location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=operation.creates
+        location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=creates
     ) as memory:
         handle = memory if request.space is None else memory.space(request.space)
-        takes_wing = operation.parameter("wing") is not None
+        takes_wing = operation is not None and operation.parameter("wing") is not None
         yield handle if request.wing is None or takes_wing else handle.wing(request.wing)
 
 
@@ -183,6 +189,11 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "history": lambda page, result, _: render_artifacts.history(page, result),
     "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "retract": lambda page, result, _: render_artifacts.artifacts(page, [result]),
+    "intents": lambda page, result, _: render_attention.intents(page, result),
+    "answer_intent": lambda page, result, _: render_attention.intents(page, [result]),
+    "beliefs": lambda page, result, _: render_attention.beliefs(page, result),
+    "window": lambda page, result, _: render_attention.window(page, result),
+    "palace": lambda page, result, _: render_attention.palace(page, result),
     "concepts": lambda page, result, _: render_folding.concepts(page, result),
     "concept": lambda page, result, _: render_folding.concept(page, result),
     "fold": lambda page, result, _: render_folding.folded(page, result),

@@ -141,48 +141,6 @@ class ConceptView:
     journal: tuple[JournalEntry, ...] = ()  # its story
 
 
-class IntentStatus(StrEnum):
-    """Where an intent stands."""
-
-    PENDING = "pending"
-    SCHEDULED = "scheduled"
-    RESOLVED = "resolved"
-    REJECTED = "rejected"
-    DEFERRED = "deferred"
-    EXPIRED = "expired"
-
-
-class Feedback(StrEnum):
-    """What a person answers to an intent."""
-
-    ACCEPT = "accept"
-    MODIFY = "modify"
-    DEFER = "defer"
-    REJECT = "reject"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """A goal that the evidence points to and that is not met yet."""
-
-    id: str
-    statement: str  # in words of the events that it rests on
-    category: str
-    status: IntentStatus
-    urgency: float  # 0 to 1; near a deadline it doubles
-    importance: float  # 0 to 1
-    density: float  # of the concepts behind it, as it was computed
-    concepts: tuple[str, ...]  # ids; the first is the trigger
-    events: tuple[str, ...]  # ids of the events that ground it
-    quotes: tuple[str, ...]  # their words, verbatim
-    created_at: datetime
-    changed_at: datetime
-    due: datetime | None = None
-    space: str = DEFAULT_SPACE
-    wing: str | None = None
-    why: str = ""
-
-
 # Plans
 
 
@@ -305,11 +263,6 @@ class Folded:
 def concept_id(space: str, founders: tuple[str, ...]) -> str:
     """Derive a concept's id from the events that founded it, in whatever order."""
     return CONCEPT_PREFIX + fingerprint("concept", space, *sorted(founders)).hex()
-
-
-def intent_id(space: str, *grounds: str) -> str:
-    """Derive an intent's id from what it was first grounded in."""
-    return INTENT_PREFIX + fingerprint("intent", space, *sorted(grounds)).hex()
 
 
 def entry_id(event: str, place: int) -> str:

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -19,6 +20,7 @@ from recollect.recall.recipes import RECIPES, Recipe
 
 Time = datetime | date | str | int | float
 Method = TypeVar("Method", bound=Callable[..., Any])
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Conditions(TypedDict, total=False):
@@ -94,6 +96,17 @@ def checked_count(name: str, value: object, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
     return value
+
+
+def chosen(choices: type[Choice], name: str, given: str | None) -> Choice | None:
+    """Read one of several words; None where none is given."""
+    if given is None:
+        return None
+    try:
+        return choices(given)
+    except ValueError as error:
+        known = ", ".join(choice.value for choice in choices)
+        raise InvalidFilter(f"{name}={given!r} is not known.", fix=f"Choose one of {known}.") from error
 
 
 def checked_id(id: object) -> bytes:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.core.clock import Clock, to_micros
 from recollect.core.settings import Settings
+from recollect.engine.accesses import Accesses
+from recollect.engine.listening import Listeners
 from recollect.engine.serving import Models
 from recollect.inference.protocol import LLM, Reranker, Tokenizer
 from recollect.inference.tokens import TokenizerSpec, load_tokenizer
@@ -34,6 +36,8 @@ class Engine:
     tokenizer_spec: TokenizerSpec = None
     reranker_spec: RerankerSpec = None
     llm_spec: LLMSpec = None
+    accesses: Accesses = field(default_factory=Accesses)
+    listeners: Listeners = field(default_factory=Listeners)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

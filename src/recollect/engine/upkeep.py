@@ -11,6 +11,7 @@ from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.engine import graph
+from recollect.engine.attention import mark_behind
 from recollect.engine.derive import LINKED_TURNS, catch_up, derive_anew, graph_behind, relink, stated
 from recollect.engine.engine import Engine, Progress, silent
 from recollect.engine.folding import drop_folding, fold_waiting, refold
@@ -59,6 +60,10 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         if embedded < len(jobs):
             break
     total += _catch_up(engine, progress)
+    with engine.store.reader() as reader:
+        unmarked = [space for space in reader.spaces() if reader.marked_upto(space) is not None]
+    for space in unmarked:
+        mark_behind(engine.store, space)  # not counted: the same events, read once more
     total += fold_waiting(engine, progress)
     _drop_leftovers(engine)
     return total
@@ -79,6 +84,8 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
             writer.drop_artifacts(space, None)
             graph.drop(writer, space)
             writer.owe_derivation(space, 0)
+            writer.drop_marks(space)
+            writer.owe_marks(space, 0)
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)

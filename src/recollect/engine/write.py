@@ -9,6 +9,7 @@ from recollect.capture.drafts import at_was_given, check_same, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.attention import mark, marks_in
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.folding import fold_written
@@ -51,6 +52,7 @@ def write(
     if not defer:
         fresh, serving = _with_vectors(engine, fresh, serving)
     readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
+    marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
         _only(engine, in_the_same_turn)
         return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
@@ -63,13 +65,17 @@ def write(
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
         _derive(writer, space, stored, seqs, readings if extracts else None)
         if stored:
+            marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
+            mark(writer, space, marked, min(seqs.values()))
             units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
             vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
             fold_written(engine, writer, space, vectors, min(seqs.values()))
+        engine.accesses.flush(writer)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
         if in_the_same_turn is not None:
             in_the_same_turn(writer)
+    engine.listeners.tell(engine, space)
     return _outcome(drafts, known, stored)
 
 

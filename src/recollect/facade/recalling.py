@@ -57,7 +57,9 @@ class Recalling(Handle):
         from which "last week" is counted.
         """
         which = self._filter(**conditions)
-        return self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
+        hits = self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
+        self._engine.accesses.note(self._space, (hit.seq for hit in hits), self._engine.clock())
+        return hits
 
     @spelled_out
     def context(

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import TypeVar
 
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
 from recollect.core.clock import as_datetime
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.values import Change, Event
-from recollect.engine.arguments import Time, checked_count, checked_id, checked_question
+from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.facade.handle import Handle
 from recollect.store.artifacts import ArtifactFilter
 from recollect.store.protocol import Reader
 
 _PAGE = 500  # artifacts read at a time
 _ANY = "any"
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Statements(Handle):
@@ -72,9 +68,9 @@ class Statements(Handle):
         self, *, kind: str | None, about: str | None, status: str, tag: str | None, as_of: Time | None
     ) -> ArtifactFilter:
         return ArtifactFilter(
-            kind=_chosen(ArtifactKind, "kind", kind),
+            kind=chosen(ArtifactKind, "kind", kind),
             about=about,
-            status=None if status == _ANY else _chosen(Status, "status", status),
+            status=None if status == _ANY else chosen(Status, "status", status),
             tag=tag,
             wing=self._wing,
             as_of=None if as_of is None else as_datetime(as_of, "as_of"),
@@ -138,12 +134,3 @@ class Statements(Handle):
 def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:
     return tuple(change for change in changes if artifact.id in (change.artifact_id, change.target_id))
 
-
-def _chosen(choices: type[Choice], name: str, given: str | None) -> Choice | None:
-    if given is None:
-        return None
-    try:
-        return choices(given)
-    except ValueError as error:
-        known = ", ".join(choice.value for choice in choices)
-        raise InvalidFilter(f"{name}={given!r} is not known.", fix=f"Choose one of {known}.") from error

@@ -24,7 +24,7 @@ MOST_DIMENSIONS = 256  # of a vector: the first ones say most, and a graph of th
 SHORTEST_TERM = 3  # letters
 WORD = "="  # before a word that serves as a theme where the profile has none
 WORD_SAYS = 0.7  # how clearly a word speaks of itself: less than what a profile was told
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold"))
+SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", "feedback"))
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 # Words of counting and of the clock: they stand in events of every kind.
 _MEASURES = frozenset(

@@ -7,6 +7,7 @@ The command line and the MCP tools are generated from it. Nothing heavy is impor
 from __future__ import annotations
 
 from recollect.operations.asking import ASK, CONTEXT, RECALL
+from recollect.operations.attention import ANSWER_INTENT, BELIEFS, INTENTS, PALACE, WINDOW
 from recollect.operations.folding import CONCEPT, CONCEPTS, FOLD, JOURNAL, UNFOLD
 from recollect.operations.graph import (
     CONFLICTS,
@@ -48,6 +49,11 @@ OPERATIONS = (
     SPLIT,
     EDITS,
     UNDO,
+    INTENTS,
+    ANSWER_INTENT,
+    BELIEFS,
+    WINDOW,
+    PALACE,
     CONCEPTS,
     CONCEPT,
     FOLD,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
 from recollect.store.artifacts import ArtifactReader, ArtifactWriter
+from recollect.store.attention import AttentionReader, AttentionWriter
 from recollect.store.folding import FoldingReader, FoldingWriter
 from recollect.store.graph import GraphReader, GraphWriter
 from recollect.store.imports import ImportReader, ImportWriter
@@ -134,7 +135,7 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingReader, Protocol):
+class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingReader, AttentionReader, Protocol):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -227,7 +228,9 @@ class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingRe
         ...
 
 
-class Writer(Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, FoldingWriter, Protocol):
+class Writer(
+    Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, FoldingWriter, AttentionWriter, Protocol
+):
     """One transaction."""
 
     def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:

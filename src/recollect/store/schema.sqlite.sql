@@ -2,7 +2,17 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;
+
+CREATE TABLE accesses (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX accesses_by_count ON accesses (space, count, seq);
 
 CREATE TABLE api_keys (
   id TEXT PRIMARY KEY,
@@ -361,6 +371,24 @@ CREATE INDEX journal_of_artifact ON journal (space, artifact);
 CREATE INDEX journal_of_event ON journal (space, seq);
 
 CREATE INDEX journal_of_target ON journal (space, target);
+
+CREATE TABLE marking (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE marks (
+  space INTEGER NOT NULL,
+  kind TEXT NOT NULL,                         -- goal, deed, answer, state
+  seq INTEGER NOT NULL,                       -- of the event
+  place INTEGER NOT NULL,                     -- its number among the marks of the event
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  body TEXT NOT NULL,                         -- JSON
+  PRIMARY KEY (space, kind, seq, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX marks_of_event ON marks (space, seq);
 
 CREATE TABLE mentions (
   space INTEGER NOT NULL,

@@ -51,8 +51,13 @@ OFFERS = (
     Offer(operation="facts"),
     Offer(operation="timeline"),
     Offer(operation="concepts"),
-    Offer(operation="intents"),
-    Offer(operation="answer_intent"),
+    Offer(
+        operation="intents",
+        advice="Use it at the start of a conversation, or when the user asks what is to be done. Mention at most one.",
+    ),
+    Offer(operation="answer_intent", advice="Only when the user says what is to become of it."),
+    Offer(operation="beliefs", advice="Use it when it matters who knows of a change, or where a thing is now."),
+    Offer(operation="window", advice="Use it when there is no question yet: what is recent, at work and known well."),
     Offer(operation="stats"),
     Offer(
         operation="forget",

@@ -23,7 +23,7 @@ class ArtifactRows(Snapshot):
     def artifact(self, space: str, id: str) -> Artifact | None:
         found = self.space(space)
         rows = self.rows("artifact_by_id", (found.id, id)) if found else []
-        return _artifact(rows[0]) if rows else None
+        return artifact_of(rows[0]) if rows else None
 
     def artifacts(self, space: str, which: ArtifactFilter, *, after: int = 0, limit: int) -> list[tuple[int, Artifact]]:
         found = self.space(space)
@@ -41,14 +41,14 @@ class ArtifactRows(Snapshot):
             "as_of": as_of,
             "limit": limit,
         }
-        return [(row[0], _as_known(_artifact(row), row, as_of)) for row in self.rows("artifacts_by_filter", values)]
+        return [(row[0], _as_known(artifact_of(row), row, as_of)) for row in self.rows("artifacts_by_filter", values)]
 
     def artifacts_of(self, space: str, seqs: Sequence[int]) -> dict[int, list[Artifact]]:
         found = self.space(space)
         stated: dict[int, list[Artifact]] = {}
         if found is not None and len(seqs):
             for row in self.rows("artifacts_of_events", (array(seqs), found.id)):
-                stated.setdefault(row[2], []).append(_artifact(row))
+                stated.setdefault(row[2], []).append(artifact_of(row))
         return stated
 
     def stated_by(self, space: str, seqs: Sequence[int]) -> dict[int, bool]:
@@ -74,18 +74,18 @@ class ArtifactRows(Snapshot):
     def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
         found = self.space(space)
         values = (found.id, about.casefold(), Status.CURRENT, limit) if found else ()
-        return [_artifact(row) for row in self.rows("artifacts_standing", values)] if found else []
+        return [artifact_of(row) for row in self.rows("artifacts_standing", values)] if found else []
 
     def standing_by(self, space: str, keys: Sequence[int], *, limit: int) -> list[Artifact]:
         found = self.space(space)
         if found is None or not len(keys):
             return []
-        return [_artifact(row) for row in self.rows("artifacts_standing_by", (found.id, array(keys), limit))]
+        return [artifact_of(row) for row in self.rows("artifacts_standing_by", (found.id, array(keys), limit))]
 
     def latest_artifacts(self, space: str, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
         found = self.space(space)
         values = {"space": found.id if found else 0, "kind": kind, "wing": wing, "limit": limit}
-        return [_artifact(row) for row in self.rows("artifacts_latest", values)]
+        return [artifact_of(row) for row in self.rows("artifacts_latest", values)]
 
     def confirmations(self, space: str, *, limit: int) -> dict[str, int]:
         found = self.space(space)
@@ -93,7 +93,7 @@ class ArtifactRows(Snapshot):
 
     def versions(self, space: str, id: str) -> list[Artifact]:
         found = self.space(space)
-        return [_artifact(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []
+        return [artifact_of(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []
 
     def changes(self, space: str, ids: Sequence[str]) -> list[Change]:
         found = self.space(space)
@@ -299,7 +299,7 @@ def _values(space: int, seq: int, artifact: Artifact) -> tuple[Any, ...]:
     )
 
 
-def _artifact(row: Row) -> Artifact:
+def artifact_of(row: Row) -> Artifact:
     """Read an artifact; columns as every query of artifacts selects them.
 
     Days are days of the speaker's clock, so times come back in the zone of the event.

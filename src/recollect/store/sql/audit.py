@@ -174,6 +174,7 @@ _COUNTED = {
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
+    "marks": "count_marks",
     "concepts": "count_concepts",
     "concept edges": "count_fold_edges",
     "folding steps": "count_fold_entries",
@@ -184,6 +185,8 @@ _LOOSE = {
     "loose_edges": "edges lead to an artifact that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
+    "loose_marks": "marks belong to no event",
+    "loose_accesses": "counts of recalls belong to no event",
 }
 _LOOSE_IN_GRAPH = {
     "lost_mentions": "mentions have lost their event or their name",

@@ -15,7 +15,7 @@ from recollect.core.values import Event, Filter, Receipt, Session, Span
 from recollect.store.postings import Bm25, Postings, Ranking, Seqs, unpack
 from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
-from recollect.store.sql.artifacts import ArtifactRows
+from recollect.store.sql.attention import AttentionRows
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.folding import FoldingRows
 from recollect.store.sql.graph import GraphRows
@@ -29,7 +29,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqlReader(ArtifactRows, GraphRows, FoldingRows, ImportRows, ServiceRows):
+class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows):
     """Reads within one transaction of one connection."""
 
     _caches: Caches

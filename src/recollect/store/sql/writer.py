@@ -15,7 +15,7 @@ from recollect.core.words import searchable_terms
 from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
 from recollect.store.protocol import EMBED, Draft, Job, Model, Rebuild, UnitVector
 from recollect.store.receipts import receipt_to_json
-from recollect.store.sql.artifacts import ArtifactChanges
+from recollect.store.sql.attention import AttentionChanges
 from recollect.store.sql.folding import FoldingChanges
 from recollect.store.sql.graph import GraphChanges
 from recollect.store.sql.imports import ImportChanges
@@ -28,7 +28,7 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
-class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges):
+class SqlWriter(SqlReader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges):
     """Writes within one transaction."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class SqlWriter(SqlReader, ArtifactChanges, GraphChanges, FoldingChanges, Import
             changed = self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = changed
-        for name in ("delete_claims_of", "delete_mentions_of"):
+        for name in ("delete_claims_of", "delete_mentions_of", "delete_marks_of", "delete_accesses_of"):
             self.run(name, (found.id, array(gone)))
         self.run("delete_jobs_of", (array(gone), found.id))
         self.run("delete_events", (array(gone), found.id))

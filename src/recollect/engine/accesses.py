@@ -1,0 +1,50 @@
+"""Counting what is recalled, without a write on the way of a question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from recollect.core.clock import to_micros
+from recollect.core.errors import RecollectError
+from recollect.store.attention import Access
+from recollect.store.protocol import Store, Writer
+
+
+@dataclass(slots=True)
+class Accesses:
+    """How often events were found since the last write, kept in the process: asking never waits for a lock."""
+
+    _found: dict[str, dict[int, Access]] = field(default_factory=dict[str, dict[int, Access]])
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, space: str, seqs: Iterable[int], now: datetime) -> None:
+        """Count that events were found."""
+        at = to_micros(now)[0]
+        with self._guard:
+            held = self._found.setdefault(space, {})
+            for seq in seqs:
+                held[seq] = Access(held[seq].times + 1 if seq in held else 1, at)
+
+    def take(self) -> dict[str, dict[int, Access]]:
+        """Give what was counted, and begin anew."""
+        with self._guard:
+            taken, self._found = self._found, {}
+            return taken
+
+    def flush(self, writer: Writer) -> None:
+        """Write the counts with a transaction that is under way. Counts are hints: should it fail, they are lost."""
+        for space, found in self.take().items():
+            writer.put_accesses(space, found)
+
+    def flush_alone(self, store: Store) -> None:
+        """Write the counts where nothing else is written any more; a store that can't be written goes without."""
+        if store.read_only or not self._found:
+            return
+        try:
+            with store.writer() as writer:
+                self.flush(writer)
+        except RecollectError:
+            return

@@ -1,0 +1,139 @@
+"""The window and the palace of a snapshot: what is read for them, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from recollect.core.attention import LIVE, Intent, Palace, Window
+from recollect.core.clock import day_in_words
+from recollect.core.values import Event
+from recollect.engine.attention import intents_in
+from recollect.engine.topics import Topics, topics_of
+from recollect.fold.goals import ROLE
+from recollect.fold.palace import Kept, Named, lay_out
+from recollect.fold.window import Node, window
+from recollect.inference.protocol import Tokenizer
+from recollect.store.attention import Access
+from recollect.store.protocol import Reader
+
+RECENT_EVENTS = 150  # that may be in a window
+RECALLED_EVENTS = 50  # and those that were recalled most
+LIVE_INTENTS = 20
+LONGEST_LINE = 240  # characters of an event in a window; the rest is a show() away
+PALACE_EVENTS = 2_000  # the newest, that are sorted into rooms
+
+
+def window_in(
+    reader: Reader, space: str, *, wing: str | None, now: datetime, budget: int, tokenizer: Tokenizer
+) -> Window:
+    """Compute the window of a snapshot."""
+    seqs = reader.newest_events(space, wing, limit=RECENT_EVENTS)
+    recalled = reader.most_recalled(space, limit=RECALLED_EVENTS)
+    events = reader.fetch(space, sorted({*seqs, *recalled}))
+    events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and not _by_hand(event)}
+    intents = [one for one in intents_in(reader, space, now=now, wing=wing) if one.status in LIVE][:LIVE_INTENTS]
+    topics = topics_of(reader, space, list(events), wing=wing)
+    nodes = [
+        *_event_nodes(events, reader.accesses(space, list(events)), topics),
+        *_concept_nodes(topics),
+        *_intent_nodes(intents),
+    ]
+    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+
+
+def _by_hand(event: Event) -> bool:
+    """Tell whether an event is an answer to an intent: it says nothing by itself."""
+    return event.role == ROLE
+
+
+def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], topics: Topics) -> list[Node]:
+    return [
+        Node(
+            kind="event",
+            id=event.id,
+            text=_line(event),
+            at=event.at,
+            links=topics.of_event.get(seq, ()),
+            recalled=accesses[seq].times if seq in accesses else 0,
+            group=event.session,
+        )
+        for seq, event in events.items()
+    ]
+
+
+def _concept_nodes(topics: Topics) -> list[Node]:
+    return [
+        Node(
+            kind="concept",
+            id=id,
+            text=f"{concept.label}: {' '.join(concept.description.split())}"[:LONGEST_LINE],
+            at=concept.last_at,
+            links=tuple(sorted(topics.by_id[id].neighbours)),
+            group=id,
+        )
+        for id, concept in topics.concepts.items()
+    ]
+
+
+def _intent_nodes(intents: Sequence[Intent]) -> list[Node]:
+    return [
+        Node(
+            kind="intent",
+            id=one.id,
+            text=f"to be done ({one.category.value}{_due(one)}): {' '.join(one.statement.split())}",
+            at=one.last_at,
+            links=(*one.concepts, *(ground.event_id for ground in one.grounds)),
+            deadline=one.deadline,
+            group=one.id,
+        )
+        for one in intents
+    ]
+
+
+def _due(intent: Intent) -> str:
+    return f", by {day_in_words(intent.due)}" if intent.due else ""
+
+
+def _line(event: Event) -> str:
+    """Write an event on one line: its day, who spoke, and the words."""
+    text = " ".join(event.text.split())
+    if len(text) > LONGEST_LINE:
+        text = text[: LONGEST_LINE - 1].rstrip() + "…"
+    who = f"{event.speaker}: " if event.speaker else ""
+    return f"{day_in_words(event.at)}, {who}{text}"
+
+
+def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawers: int) -> Palace:
+    """Lay out the palace of a snapshot, from its newest events."""
+    events = reader.fetch(space, reader.newest_events(space, wing, limit=PALACE_EVENTS))
+    topics = topics_of(reader, space, list(events), wing=wing)
+    stated = reader.artifacts_of(space, list(events))
+    newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
+    taken: dict[tuple[str | None, str | None], int] = {}
+    kept: list[Kept] = []
+    for seq, event in newest:
+        if _by_hand(event):
+            continue
+        concepts = [
+            id for id in topics.of_event.get(seq, ()) if _has_room(taken, (event.wing, id), rooms, drawers)
+        ]
+        if not concepts and (seq in topics.of_event or not _has_room(taken, (event.wing, None), rooms, drawers)):
+            continue
+        kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
+        kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
+    named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
+    counts = {name: count for name, count in reader.wing_counts(space).items() if wing in (None, name)}
+    return lay_out(kept, named, counts)
+
+
+def _has_room(
+    taken: dict[tuple[str | None, str | None], int], where: tuple[str | None, str | None], rooms: int, drawers: int
+) -> bool:
+    """Take a drawer in a room of a wing, while there is one; a new room while the wing may show more."""
+    if where not in taken and sum(wing == where[0] for wing, _ in taken) >= rooms:
+        return False
+    if taken.get(where, 0) >= drawers:
+        return False
+    taken[where] = taken.get(where, 0) + 1
+    return True

@@ -1,0 +1,149 @@
+"""Telling what is new: callbacks for the writes of this process, and a watch on a file that others write."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from recollect.core.attention import LIVE, Intent
+from recollect.core.folding import Concept
+
+if TYPE_CHECKING:
+    from recollect.engine.engine import Engine
+    from recollect.store.protocol import Reader
+
+TOLD_AN_HOUR = 5  # of a kind, to one listener: who is told everything is told nothing
+_ENTRIES_AT_ONCE = 1_000  # of the journal of concepts
+_HOUR = timedelta(hours=1)
+
+
+class News(StrEnum):
+    """What a listener can be told of."""
+
+    INTENT = "intent"
+    CONCEPT = "concept"
+
+
+@dataclass(slots=True, kw_only=True)
+class Listener:
+    """A function that wants to know, and what it has been told."""
+
+    space: str
+    wing: str | None
+    news: News
+    told: Callable[[Any], None]
+    most: int | None = TOLD_AN_HOUR  # an hour; None for all
+    _known: set[str] = field(default_factory=set[str])
+    _told_at: list[datetime] = field(default_factory=list[datetime])
+    _read: int = 0  # number of the last entry of the journal that was looked at
+
+    def begin(self, reader: Reader, now: datetime) -> None:
+        """Take note of what is there already: it is not new."""
+        if self.news is News.INTENT:
+            self._known |= {one.id for one in self._intents(reader, now)}
+        else:
+            newest = reader.fold_journal(self.space, limit=1)
+            self._read = newest[0][0] if newest else 0
+
+    def fresh(self, reader: Reader, now: datetime) -> list[Any]:
+        """Give what it has not been told of yet, as many as it may be told now."""
+        found: Sequence[Intent | Concept]
+        found = self._intents(reader, now) if self.news is News.INTENT else self._concepts(reader)
+        found = [one for one in found if one.id not in self._known]
+        if self.most is not None:
+            self._told_at = [at for at in self._told_at if now - at < _HOUR]
+            found = found[: max(0, self.most - len(self._told_at))]
+        self._known |= {one.id for one in found}
+        self._told_at += [now] * len(found)
+        return list(found)
+
+    def _intents(self, reader: Reader, now: datetime) -> list[Intent]:
+        # Imported here: listening costs nothing until somebody listens.
+        from recollect.engine.attention import intents_in
+
+        return [one for one in intents_in(reader, self.space, now=now, wing=self.wing) if one.status in LIVE]
+
+    def _concepts(self, reader: Reader) -> list[Concept]:
+        """Read on in the journal: what was added, and still stands."""
+        added: list[str] = []
+        while rows := reader.fold_entries(self.space, after=self._read, limit=_ENTRIES_AT_ONCE):
+            added += [entry.node_id for _, entry in rows if entry.action == _ADDED]
+            self._read = rows[-1][0]
+        found = reader.concepts_by_id(self.space, list(dict.fromkeys(added)), wing=self.wing)
+        return [found[id] for id in dict.fromkeys(added) if id in found and found[id].closed_at is None]
+
+
+_ADDED = "add_node"  # as the journal says it
+
+
+@dataclass(slots=True)
+class Listeners:
+    """All functions that listen to one memory."""
+
+    _all: list[Listener] = field(default_factory=list[Listener])
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, engine: Engine, listener: Listener) -> Callable[[], None]:
+        """Listen from now on; give what ends it."""
+        with engine.store.reader() as reader:
+            listener.begin(reader, engine.clock())
+        with self._guard:
+            self._all.append(listener)
+
+        def end() -> None:
+            with self._guard:
+                if listener in self._all:
+                    self._all.remove(listener)
+
+        return end
+
+    def tell(self, engine: Engine, space: str) -> None:
+        """Tell of what a write brought, after it is on disk."""
+        if not self._all:
+            return
+        news: list[tuple[Listener, Any]] = []
+        with self._guard, engine.store.reader() as reader:
+            now = engine.clock()
+            for listener in self._all:
+                if listener.space == space:
+                    news += [(listener, one) for one in listener.fresh(reader, now)]
+        for listener, one in news:  # outside of any lock: a listener may write
+            try:
+                listener.told(one)
+            except Exception as error:  # what was written is written, whatever a listener does
+                engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
+
+
+def watched(
+    engine: Engine, space: str, wing: str | None, *, every: float, stop: Callable[[], bool]
+) -> Iterator[tuple[str, Any]]:
+    """Give what is new, whoever writes, until `stop` says so; looks closer only where the log has grown."""
+    listeners = [Listener(space=space, wing=wing, news=news, told=_nobody, most=None) for news in News]
+    with engine.store.reader() as reader:
+        before = _position(reader, space)
+        for listener in listeners:
+            listener.begin(reader, engine.clock())
+    while not stop():
+        with engine.store.reader() as reader:
+            position = _position(reader, space)
+            found = [
+                (listener.news.value, one)
+                for listener in (listeners if position != before else ())
+                for one in listener.fresh(reader, engine.clock())
+            ]
+        before = position
+        yield from found
+        time.sleep(every)
+
+
+def _nobody(_: Any) -> None:
+    """Tell nobody: a watch is asked."""
+
+
+def _position(reader: Reader, space: str) -> tuple[int, ...]:
+    return (reader.total_events(), reader.concept_count(space), *reader.newest_events(space, None, limit=1))

@@ -1,0 +1,61 @@
+"""Concepts as attention sees them: which events belong to which, and how they hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from recollect.core.folding import Concept
+from recollect.fold.density import Topic
+from recollect.store.folding import COUNTED
+from recollect.store.protocol import Reader
+
+MOST_OF_AN_EVENT = 2  # concepts that count for one event: the nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """Some concepts, and the events among them that belong to each."""
+
+    by_id: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
+    of_event: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])  # by seq
+    concepts: Mapping[str, Concept] = field(default_factory=dict[str, Concept])
+
+
+def topics_of(
+    reader: Reader, space: str, seqs: Sequence[int], *, wing: str | None = None, as_of: datetime | None = None
+) -> Topics:
+    """Find the concepts that some events belong to."""
+    held = reader.held_by(space, seqs)
+    nearest = {
+        seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
+        for seq, several in held.items()
+    }
+    ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
+    found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+    standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
+    neighbours: dict[str, set[str]] = {id: set() for id in standing}
+    for edge in reader.concept_edges(space, sorted(standing), as_of=as_of):
+        if edge.closed_at is None:
+            for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
+                if one in neighbours:
+                    neighbours[one].add(other)
+    return Topics(
+        by_id={
+            id: Topic(
+                id=id,
+                label=concept.label,
+                events=concept.events,
+                strength=concept.strength,
+                neighbours=frozenset(neighbours[id]),
+            )
+            for id, concept in standing.items()
+        },
+        of_event={
+            seq: kept
+            for seq, several in nearest.items()
+            if (kept := tuple(id for id in several[:MOST_OF_AN_EVENT] if id in standing))
+        },
+        concepts=standing,
+    )

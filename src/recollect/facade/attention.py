@@ -1,0 +1,183 @@
+"""What a memory says unasked, as users ask for it: intents, beliefs, the window, the palace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from recollect.core.attention import (
+    LIVE,
+    Belief,
+    Intent,
+    IntentAnswer,
+    IntentCategory,
+    IntentStatus,
+    Palace,
+    Window,
+)
+from recollect.core.clock import as_datetime
+from recollect.core.errors import InvalidInput, NotFound
+from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
+from recollect.engine.listening import Listener, News
+from recollect.facade.handle import Handle
+
+# What computes attention is imported where it is needed: a process that only asks should not pay for it.
+
+SHOWN = 5  # intents at most, unless more are asked for: an agent that is told everything is told nothing
+_ANY = "any"
+_MOST = 1_000
+
+
+class Attention(Handle):
+    """What a memory holds before its reader."""
+
+    def intents(
+        self,
+        *,
+        status: str | None = None,
+        category: str | None = None,
+        limit: int = SHOWN,
+        now: Time | None = None,
+        as_of: Time | None = None,
+    ) -> list[Intent]:
+        """List goals that the evidence points to and that are not met, the most pressing first, each with its quotes.
+
+        status: by default what is pending or scheduled; "resolved", "rejected", "deferred", "expired" or "any".
+        category: "task", "promise", "wish", "question" or "reminder". as_of: by what was known then.
+        """
+        wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status)
+        kind = chosen(IntentCategory, "category", category)
+        most = checked_count("limit", limit, _MOST)
+        statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
+        return [
+            intent
+            for intent in self._intents(now, as_of)
+            if intent.status in statuses and kind in (None, intent.category)
+        ][:most]
+
+    def intent(self, id: str, *, now: Time | None = None) -> Intent:
+        """Read one intent by its id, whatever became of it."""
+        for intent in self._intents(now, None):
+            if intent.id == id:
+                return intent
+        raise NotFound(f"There is no intent with id {id!r} here.", fix="See intents(status='any').")
+
+    def answer_intent(self, id: str, answer: str, *, text: str | None = None, until: Time | None = None) -> Intent:
+        """Say what is to become of an intent: "accept", "modify" (text: its new words), "defer", "reject" or "done".
+
+        The answer is an event in the log. It moves the threshold of the intent's category, so that more or less of its
+        kind is shown; what was rejected is never shown again. until: not before this time, for "defer".
+        """
+        # Imported here: a process that only asks should not pay for what reads events.
+        from recollect.engine.attention import mark_behind
+        from recollect.engine.write import write
+        from recollect.fold.goals import answering
+
+        said = chosen(IntentAnswer, "answer", answer)
+        if said is None:
+            raise InvalidInput("answer is missing.", fix=f"Choose one of {', '.join(IntentAnswer)}.")
+        if (said is IntentAnswer.MODIFY) != (text is not None):
+            raise InvalidInput("text is for modify, and modify needs it: the intent in your own words.")
+        if until is not None and said is not IntentAnswer.DEFER:
+            raise InvalidInput("until is for defer alone.")
+        known = self.intent(id)
+        moment = None if until is None else as_datetime(until, "until")
+        with self._engine.store.reader() as reader:
+            source = next(iter(reader.find(self._space, [checked_id(known.grounds[0].event_id)]).values())).event
+        words = None if text is None else checked_question(text)
+        write(self._engine, self._space, [answering(known.id, said, words, moment)], wing=source.wing)
+        mark_behind(self._engine.store, self._space)  # where marks are behind the log, the answer waits in it
+        return self.intent(id)
+
+    def beliefs(
+        self,
+        holder: str | None = None,
+        thing: str | None = None,
+        *,
+        of: str | None = None,
+        as_of: Time | None = None,
+    ) -> list[Belief]:
+        """Tell where things are and how they stand, as somebody believes, each with the words that it rests on.
+
+        Without a holder: everybody's, and first how it is by the latest word (`holder` None). of: what the holder
+        thinks that somebody else thinks. as_of: by what was known then.
+        """
+        from recollect.engine.attention import beliefs_in
+
+        for name, given in (("holder", holder), ("thing", thing), ("of", of)):
+            if given is not None and not (isinstance(given, str) and given.strip()):
+                raise InvalidInput(f"{name} is a name, not {given!r}.")
+        if of is not None and holder is None:
+            raise InvalidInput("Say who is thought to think so: holder.")
+        with self._engine.store.reader() as reader:
+            return beliefs_in(
+                reader,
+                self._space,
+                holder=holder,
+                thing=thing,
+                of=of,
+                wing=self._wing,
+                as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+            )
+
+    def window(self, budget: int = 2000, *, now: Time | None = None) -> Window:
+        """Show what matters now, without a question: three tiers of events, concepts and intents in a token budget."""
+        from recollect.engine.beholding import window_in
+
+        checked_count("budget", budget, 1_000_000)
+        with self._engine.store.reader() as reader:
+            return window_in(
+                reader,
+                self._space,
+                wing=self._wing,
+                now=self._moment(now),
+                budget=budget,
+                tokenizer=self._engine.tokenizer,
+            )
+
+    def palace(self, *, rooms: int = 20, drawers: int = 10) -> Palace:
+        """Lay the memory out as a place: wing > room (concept) > hall (kind) > closet (summary) > drawer (event).
+
+        rooms: how many a wing shows at most. drawers: how many of the newest events a room shows at most.
+        """
+        from recollect.engine.beholding import palace_in
+
+        checked_count("rooms", rooms, _MOST)
+        checked_count("drawers", drawers, _MOST)
+        with self._engine.store.reader() as reader:
+            return palace_in(reader, self._space, wing=self._wing, rooms=rooms, drawers=drawers)
+
+    def on(self, what: str, told: Callable[[Any], None]) -> Callable[[], None]:
+        """Call a function with each new "intent" or "concept" that a write of this process brings; give what ends it.
+
+        Never twice with the same one, and with a few an hour at most. An error in the function is a notice: what was
+        written is written.
+        """
+        if not callable(told):
+            raise InvalidInput(f"{told!r} can't be called.")
+        listener = Listener(space=self._space, wing=self._wing, news=chosen_news(what), told=told)
+        return self._engine.listeners.add(self._engine, listener)
+
+    def watch(self, *, every: float = 1.0, stop: Callable[[], bool] | None = None) -> Iterator[tuple[str, Any]]:
+        """Go through new intents and concepts as they come, whichever process writes: ("intent", Intent) and so on."""
+        from recollect.engine.listening import watched
+
+        if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
+            raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
+        return watched(self._engine, self._space, self._wing, every=every, stop=stop or (lambda: False))
+
+    def _intents(self, now: Time | None, as_of: Time | None) -> list[Intent]:
+        from recollect.engine.attention import intents_in
+
+        known = None if as_of is None else as_datetime(as_of, "as_of")
+        moment = known if now is None and known is not None else self._moment(now)
+        with self._engine.store.reader() as reader:
+            return intents_in(reader, self._space, now=moment, wing=self._wing, as_of=known)
+
+
+def chosen_news(what: str) -> News:
+    """Read what somebody wants to be told of."""
+    found = chosen(News, "what", what)
+    if found is None:
+        raise InvalidInput("Say what to be told of.", fix=f"Choose one of {', '.join(News)}.")
+    return found

@@ -1,0 +1,460 @@
+"""Goals, deeds and answers -> intents. Pure: the same marks, concepts and clock give the same intents.
+
+Goals that speak of one thing are one intent. It is shown once the density around it crosses its category's threshold,
+which answers move. A later deed settles it without anybody saying so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from recollect.core.attention import (
+    Evidence,
+    Intent,
+    IntentAnswer,
+    IntentCategory,
+    IntentStatus,
+)
+from recollect.core.folding import INTENT_PREFIX
+from recollect.core.ids import fingerprint
+from recollect.core.values import Span
+from recollect.core.words import STOPWORDS, stem
+from recollect.fold.density import Density, Topic, density
+from recollect.fold.goals import EVIDENT, OPEN, done_in
+
+# Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
+RATE = 0.3
+SIGNALS = {
+    IntentAnswer.ACCEPT: 1.5,
+    IntentAnswer.MODIFY: 1.1,
+    IntentAnswer.DEFER: 0.8,
+    IntentAnswer.REJECT: 0.3,
+}
+LEAST_WEIGHT, MOST_WEIGHT = 0.1, 2.0
+# One's own goal that is said to be unmet has .39 when it is said, a dated one .6: both are over the threshold; the
+# second still is after two rejections, not after three.
+THRESHOLDS: Mapping[IntentCategory, float] = {
+    IntentCategory.TASK: 0.38,
+    IntentCategory.PROMISE: 0.38,
+    IntentCategory.WISH: 0.38,
+    IntentCategory.QUESTION: 0.38,
+    IntentCategory.REMINDER: 0.3,  # somebody asked for it
+}
+MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
+
+SHARED_WORDS = 2  # from which on two goals speak of one thing
+SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
+EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
+GRACE = timedelta(days=1)  # after a deadline, in which it may still be told that it was met
+VAGUE_GRACE = timedelta(days=30)  # after one that was no day: "this month", "in spring"
+DEFERRED = timedelta(days=7)  # where nobody says until when
+POINTS_BACK = timedelta(days=7)  # "I sent it" settles what was to be sent lately
+COVERED = 0.5  # share of a goal's words that must come back in what is said to be finished
+LEAST_COVERED = 2  # and how many at least
+# Urgency: what is spoken of now is warmer; a deadline adds its bonus, and doubles all of it inside a day.
+BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
+DEADLINE_BONUS = ((24, 0.3), (48, 0.2), (168, 0.1))  # hours, bonus
+DOUBLES_WITHIN_H = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words that attention rests on, with who said them, where and when."""
+
+    seq: int
+    ground: Evidence
+    session: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal(Said):
+    """A goal as somebody said it."""
+
+    category: IntentCategory
+    strength: float
+    clause: str  # the words that name it
+    deadline: datetime | None = None
+    exact: bool = True  # the deadline is a day or a moment
+    closed_by: Evidence | None = None  # where the statement that it makes was settled by another
+    topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
+
+    @property
+    def id(self) -> str:
+        """Derive the id that an intent has where this is its first goal."""
+        span = self.ground.span
+        return INTENT_PREFIX + fingerprint("intent", self.ground.event_id, span.start, span.end).hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed(Said):
+    """Something said to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply(Said):
+    """What a person said to an intent."""
+
+    intent: str
+    answer: IntentAnswer
+    until: datetime | None = None
+
+
+def crystallise(
+    goals: Sequence[Goal],
+    deeds: Sequence[Deed],
+    replies: Sequence[Reply],
+    topics: Mapping[str, Topic],
+    *,
+    now: datetime,
+) -> list[Intent]:
+    """Make intents of what was said; those that never crossed their threshold are left out. The most pressing first."""
+    met = _met(goals, deeds)
+    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, met)]
+    answers = _answers(clusters, replies)
+    thresholds = _thresholds(clusters, replies)
+    intents = [
+        _intent(cluster, answers.get(place, []), topics, thresholds, now) for place, cluster in enumerate(clusters)
+    ]
+    shown = [intent for intent in intents if intent is not None]
+    return sorted(shown, key=lambda intent: (-intent.priority, intent.first_at, intent.id))
+
+
+# Which goals are one
+
+
+def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
+    """Gather the goals that speak of one thing, each list in the order in which they were said."""
+    ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
+    clusters: list[list[Goal]] = []
+    holding: dict[str, set[int]] = {}  # word -> the clusters that have it
+    for goal in ordered:
+        words = words_of(goal.ground.quote)
+        common = Counter(place for word in words for place in holding.get(word, ()))
+        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
+        likeness, place = max(((_likeness(goal, clusters[place]), -place) for place in near), default=(0.0, 0))
+        if likeness >= SHARED_WORDS:
+            clusters[-place].append(goal)
+        else:
+            clusters.append([goal])
+            place = 1 - len(clusters)
+        for word in words:
+            holding.setdefault(word, set()).add(-place)
+    return _joined_by_name(clusters)
+
+
+def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
+    """Count the words that a goal shares with one of a cluster; the share of all their words decides among equals."""
+    if (goal.ground.at - cluster[-1].ground.at).days > SAME_THING_DAYS:
+        return 0.0
+    mine = words_of(goal.ground.quote)
+    best = 0.0
+    for other in cluster:
+        theirs = words_of(other.ground.quote)
+        shared = len(mine & theirs) if _may_be_one(mine, theirs) else 0
+        best = max(best, shared + shared / max(1, len(mine | theirs)))
+    return best
+
+
+def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Tell two numbered things apart: invoice 4711 is not invoice 4712."""
+    numbered = [{word for word in words if any(char.isdigit() for char in word)} for words in (mine, theirs)]
+    return not all(numbered) or bool(numbered[0] & numbered[1])
+
+
+def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
+    """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
+    # What others want counts for nothing here: their names are everywhere.
+    own = [[one for one in cluster if one.strength >= OPEN] for cluster in clusters]
+    held = Counter(word for cluster in own for word in {word for one in cluster for word in _words(one)})
+    alone: dict[str, list[list[Goal]]] = {}  # word -> clusters of one goal that have it
+    joined: list[list[Goal]] = []
+    for cluster in clusters:
+        words = sorted(_words(cluster[0])) if len(cluster) == 1 else []
+        partners = [other for word in words for other in alone.get(word, ()) if len(other) == 1]
+        partner = next((other for other in partners if _name_joins(cluster[0], other[0], held)), None)
+        if partner is not None:
+            partner.append(cluster[0])
+            continue
+        joined.append(cluster)
+        for word in words:
+            alone.setdefault(word, []).append(cluster)
+    return joined
+
+
+def _words(goal: Goal) -> frozenset[str]:
+    return words_of(goal.ground.quote)
+
+
+def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
+    if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
+        return False
+    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(_words(goal), _words(earlier)):
+        return False
+    shared = _words(goal) & _words(earlier)
+    names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
+    alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
+    return alone or bool(shared and set(goal.topics) & set(earlier.topics))
+
+
+# What settled them
+
+
+def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[str, list[Deed]]:
+    """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
+    having: dict[str, list[Goal]] = {}
+    for goal in goals:
+        for word in verbs_of(goal.clause) | words_of(goal.clause):
+            having.setdefault(word, []).append(goal)
+    met: dict[str, list[Deed]] = {}
+    for deed in deeds:
+        done = done_in(deed.ground.quote)
+        words = set[str]() if done is None else {done.verb, *(words_of(deed.ground.quote) if done.finished else ())}
+        for goal in {goal.id: goal for word in words for goal in having.get(word, ())}.values():
+            if _order(goal) < _order(deed) and meets(deed, goal):
+                met.setdefault(goal.id, []).append(deed)
+    return met
+
+
+def _order(said: Said) -> tuple[datetime, int, Span]:
+    return said.ground.at, said.seq, said.ground.span
+
+
+def _settled(cluster: list[Goal], met: Mapping[str, Sequence[Deed]]) -> list[_Cluster]:
+    """Cut a cluster where a deed settled all that was said before it; what is said again later is a new intent."""
+    parts: list[_Cluster] = []
+    open_goals: list[Goal] = []
+    ends = sorted(_ends(cluster, met), key=lambda end: (end[0], end[1].event_id))
+    for goal in cluster:
+        while ends and ends[0][0] < (goal.ground.at, goal.seq):
+            end = ends.pop(0)
+            if open_goals:
+                parts.append(_Cluster(goals=tuple(open_goals), settled_by=end[1]))
+                open_goals = []
+        open_goals.append(goal)
+    parts.append(_Cluster(goals=tuple(open_goals), settled_by=ends[0][1] if ends else None))
+    return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cluster:
+    goals: tuple[Goal, ...]
+    settled_by: Evidence | None
+
+
+def _ends(
+    cluster: Sequence[Goal], met: Mapping[str, Sequence[Deed]]
+) -> Iterable[tuple[tuple[datetime, int], Evidence]]:
+    for goal in cluster:
+        if goal.closed_by is not None:
+            yield (goal.closed_by.at, goal.seq + 1), goal.closed_by
+        for deed in met.get(goal.id, ()):
+            yield (deed.ground.at, deed.seq), deed.ground
+
+
+def meets(deed: Deed, goal: Goal) -> bool:
+    """Tell whether a deed meets a goal: the same verb with a word of its object, or the thing itself said finished."""
+    done = done_in(deed.ground.quote)
+    if done is None:
+        return False
+    said = words_of(deed.ground.quote) - {done.verb}
+    if done.verb in verbs_of(goal.clause):
+        return bool(said & objects_of(goal.clause, done.verb)) or (done.points_back and _near(deed, goal))
+    named = words_of(goal.clause)
+    return done.finished and len(named & said) >= max(LEAST_COVERED, math.ceil(COVERED * len(named)))
+
+
+def _near(deed: Deed, goal: Goal) -> bool:
+    if deed.ground.at - goal.ground.at > POINTS_BACK:
+        return False
+    return deed.ground.speaker == goal.ground.speaker or (deed.session is not None and deed.session == goal.session)
+
+
+# Answers
+
+
+def _answers(clusters: Sequence[_Cluster], replies: Sequence[Reply]) -> dict[int, list[Reply]]:
+    """Give each cluster the answers to any of its goals, in their order: a cluster that grew is still the same."""
+    place_of = {goal.id: place for place, cluster in enumerate(clusters) for goal in cluster.goals}
+    answers: dict[int, list[Reply]] = {}
+    for reply in sorted(replies, key=lambda reply: (reply.ground.at, reply.seq)):
+        if reply.intent in place_of:
+            answers.setdefault(place_of[reply.intent], []).append(reply)
+    return answers
+
+
+def _thresholds(clusters: Sequence[_Cluster], replies: Sequence[Reply]) -> dict[IntentCategory, float]:
+    category_of = {goal.id: _category(cluster.goals) for cluster in clusters for goal in cluster.goals}
+    weights = dict.fromkeys(IntentCategory, 1.0)
+    for reply in sorted(replies, key=lambda reply: (reply.ground.at, reply.seq)):
+        category, signal = category_of.get(reply.intent), SIGNALS.get(reply.answer)
+        if category is not None and signal is not None:
+            weights[category] = min(MOST_WEIGHT, max(LEAST_WEIGHT, (1 - RATE) * weights[category] + RATE * signal))
+    return {category: min(MOST_THRESHOLD, THRESHOLDS[category] / weight) for category, weight in weights.items()}
+
+
+def _category(goals: Sequence[Goal]) -> IntentCategory:
+    """Take the category of the strongest goal, the first among equals: it stays when others join."""
+    return max(goals, key=lambda goal: goal.strength).category
+
+
+# One intent
+
+
+def _intent(
+    cluster: _Cluster,
+    answers: Sequence[Reply],
+    topics: Mapping[str, Topic],
+    thresholds: Mapping[IntentCategory, float],
+    now: datetime,
+) -> Intent | None:
+    goals = cluster.goals
+    strongest = max(goals, key=lambda goal: goal.strength)
+    category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
+    around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
+    # The same words again weigh nothing new.
+    strengths = list({words_of(goal.ground.quote): goal.strength for goal in goals}.values())
+    gathers, then = (  # what is long past was as dense as it ever was when it was said
+        density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
+        for moment in (now, last_at)
+    )
+    if not answers and not (_unmet(strengths) and then.value >= thresholds[category]):
+        return None
+    reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
+    intent = Intent(
+        id=goals[0].id,
+        statement=reworded.ground.quote if reworded else strongest.clause,
+        category=category,
+        status=IntentStatus.PENDING,
+        urgency=_urgency(last_at, deadline, now),
+        importance=gathers.importance,
+        density=gathers.value,
+        threshold=thresholds[category],
+        grounds=tuple(goal.ground for goal in goals),
+        first_at=goals[0].ground.at,
+        last_at=last_at,
+        concepts=tuple(topic.id for topic in around),
+        topics=tuple(topic.label for topic in around),
+        deadline=deadline,
+        reason=_reason(then, thresholds[category]),
+    )
+    return _with_status(intent, cluster, answers, now)
+
+
+def _unmet(strengths: Sequence[float]) -> bool:
+    """Tell whether the words show that a goal is not met: they say so, name a time, or come back in other words."""
+    return max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1
+
+
+def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
+    settled_by = cluster.settled_by
+    last = next((one for one in reversed(answers)), None)
+    if last is not None and last.answer is IntentAnswer.REJECT:
+        return replace(intent, status=IntentStatus.REJECTED, settled_by=last.ground)
+    if last is not None and last.answer is IntentAnswer.DONE:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=last.ground)
+    if settled_by is not None:
+        return replace(intent, status=IntentStatus.RESOLVED, settled_by=settled_by)
+    if last is not None and last.answer is IntentAnswer.DEFER:
+        until = last.until or last.ground.at + DEFERRED
+        if until > now:
+            return replace(intent, status=IntentStatus.DEFERRED, until=until)
+    if _expired(cluster.goals, last, now):
+        return replace(intent, status=IntentStatus.EXPIRED)
+    if last is not None and last.answer is IntentAnswer.ACCEPT:
+        return replace(intent, status=IntentStatus.SCHEDULED)
+    return intent
+
+
+def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
+    """Tell whether the time of every goal is over: past its deadline, or nobody spoke of it for long."""
+    touched = max(goals[-1].ground.at, last.ground.at) if last else goals[-1].ground.at
+    silent = now - touched > timedelta(days=EXPIRES_DAYS)
+    ends = [goal.deadline + (GRACE if goal.exact else VAGUE_GRACE) for goal in goals if goal.deadline is not None]
+    return now > max(ends) and (silent or len(ends) == len(goals)) if ends else silent
+
+
+def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:
+    """Take the nearest time ahead, or the last one where all are past."""
+    said = sorted(goal.deadline for goal in goals if goal.deadline is not None)
+    return next((deadline for deadline in said if deadline > now), said[-1] if said else None)
+
+
+def _urgency(last_at: datetime, deadline: datetime | None, now: datetime) -> float:
+    hours = max(0.0, (now - last_at).total_seconds() / 3600)
+    urgency = BASE_URGENCY + WARMTH * math.exp(-COOLS_PER_HOUR * hours)
+    if deadline is None or deadline <= now:
+        return urgency
+    left = (deadline - now).total_seconds() / 3600
+    urgency += next((bonus for within, bonus in DEADLINE_BONUS if left <= within), 0.0)
+    return min(1.0, urgency * 2 if left <= DOUBLES_WITHIN_H else urgency)
+
+
+def _reason(gathers: Density, threshold: float) -> str:
+    return f"density {gathers.value:.2f} (threshold {threshold:.2f}): {gathers.explain()}"
+
+
+# Words
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*")
+# Words that make a sentence a goal say nothing of what it is about; nor do those of time and measure.
+_CUES = frozenset(
+    """need needs must want wants wish hope plan planning mean meaning like love still yet again soon finally really
+    never nobody someone somebody anyone promised promise owe told keep putting got get getting enough right nothing
+    today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
+    make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
+    remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
+    have ought better know mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday january february
+    march april may june july august september october november december""".split()
+)
+
+
+LEAST_NUMBER = 3  # characters: 17 is a count of anything or a day, 2.1 a version
+
+
+@lru_cache(maxsize=8192)
+def words_of(text: str) -> frozenset[str]:
+    """Give the stems of the words that tell what a text is about."""
+    found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(word.removesuffix("'s"))
+        for word in found
+        if word not in STOPWORDS and word not in _CUES and (word.isalpha() or len(word) >= LEAST_NUMBER)
+    )
+
+
+_LONGEST = 1_000  # characters of a quote that are looked at
+
+
+@lru_cache(maxsize=8192)
+def names_in(text: str) -> frozenset[str]:
+    """Give the stems of what is written with a capital inside a sentence, or holds a digit."""
+    tokens = list(_TOKEN.finditer(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(token[0].casefold().removesuffix("'s"))
+        for place, token in enumerate(tokens)
+        if (place > 0 and token[0][0].isupper()) or (not token[0].isalpha() and len(token[0]) >= LEAST_NUMBER)
+    )
+
+
+def verbs_of(clause: str) -> frozenset[str]:
+    """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
+    return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+
+
+_TOWARDS = frozenset("to for with in at by from on into about before until of".split())
+
+
+@lru_cache(maxsize=8192)
+def objects_of(clause: str, verb: str) -> frozenset[str]:
+    """Give the stems of what a verb of a clause is done to: "the report" in "send the report to Ana"."""
+    tokens = _TOKEN.findall(clause[:_LONGEST])
+    after = next((place for place, token in enumerate(tokens, 1) if stem(token.casefold()) == verb), len(tokens))
+    end = next((place for place, token in enumerate(tokens[after:], after) if token.casefold() in _TOWARDS), None)
+    near = words_of(" ".join(tokens[after:end]))
+    return near or words_of(" ".join(tokens[after:])) or words_of(" ".join(tokens[: after - 1]))

@@ -1,0 +1,98 @@
+"""Marks of events and counts of recalls in the file."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from recollect.core.artifacts import Artifact, ArtifactKind
+from recollect.core.clock import to_micros
+from recollect.core.values import Span
+from recollect.store.attention import Access, MarkFilter, MarkRow
+from recollect.store.sql.artifacts import ArtifactChanges, ArtifactRows, artifact_of
+from recollect.store.sql.snapshot import array
+
+
+class AttentionRows(ArtifactRows):
+    """Reads marks and counts."""
+
+    def marks(self, space: str, kind: str, which: MarkFilter, *, limit: int) -> list[MarkRow]:
+        found = self.space(space)
+        if found is None:
+            return []
+        values = {
+            "space": found.id,
+            "kind": kind,
+            "wing": which.wing,
+            "as_of": None if which.as_of is None else to_micros(which.as_of)[0],
+            "limit": limit,
+        }
+        return [
+            MarkRow(seq, kind, Span(start, stop), json.loads(body))
+            for seq, start, stop, body in self.rows("marks_newest", values)
+        ]
+
+    def newest_artifacts(self, space: str, kinds: Sequence[ArtifactKind], *, limit: int) -> list[tuple[int, Artifact]]:
+        found = self.space(space)
+        if found is None:
+            return []
+        rows = [row for kind in kinds for row in self.rows("artifacts_newest", (found.id, kind, limit))]
+        return [(row[2], artifact_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
+
+    def newest_events(self, space: str, wing: str | None, *, limit: int) -> list[int]:
+        found = self.space(space)
+        if found is None:
+            return []
+        values = {"space": found.id, "wing": wing, "limit": limit}
+        return [row[0] for row in self.rows("events_newest", values)]
+
+    def wing_counts(self, space: str) -> dict[str | None, int]:
+        found = self.space(space)
+        if found is None:
+            return {}
+        counts: dict[str | None, int] = {row[0]: row[1] for row in self.rows("wing_counts", (found.id,))}
+        rest = found.events - sum(counts.values())
+        return {**counts, None: rest} if rest else counts
+
+    def marked_upto(self, space: str) -> int | None:
+        found = self.space(space)
+        return self.one("marked_upto", (found.id,)) if found else None
+
+    def accesses(self, space: str, seqs: Sequence[int]) -> dict[int, Access]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return {}
+        return {row[0]: Access(row[1], row[2]) for row in self.rows("accesses_of", (found.id, array(seqs)))}
+
+    def most_recalled(self, space: str, *, limit: int) -> list[int]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("most_recalled", (found.id, limit))] if found else []
+
+
+class AttentionChanges(ArtifactChanges, AttentionRows):
+    """Changes marks and counts."""
+
+    def put_marks(self, space: str, marks: Sequence[MarkRow]) -> None:
+        into = self.space_to_write(space).id
+        place: dict[int, int] = defaultdict(int)
+        rows: list[tuple[int, str, int, int, int, int, str]] = []
+        for mark in marks:
+            body = json.dumps(mark.body, ensure_ascii=True, separators=(",", ":"))
+            rows.append((into, mark.kind, mark.seq, place[mark.seq], mark.span.start, mark.span.end, body))
+            place[mark.seq] += 1
+        self.run_many("insert_mark", rows)
+
+    def drop_marks(self, space: str) -> None:
+        self.run("drop_all_marks", (self.space_to_write(space).id,))
+
+    def owe_marks(self, space: str, upto: int | None) -> None:
+        into = self.space_to_write(space).id
+        if upto is None:
+            self.run("marking_done", (into,))
+        else:
+            self.run("owe_marking", (into, upto))
+
+    def put_accesses(self, space: str, found: Mapping[int, Access]) -> None:
+        into = self.space_to_write(space).id
+        self.run_many("count_access", ((one.times, one.last_at, seq, into) for seq, one in found.items()))

@@ -1,0 +1,128 @@
+"""Intents, beliefs, the window and the palace on the command line, and watching a file that another process writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from recollect import Memory
+from recollect.cli import main
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Done]
+NOW = datetime.now(UTC).replace(microsecond=0)
+SAID = (
+    ("I need to send the budget report to Ana by tomorrow.", "Leo", "work"),
+    ("The ticket moved to review.", "Leo", "work"),
+    ("I like jazz.", "Ana", None),
+)
+
+
+@pytest.fixture
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "memory.db"
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    return path
+
+
+@pytest.fixture
+def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    with Memory.open(location, embedder="none", durability="normal") as memory:
+        for minute, (text, speaker, wing) in enumerate(SAID):
+            memory.add(text, speaker=speaker, wing=wing, session="s", at=NOW - timedelta(minutes=10 - minute))
+
+    def run(*arguments: str) -> Done:
+        code = main(arguments)
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:
+    shown = run("intents")
+    assert shown.code == 0
+    assert "task" in shown.out
+    assert "“I need to send the budget report to Ana by tomorrow.” (Leo)" in shown.out
+    (intent,) = run("intents", "--json").json["intents"]
+    assert intent["status"] == "pending"
+    assert intent["grounds"][0]["quote"] == SAID[0][0]
+    assert 0 < intent["priority"] <= 1
+    answered = run("answer_intent", intent["id"], "accept", "--json").json
+    assert answered["status"] == "scheduled"
+    assert "rejected" in run("answer_intent", intent["id"], "reject").out
+    assert "Nothing found" in run("intents").out or run("intents").out == ""
+    assert run("intents", "--status", "rejected", "--json").json["intents"][0]["id"] == intent["id"]
+
+
+def test_wrong_words_end_with_an_exit_code_and_a_fix(run: Run) -> None:
+    assert run("intents", "--status", "odd").code == 2
+    assert run("answer_intent", "in_0", "accept").code != 0
+    assert run("beliefs", "--of", "Ana").code == 2
+
+
+def test_beliefs_in_a_table(run: Run) -> None:
+    lines = run("beliefs").out.splitlines()
+    assert lines[0].split()[:3] == ["who", "thing", "is"]
+    assert any("(how it is)" in line and "review" in line for line in lines)
+    (belief,) = run("beliefs", "Leo", "the ticket", "--json").json["beliefs"]
+    assert (belief["holder"], belief["value"], belief["by"]) == ("Leo", "review", "said")
+    assert belief["ground"]["quote"] == SAID[1][0]
+
+
+def test_the_window_needs_no_question(run: Run) -> None:
+    out = run("window", "--budget", "400").out
+    assert "[immediate]" in out
+    assert "Ana: I like jazz." in out
+    assert "to be done (task" in out
+    document = run("window", "--json").json
+    assert document["tokens"] <= document["budget"] == 2000
+    assert {item["tier"] for item in document["items"]} <= {"immediate", "working", "background"}
+
+
+def test_the_palace_is_a_tree(run: Run) -> None:
+    lines = run("palace").out.splitlines()
+    assert lines[0].startswith("work")
+    assert any(line.startswith("        ") and "The ticket moved to review." in line for line in lines)
+    document = run("palace", "--json").json
+    assert {wing["name"] for wing in document["wings"]} == {"work", None}
+    assert run("palace", "--wing", "work", "--json").json["wings"][0]["events"] == 2
+
+
+def test_watch_prints_what_another_process_writes(run: Run, location: Path) -> None:
+    command = [sys.executable, "-m", "recollect", "watch", "--every", "1", "--count", "1", "--json"]
+    watching = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        for turn in range(40):
+            run("add", f"I must call the plumber number{turn} by tomorrow.")
+            try:
+                out, err = watching.communicate(timeout=0.5)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        else:
+            raise AssertionError("nothing was seen")
+    finally:
+        if watching.poll() is None:
+            watching.kill()
+            watching.communicate()
+    assert watching.returncode == 0, err
+    assert "plumber" in json.loads(out)["intent"]["statement"]

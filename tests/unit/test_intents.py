@@ -1,0 +1,488 @@
+"""Intents: what gathers into one, what settles it, what an answer does, and what is never one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.attention import Evidence, Intent, IntentCategory, IntentStatus
+from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.values import Event, Span
+from recollect.fold.density import Topic, density
+from recollect.fold.goals import MarkKind, marks_of
+from recollect.fold.intents import Goal, crystallise
+
+START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+SMALL_TALK = """Hi, how was your weekend?
+Pretty good, thanks! We went to the lake and the weather was lovely.
+I need a coffee before I can think straight.
+Haha, same here. I should go to bed earlier.
+Did you watch the match last night?
+No, I fell asleep on the sofa. I want to see the highlights though.
+We should catch up for lunch sometime!
+Definitely, I'd love that.
+My cat knocked over a plant this morning.
+I hope it doesn't rain tomorrow.
+I wish it was Friday already.
+You should try the new bakery, the rolls are great.
+I have to say, the croissants there are amazing.
+I must admit I ate three.
+Well, I need to go now. Talk soon!
+Good morning! I slept so badly.
+Poor you. I need more sleep too.
+It's so cold today, I want my warm bed.
+I know, I should have brought a scarf.
+Same. Somebody should invent a self-filling cup.
+I really want to visit Japan some day.
+How cute! I want a puppy.
+I still can't believe how warm it was last week.
+I don't know what to say.
+I wonder if it'll snow.
+We're still waiting for summer, aren't we?
+I need a holiday.
+I'd love to join you but I'm shattered.
+I should really drink less coffee.
+Good for you! I have to get going, bye.""".splitlines()
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(clock: Clock) -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="none", clock=clock, fold=False) as opened:  # what goals do by themselves
+        yield opened
+
+
+def say(memory: Memory, *texts: str, at: datetime = START, speaker: str = "Leo", session: str = "s") -> None:
+    memory.add_many(
+        {"text": text, "speaker": speaker, "session": session, "at": at + timedelta(minutes=n)}
+        for n, text in enumerate(texts)
+    )
+
+
+def statements(intents: list[Intent]) -> list[str]:
+    return [intent.statement for intent in intents]
+
+
+# What is one
+
+
+def test_a_todo_with_a_deadline_is_an_intent_on_its_own(memory: Memory) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    (intent,) = memory.intents()
+    assert intent.statement == "I need to send the budget report to Ana by Friday"
+    assert intent.category is IntentCategory.TASK
+    assert intent.status is IntentStatus.PENDING
+    assert intent.deadline == datetime(2026, 3, 7, tzinfo=UTC)
+    assert intent.grounds[0].quote in memory.get(intent.grounds[0].event_id).text
+    assert "time by which" in intent.reason
+
+
+def test_a_wish_said_twice_in_other_words_is_one_intent_with_both_quotes(memory: Memory) -> None:
+    say(memory, "We really have to make the auth test suite reliable.")
+    assert memory.intents() == []  # said once, and nothing shows that it is not met
+    say(memory, "Still no owner for the flaky auth tests, I'd like to get that suite stable.", at=START + DAY)
+    (intent,) = memory.intents()
+    assert len(intent.grounds) == 2
+    assert intent.density >= intent.threshold
+
+
+def test_an_id_stays_when_an_intent_grows(memory: Memory) -> None:
+    say(memory, "I must book the hotel in Bergen by 20 March.")
+    (before,) = memory.intents()
+    say(memory, "The Bergen hotel still has to be booked.", at=START + DAY)
+    (after,) = memory.intents()
+    assert after.id == before.id
+    assert len(after.grounds) == 2
+    assert after.importance > before.importance
+
+
+def test_pure_small_talk_makes_no_intent_however_often_it_is_repeated(memory: Memory) -> None:
+    for day in range(4):
+        say(memory, *SMALL_TALK, at=START + day * DAY, session=f"day {day}")
+    assert memory.intents(status="any", limit=100, now=START + 4 * DAY) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I had to re-run the deploy by Friday.",
+        "You need to send the report by Friday.",
+        "If I need to send the report by Friday, tell me.",
+        "Do I need to send the report by Friday?",
+        "I don't need to send the report by Friday.",
+        "We should have sent the report by Friday.",
+    ],
+)
+def test_what_is_past_denied_supposed_asked_or_told_to_another_is_no_goal(text: str) -> None:
+    assert [mark for mark in marks_of(Event(text=text, at=START)) if mark.kind is MarkKind.GOAL] == []
+
+
+def test_an_assistant_has_no_goals_but_its_deeds_count(memory: Memory) -> None:
+    memory.add("I need to send the invoice to Mara by Friday.", speaker="Leo", role="user", at=START)
+    memory.add("You should send the offer to Tom by Friday.", speaker="bot", role="assistant", at=START + HOUR)
+    assert len(memory.intents()) == 1
+    memory.add("Done, I sent the invoice to Mara.", speaker="bot", role="assistant", at=START + 2 * HOUR)
+    assert memory.intents(now=START + 3 * HOUR) == []
+
+
+def test_what_only_others_want_is_shown_to_nobody(memory: Memory) -> None:
+    say(memory, "The Corner Bakery wants its money back.", "The Corner Bakery needs the money for a new oven.")
+    assert memory.intents(status="any") == []
+
+
+# What settles one
+
+
+@pytest.mark.parametrize(
+    ("goal", "deed"),
+    [
+        ("I need to send the budget report to Ana by Friday.", "I sent it."),
+        ("I need to send the budget report to Ana by Friday.", "Sent the report this morning."),
+        ("I must book the hotel in Bergen by 20 March.", "The Bergen hotel is booked."),
+        ("I promised Mia to fix the garden gate by Sunday.", "The garden gate is fixed."),
+        ("I have to buy a present for Nora by Thursday.", "I finally bought the present."),
+    ],
+)
+def test_later_words_settle_an_intent_without_being_told(memory: Memory, goal: str, deed: str) -> None:
+    say(memory, goal)
+    assert len(memory.intents()) == 1
+    say(memory, deed, at=START + HOUR)
+    assert memory.intents(now=START + 2 * HOUR) == []
+    (settled,) = memory.intents(status="resolved", now=START + 2 * HOUR)
+    assert settled.settled_by is not None
+    assert settled.settled_by.quote in deed
+    assert memory.intents(as_of=START - DAY) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I haven't sent it yet.",
+        "I will send the report tomorrow.",
+        "Did I send the report?",
+        "I almost sent the report.",
+        "Ana sent me a postcard.",
+        "My neighbour got a puppy, it chewed the doormat.",
+    ],
+)
+def test_what_is_not_done_or_is_another_thing_settles_nothing(memory: Memory, text: str) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    say(memory, text, at=START + HOUR)
+    assert len(memory.intents(now=START + 2 * HOUR)) == 1
+
+
+def test_a_deed_before_the_goal_settles_nothing(memory: Memory) -> None:
+    say(memory, "Sent the report to Ana.", "I need to send the report to Ana again by Friday.")
+    assert len(memory.intents()) == 1
+
+
+def test_what_is_to_be_done_again_is_another_intent(memory: Memory) -> None:
+    say(memory, "I need to pay the rent by 6 March.", "Paid the rent.")
+    say(memory, "I need to pay the rent by 6 April.", at=START + 20 * DAY)
+    now = START + 21 * DAY
+    (open_one,) = memory.intents(now=now)
+    (done,) = memory.intents(status="resolved", now=now)
+    assert open_one.id != done.id
+    assert open_one.deadline == datetime(2026, 4, 7, tzinfo=UTC)
+
+
+def test_a_passed_deadline_and_long_silence_expire(memory: Memory) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    assert len(memory.intents(now=START + 5 * DAY)) == 1
+    assert memory.intents(now=START + 10 * DAY) == []
+    assert len(memory.intents(status="expired", now=START + 10 * DAY)) == 1
+    say(memory, "I still haven't found a dentist in Porto.", "I want to find a dentist in Porto.", at=START)
+    assert len(memory.intents(now=START + 50 * DAY)) == 1
+    assert memory.intents(now=START + 70 * DAY) == []
+
+
+# How pressing
+
+
+def test_a_deadline_inside_a_day_doubles_the_urgency(memory: Memory) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    week, two_days, one_day = (memory.intents(now=START + hours * HOUR)[0].urgency for hours in (0, 80, 100))
+    assert week == pytest.approx(0.2 + 0.2 + 0.1)  # base, just said, and a deadline within a week
+    assert two_days == pytest.approx(0.2 + 0.2 * math.exp(-0.8) + 0.2)
+    assert one_day == 1.0  # (base + said four days ago + .3) x 2
+
+
+def test_the_most_pressing_stand_first_and_five_at_most(memory: Memory) -> None:
+    for day in range(3, 15):
+        say(memory, f"I must return the book number{day} by {day} March.", at=START)
+    shown = memory.intents()
+    assert len(shown) == 5
+    assert shown == sorted(shown, key=lambda intent: -intent.priority)
+    assert shown[0].deadline == datetime(2026, 3, 4, tzinfo=UTC)
+    assert len(memory.intents(limit=50)) == 12
+
+
+def test_density_counts_concepts_edges_recency_and_events() -> None:
+    one = Topic(id="a", label="a", events=3)
+    two = Topic(id="b", label="b", events=3, neighbours=frozenset({"a"}))
+    bare = density([0.6], [], last_at=START, now=START).value
+    with_one = density([0.6], [one], last_at=START, now=START).value
+    with_two = density([0.6], [one, two], last_at=START, now=START)
+    apart = density([0.6], [one, Topic(id="b", label="b", events=3)], last_at=START, now=START).value
+    assert bare < with_one < apart < with_two.value <= 1
+    assert density([0.6], [one], last_at=START, now=START + 30 * DAY).value < with_one
+    assert density([0.6, 0.6], [one], last_at=START, now=START).value > with_one
+    assert "connected 1.00" in with_two.explain()
+
+
+def test_a_concept_lifts_a_goal_over_its_threshold_and_is_named() -> None:
+    text = "The deploy script still has no owner."
+    ground = Evidence(event_id="ev_1", span=Span(0, len(text)), quote=text, at=START)
+    goal = Goal(seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.8, clause=text)
+    assert crystallise([goal], [], [], {}, now=START) == []
+    topic = Topic(id="co_1", label="deploy script", events=5)
+    placed = Goal(
+        seq=1, ground=ground, session=None, category=IntentCategory.TASK, strength=0.8, clause=text, topics=("co_1",)
+    )
+    (intent,) = crystallise([placed], [], [], {"co_1": topic}, now=START)
+    assert intent.concepts == ("co_1",)
+    assert intent.topics == ("deploy script",)
+
+
+# Answers
+
+
+def test_a_rejected_intent_is_never_shown_again(memory: Memory, clock: Clock) -> None:
+    say(memory, "I should learn the trumpet solo by Friday.")
+    (intent,) = memory.intents()
+    clock.now = START + HOUR
+    assert memory.answer_intent(intent.id, "reject").status is IntentStatus.REJECTED
+    say(memory, "I still should learn that trumpet solo by Friday.", at=START + DAY)
+    assert memory.intents(now=START + DAY) == []
+    assert memory.intents(status="rejected", now=START + DAY)[0].id == intent.id
+
+
+def test_accept_schedules_defer_waits_modify_rewords_done_resolves(memory: Memory, clock: Clock) -> None:
+    say(memory, "I need to send the budget report to Ana by 20 March.")
+    (intent,) = memory.intents()
+    assert memory.answer_intent(intent.id, "accept").status is IntentStatus.SCHEDULED
+    clock.now += HOUR
+    deferred = memory.answer_intent(intent.id, "defer", until=START + 3 * DAY)
+    assert (deferred.status, deferred.until) == (IntentStatus.DEFERRED, START + 3 * DAY)
+    assert memory.intents() == []
+    assert len(memory.intents(now=START + 4 * DAY)) == 1
+    clock.now += HOUR
+    assert memory.answer_intent(intent.id, "modify", text="Send Ana the summary").statement == "Send Ana the summary"
+    clock.now += HOUR
+    assert memory.answer_intent(intent.id, "done").status is IntentStatus.RESOLVED
+    assert memory.intents() == []
+
+
+def test_feedback_moves_the_threshold_of_its_category_alone(memory: Memory, clock: Clock) -> None:
+    say(memory, "I need to pay the phone bill by 20 March.", "I promised Tom to lend the ladder by 20 March.")
+    by_category = {intent.category: intent for intent in memory.intents()}
+    task, promise = by_category[IntentCategory.TASK], by_category[IntentCategory.PROMISE]
+    assert task.threshold == promise.threshold == 0.38
+    clock.now += HOUR
+    memory.answer_intent(task.id, "accept")
+    after = {intent.category: intent.threshold for intent in memory.intents()}
+    assert after[IntentCategory.TASK] == pytest.approx(0.38 / 1.15)  # w = .7 + .3 x 1.5
+    assert after[IntentCategory.PROMISE] == 0.38
+
+
+def test_after_many_rejections_less_of_the_kind_is_shown(memory: Memory, clock: Clock) -> None:
+    chores = ("water the ferns", "call the plumber", "renew my passport", "sharpen the skates")
+    say(memory, *(f"I need to {chore} by 20 March." for chore in chores))
+    for left in (3, 2, 0):  # one or two may be a slip; after three the rest of the kind is no longer shown
+        clock.now += HOUR
+        memory.answer_intent(memory.intents()[0].id, "reject")
+        assert len(memory.intents()) == left
+    say(memory, "I need to oil the gate by 20 March.", at=START + DAY)
+    assert memory.intents(now=START + DAY) == []
+    say(memory, "I promised Zed to lend the ladder by 20 March.", at=START + DAY)
+    assert len(memory.intents(now=START + DAY)) == 1
+
+
+def test_answers_are_in_the_log_and_survive_rebuild_export_and_import(
+    memory: Memory, clock: Clock, tmp_path: Path
+) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.", "I must pay the rent by Friday.")
+    clock.now += HOUR
+    memory.answer_intent(memory.intents()[0].id, "reject")
+    told = memory.intents(status="any")
+    memory.rebuild()
+    assert memory.intents(status="any") == told
+    memory.export(tmp_path / "all.jsonl")
+    with Memory.open(tmp_path / "other.db", embedder="none", clock=clock) as other:
+        other.import_events(tmp_path / "all.jsonl")
+        assert other.intents(status="any") == told
+        assert other.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "more", "error"),
+    [
+        ("in_0", "accept", {}, NotFound),
+        (None, "perhaps", {}, InvalidFilter),
+        (None, "modify", {}, InvalidInput),
+        (None, "accept", {"text": "x"}, InvalidInput),
+        (None, "accept", {"until": "2026-04-01"}, InvalidInput),
+        (None, "modify", {"text": "  "}, InvalidInput),
+    ],
+)
+def test_a_wrong_answer_is_refused_and_changes_nothing(
+    memory: Memory, id: str | None, answer: str, more: dict[str, str], error: type[Exception]
+) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    (intent,) = memory.intents()
+    with pytest.raises(error):
+        memory.answer_intent(id or intent.id, answer, **more)
+    assert memory.intents() == [intent]
+
+
+def test_an_event_that_only_looks_like_an_answer_is_none(memory: Memory) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    (intent,) = memory.intents()
+    forged = {"recollect": {"intent": intent.id, "answer": "reject"}}
+    memory.add("no", meta=forged)  # not in the role of an answer
+    memory.add("no", role="feedback", meta={"recollect": {"intent": intent.id, "answer": ["reject"]}})
+    memory.add("no!", role="feedback", meta={"recollect": {"intent": intent.id, "answer": "defer", "until": "soon"}})
+    assert memory.intents() == [intent]
+
+
+# The rest of the memory
+
+
+def test_forgetting_the_words_forgets_the_intent_and_forgetting_the_deed_reopens_it(memory: Memory) -> None:
+    say(memory, "I need to send the budget report to Ana by Friday.")
+    say(memory, "I sent it.", at=START + HOUR)
+    assert memory.intents() == []
+    deed = next(event for event in memory.events() if event.text == "I sent it.")
+    memory.forget(ids=[deed.id])
+    (intent,) = memory.intents()
+    memory.forget(ids=[intent.grounds[0].event_id])
+    assert memory.intents(status="any") == []
+    assert memory.verify().ok
+
+
+def test_wings_and_spaces_keep_their_own(memory: Memory) -> None:
+    memory.wing("home").add("I must pay the rent by Friday.", at=START)
+    memory.wing("work").add("I must send the offer to Tom by Friday.", at=START)
+    assert statements(memory.wing("home").intents()) == ["I must pay the rent by Friday"]
+    assert len(memory.intents()) == 2
+    assert memory.space("other").intents() == []
+
+
+def test_a_batch_and_one_by_one_come_to_the_same(clock: Clock) -> None:
+    texts = [
+        "I must pay the rent by Friday.",
+        "Paid the rent.",
+        "I still need a plumber.",
+        "The plumber is still missing.",
+    ]
+    told = []
+    for batches in (1, 4):
+        with Memory.open(":memory:", embedder="none", clock=clock) as memory:
+            for n in range(batches):
+                size = len(texts) // batches
+                memory.add_many(
+                    {"text": text, "session": "s", "speaker": "Leo", "at": START + timedelta(minutes=n * size + m)}
+                    for m, text in enumerate(texts[n * size : (n + 1) * size])
+                )
+            told.append(memory.intents(status="any"))
+    assert told[0] == told[1] != []
+
+
+def test_marks_that_were_put_off_follow_with_settle(tmp_path: Path, clock: Clock) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="none", clock=clock, extract=False) as memory:
+        say(memory, "I must pay the rent by Friday.")
+        assert memory.intents() == []
+        memory.settle()
+        assert len(memory.intents()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 I must pay by Friday",
+        "I need " * 50_000,
+        "must\x00 pay",
+        "." * 100_000,
+        "I want " + "a" * 300,
+        "ſ I need ß İ",
+    ],
+)
+def test_hostile_texts_are_read_in_time_and_lose_nothing(memory: Memory, text: str) -> None:
+    memory.add(text, at=START)
+    memory.intents(status="any")
+    assert memory.stats().events == 1
+
+
+# Being told
+
+
+def test_a_listener_is_told_of_what_is_new_once_and_five_an_hour_at_most(memory: Memory, clock: Clock) -> None:
+    say(memory, "I must pay the rent by 20 March.")
+    told: list[Intent] = []
+    end = memory.on("intent", told.append)
+    say(memory, "It is raining.")
+    assert told == []  # what was there already is not new
+    say(memory, "I must send the offer to Tom by 20 March.")
+    say(memory, "It still rains.")
+    assert statements(told) == ["I must send the offer to Tom by 20 March"]
+    say(memory, *(f"I must return the book number{n} by 20 March." for n in range(9)))
+    assert len(told) == 5
+    clock.now += 2 * HOUR
+    say(memory, "The sun is out.")
+    assert len(told) == 10
+    end()
+    clock.now += 2 * HOUR
+    say(memory, "I must call Nora by 20 March.")
+    assert len(told) == 10
+
+
+def test_a_listener_that_fails_loses_nothing_and_one_that_writes_is_fine(memory: Memory) -> None:
+    def fail(_: Intent) -> None:
+        raise RuntimeError("no")
+
+    memory.on("intent", fail)
+    memory.on("intent", lambda intent: memory.add(f"Noted: {intent.id}"))
+    with pytest.warns(UserWarning, match="listener failed"):
+        memory.add("I must pay the rent by Friday.", at=START)
+    assert memory.stats().events == 2
+    with pytest.raises(InvalidFilter):
+        memory.on("weather", fail)
+
+
+def test_watching_sees_what_another_handle_writes(tmp_path: Path, clock: Clock) -> None:
+    with (
+        Memory.open(tmp_path / "m.db", embedder="none", clock=clock) as reading,
+        Memory.open(tmp_path / "m.db", embedder="none", clock=clock) as writing,
+    ):
+        say(writing, "I must pay the rent by Friday.")
+        looks = 0
+
+        def stop() -> bool:
+            nonlocal looks
+            looks += 1
+            if looks == 2:
+                say(writing, "I must send the offer to Tom by Friday.")
+            return looks > 4
+
+        news = list(reading.watch(every=0.001, stop=stop))
+        assert [(kind, one.statement) for kind, one in news] == [("intent", "I must send the offer to Tom by Friday")]

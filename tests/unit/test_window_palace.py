@@ -1,0 +1,216 @@
+"""The window and the palace: what matters now without a question, and the memory as a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from recollect import AsyncMemory, Memory
+from recollect.core.attention import Tier
+from recollect.core.errors import InvalidInput
+from recollect.core.values import Event
+from recollect.fold.palace import Kept, Named, lay_out
+from recollect.fold.window import SHARES, Node, window
+
+START = datetime(2026, 3, 2, 10, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder="hashing", tokenizer="words", clock=lambda: START + 2 * DAY) as opened:
+        yield opened
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def made(nodes: list[Node], budget: int = 400, now: datetime = START) -> dict[Tier, list[str]]:
+    shown = window(nodes, now=now, budget=budget, count=words, tokenizer="words")
+    return {tier: [item.id for item in shown.items if item.tier is tier] for tier in Tier}
+
+
+# The window
+
+
+def test_what_was_said_last_is_immediate_and_nothing_is_in_two_tiers() -> None:
+    nodes = [Node(kind="event", id=f"e{n}", text="a few words here", at=START - n * HOUR) for n in range(60)]
+    tiers = made(nodes)
+    assert tiers[Tier.IMMEDIATE][0] == "e0"
+    held = [id for ids in tiers.values() for id in ids]
+    assert len(held) == len(set(held))
+
+
+def test_each_tier_stays_within_its_share_of_the_budget() -> None:
+    nodes = [Node(kind="event", id=f"e{n}", text="five words are in here", at=START - n * HOUR) for n in range(500)]
+    shown = window(nodes, now=START, budget=1000, count=words, tokenizer="words")
+    for tier, share in SHARES.items():
+        used = sum(item.tokens for item in shown.items if item.tier is tier)
+        assert 0.8 * share * 1000 <= used <= share * 1000
+    assert shown.tokens <= 1000
+
+
+def test_a_deadline_inside_a_day_comes_to_the_front() -> None:
+    old = START - 20 * DAY
+    near = Node(kind="intent", id="near", text="pay the rent", at=old, deadline=START + 5 * HOUR)
+    far = Node(kind="intent", id="far", text="see the dentist", at=old, deadline=START + 30 * DAY)
+    others = [Node(kind="event", id=f"e{n}", text="some words", at=START - (10 + n) * DAY) for n in range(5)]
+    assert made([far, near, *others], budget=100)[Tier.IMMEDIATE][0] == "near"
+
+
+def test_what_many_point_to_and_what_was_recalled_often_rank_higher() -> None:
+    old = START - 60 * DAY
+    hub = Node(kind="concept", id="hub", text="the hub", at=old)
+    lone = Node(kind="concept", id="lone", text="alone", at=old)
+    recalled = Node(kind="event", id="asked for", text="often asked", at=old, recalled=9)
+    plain = Node(kind="event", id="never", text="never asked", at=old)
+    spokes = [Node(kind="event", id=f"s{n}", text="points there", at=old, links=("hub",)) for n in range(6)]
+    shown = window([lone, plain, recalled, hub, *spokes], now=START, budget=1000, count=words, tokenizer="words")
+    score = {item.id: item for item in shown.items}
+    assert score["hub"].rank == 1.0 > score["lone"].rank
+    assert score["asked for"].access == 1.0 > score["never"].access
+
+
+def test_what_does_not_fit_one_tier_may_fit_the_next() -> None:
+    long = Node(kind="event", id="long", text="word " * 30, at=START)
+    assert made([long], budget=200)[Tier.WORKING] == ["long"]
+
+
+def test_the_window_of_a_memory_holds_events_intents_and_counts_recalls(memory: Memory) -> None:
+    memory.add("I need to send the budget report to Ana by 20 March.", speaker="Leo", session="s", at=START)
+    memory.add("The harbour was full of herring boats.", speaker="Leo", session="s", at=START + HOUR)
+    memory.add("Nothing else of note.", speaker="Leo", session="s", at=START + 2 * HOUR)
+    for _ in range(3):
+        memory.recall("herring boats in the harbour", k=1)
+    memory.add("It rains.", at=START + 3 * HOUR)  # counts are written with the next write
+    shown = memory.window(budget=400)
+    by_text = {item.text: item for item in shown.items}
+    assert by_text["2 March 2026, Leo: The harbour was full of herring boats."].access == 1.0
+    assert by_text["2 March 2026, Leo: Nothing else of note."].access == 0.0
+    assert any(item.kind == "intent" and "by 20 March 2026" in item.text for item in shown.items)
+    assert shown.text.startswith("[immediate]\n")
+    assert shown.tokens <= 400
+
+
+def test_counts_of_recalls_survive_closing_and_go_with_forgetting(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words") as memory:
+        id = memory.add("Herring boats.", at=START).id
+        memory.recall("herring")
+    with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words") as memory:
+        (item,) = memory.window().items
+        assert item.access == 1.0
+        memory.rebuild()  # not derived from the log: it stays
+        assert memory.window().items[0].access == 1.0
+        memory.forget(ids=[id])
+        assert memory.window().items == ()
+        assert memory.verify().ok
+
+
+def test_a_recall_waits_for_no_writer(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words", busy_timeout_s=0.2) as memory:
+        memory.add("Herring boats.", at=START)
+        with Memory.open(tmp_path / "m.db", embedder="hashing") as other, other._engine.store.writer():
+            assert memory.recall("herring")
+            memory.close()  # the counts are given up: they are hints
+
+
+def test_a_read_only_memory_shows_its_window(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        memory.add("I must pay the rent by Friday.", at=START)
+    with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words", read_only=True) as memory:
+        assert memory.recall("rent")
+        assert memory.window(now=START).items
+        assert len(memory.intents(now=START)) == 1
+
+
+def test_a_wing_sees_its_own_window_and_answers_are_not_in_it(memory: Memory) -> None:
+    memory.wing("work").add("I must send the offer by 20 March.", at=START)
+    memory.wing("home").add("The roof leaks.", at=START)
+    (intent,) = memory.intents()
+    memory.answer_intent(intent.id, "accept")
+    assert "roof" not in memory.wing("work").window().text
+    assert "Accepted" not in memory.window().text
+    assert memory.space("empty").window().items == ()
+    with pytest.raises(InvalidInput):
+        memory.window(budget=0)
+
+
+# The palace
+
+
+def event(id: str, text: str, *, wing: str | None = None, session: str | None = None, minute: int = 0) -> Event:
+    return Event(id=id, text=text, wing=wing, session=session, at=START + timedelta(minutes=minute))
+
+
+def test_events_lie_in_drawers_by_wing_room_hall_and_closet() -> None:
+    kept = [
+        Kept(event=event("1", "We chose blue.", wing="a", session="s"), kinds=("decision",), concepts=("c",)),
+        Kept(event=event("2", "Blue it is.", wing="a", session="s", minute=1), concepts=("c",)),
+        Kept(event=event("3", "The blue paint came.", wing="b", session="t"), concepts=("c",)),
+        Kept(event=event("4", "It rains.", wing="b")),
+    ]
+    palace = lay_out(kept, {"c": Named(id="c", label="blue paint")}, {"a": 2, "b": 2})
+    assert [wing.name for wing in palace.wings] == ["a", "b"]
+    (room,) = palace.wings[0].rooms
+    assert (room.label, [hall.kind for hall in room.halls]) == ("blue paint", ["decision", None])
+    assert room.halls[0].closets[0].drawers[0].text == "We chose blue."
+    assert [one.label for one in palace.wings[1].rooms] == ["blue paint", "not sorted yet"]
+    (tunnel,) = palace.tunnels
+    assert (tunnel.concept, tunnel.wings) == ("c", ("a", "b"))
+
+
+def test_the_palace_of_a_memory_has_concepts_as_rooms_and_tunnels_between_wings(memory: Memory) -> None:
+    boats = [
+        "The herring boats left the harbour at dawn.",
+        "Herring boats came back to the harbour full.",
+        "Painted the herring boats in the harbour.",
+        "The harbour master counted the herring boats.",
+    ]
+    for n, text in enumerate(boats):
+        memory.wing("work" if n % 2 else "home").add(text, session=f"day {n}", at=START + n * HOUR)
+    memory.settle()
+    palace = memory.palace()
+    assert {wing.name: wing.events for wing in palace.wings} == {"home": 2, "work": 2}
+    drawers = [
+        drawer.text
+        for wing in palace.wings
+        for room in wing.rooms
+        for hall in room.halls
+        for closet in hall.closets
+        for drawer in closet.drawers
+    ]
+    assert set(drawers) == set(boats)
+    assert [wing.name for wing in memory.wing("work").palace().wings] == ["work"]
+    concepts = memory.concepts()
+    assert concepts, "four events about the same boats are a concept"
+    assert {tunnel.concept for tunnel in palace.tunnels} <= {concept.id for concept in concepts}
+    assert palace.tunnels
+
+
+def test_rooms_and_drawers_are_bounded(memory: Memory) -> None:
+    memory.add_many({"text": f"Event number{n} of many.", "at": START + timedelta(minutes=n)} for n in range(40))
+    palace = memory.palace(drawers=5)
+    shown = [room.events for wing in palace.wings for room in wing.rooms]
+    assert sum(shown) <= 5 * len(shown)
+
+
+async def _asynchronous(path: Path) -> None:
+    async with await AsyncMemory.open(path, embedder="none", tokenizer="words", clock=lambda: START) as memory:
+        told: list[object] = []
+        await memory.on("intent", told.append)
+        await memory.add("I must pay the rent by Friday.", at=START)
+        assert len(await memory.intents()) == len(told) == 1
+        assert (await memory.window()).items
+        assert (await memory.palace()).wings
+        looks = iter([False, False, True])
+        assert [news async for news in memory.watch(every=0.01, stop=lambda: next(looks))] == []
+
+
+def test_all_of_it_can_be_awaited(tmp_path: Path) -> None:
+    import asyncio
+
+    asyncio.run(_asynchronous(tmp_path / "m.db"))
