@@ -31,7 +31,7 @@ SELECT home FROM names WHERE space = :space AND key >= :prefix AND key < :beyond
   SELECT 1 FROM names AS own JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
   JOIN events ON events.seq = mentions.seq
   WHERE own.space = names.space AND own.home = names.home AND mentions.start != -2 AND events.wing = :wing
-)) GROUP BY home ORDER BY sum(events) DESC, home LIMIT :limit;
+)) GROUP BY home ORDER BY sum(events) DESC, min(key), home LIMIT :limit;
 
 -- name: put_name
 INSERT INTO names (space, id, key, home, changed, events, first_at, last_at, body)
