@@ -20,7 +20,7 @@ WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
 TOPDOWN_ARM = "topdown"
-SPREAD_ARM = "spread"
+PAGERANK_ARM = "pagerank"
 
 
 class Place(NamedTuple):

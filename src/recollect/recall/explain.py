@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from recollect.core.values import Score
 from recollect.recall.boost import LENGTH, LINKED, OWN, SPEAKER, STATED, SUPERSEDED, TIME, TOLD
-from recollect.recall.candidates import SPREAD_ARM, TIMES_ARM, TOPDOWN_ARM, VECTORS_ARM, WORDS_ARM, Candidate
+from recollect.recall.candidates import PAGERANK_ARM, TIMES_ARM, TOPDOWN_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 
 _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
     TOPDOWN_ARM: "claimed of those whom the question names, in a session about it",
-    SPREAD_ARM: "reached from the best candidates along names, claims and sessions",
+    PAGERANK_ARM: "reached from the best candidates along names, claims and sessions",
     TIMES_ARM: "found in or near the time that the question names",
 }
 _BOOSTS = {

@@ -49,8 +49,8 @@ class TopDown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """From the best candidates along names, claims and sessions to others: personalised PageRank."""
+class PageRank:
+    """From the best candidates along names, claims and sessions to others."""
 
     depth: int
     weight: float
@@ -72,7 +72,7 @@ class Recipe:
     vectors: Arm | None
     times: Arm | None = None  # what lies in or near a time that the question names, by meaning and by words
     topdown: TopDown | None = None
-    spread: Spread | None = None
+    pagerank: PageRank | None = None
     rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
     rerank_depth: int = 0  # fused candidates that late interaction looks at
     # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
@@ -124,7 +124,7 @@ GRAPH = replace(
     HYBRID,
     name="graph",
     topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
-    spread=Spread(
+    pagerank=PageRank(
         depth=30,
         weight=0.2,
         gain=0.02,

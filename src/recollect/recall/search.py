@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from recollect.core.clock import to_micros
 from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
-from recollect.recall.analyse import Analysis, analyse
+from recollect.recall.analyse import analyse
 from recollect.recall.boost import Boosts, Named, near, times_asked
-from recollect.recall.candidates import SPREAD_ARM, TOPDOWN_ARM, Ask, Asking, Candidate, gather, take
+from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
+from recollect.recall.graph_arms import add_linked
 from recollect.recall.locate import locate
 from recollect.recall.recipes import Recipe
 from recollect.recall.rerank import rerank
-from recollect.recall.spread import spread
-from recollect.recall.topdown import top_down
 from recollect.store.protocol import Model, Reader
 
 # A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
@@ -53,7 +51,8 @@ def search(
         return Hits(confidence=0.0)
     asking = Asking(reader, space, recipe, terms, model, allowed)
     found, question = gather(asking, ask, [near(window) for window in times_asked(asked)])
-    ranked = _with_graph(asking, found, asked, Named(text), now)
+    add_linked(found, asking, asked, Named(text), now)
+    ranked = fuse(found.values(), recipe)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         named = Named(text)
@@ -62,30 +61,6 @@ def search(
         if matching is not None:
             sure = confidence(signs_of(ranked, matching, named))
     return Hits(_hits(asking, ranked, text, k, reread), confidence=sure)
-
-
-def _with_graph(
-    asking: Asking, found: dict[int, Candidate], asked: Analysis, named: Named, now: datetime
-) -> list[Candidate]:
-    """Fuse what the arms found, with those that follow the graph where a recipe has them."""
-    reader, space, recipe, terms, _, allowed = asking
-    if recipe.topdown is not None:
-        ranking = top_down(
-            reader,
-            space,
-            recipe.topdown,
-            names=asked.names,
-            asker=named.asker,
-            terms=terms,
-            now=to_micros(now)[0],
-            allowed=allowed,
-        )
-        take(found, ranking, TOPDOWN_ARM)
-    ranked = fuse(found.values(), recipe)
-    if recipe.spread is None:
-        return ranked
-    take(found, spread(reader, space, recipe.spread, ranked, allowed=allowed), SPREAD_ARM)
-    return fuse(found.values(), recipe)
 
 
 def _hits(asking: Asking, ranked: list[Candidate], question: str, k: int, reread: Reread | None) -> list[Hit]:

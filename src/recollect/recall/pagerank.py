@@ -1,6 +1,6 @@
-"""Spreading: from the best candidates along entities, claims and sessions to events that say what they leave open.
+"""PageRank: from the best candidates along entities, claims and sessions to events that say what they leave open.
 
-Personalised PageRank by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a
+Personalised, and by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a
 part that is too small stays where it is. So a name that everybody says leads nowhere, and the cost does not grow with
 the memory.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.recall.candidates import Candidate
-from recollect.recall.recipes import Spread
+from recollect.recall.recipes import PageRank
 from recollect.store.postings import Ranking
 from recollect.store.protocol import Reader, Seqs
 
@@ -27,7 +27,9 @@ class _Edge(NamedTuple):
     weight: float
 
 
-def spread(reader: Reader, space: str, how: Spread, ranked: Sequence[Candidate], *, allowed: Seqs | None) -> Ranking:
+def page_rank(
+    reader: Reader, space: str, how: PageRank, ranked: Sequence[Candidate], *, allowed: Seqs | None
+) -> Ranking:
     """Rank events by what reaches them from the best candidates."""
     seeds = ranked[: how.seeds]
     total = sum(candidate.score for candidate in seeds)
@@ -62,7 +64,7 @@ def spread(reader: Reader, space: str, how: Spread, ranked: Sequence[Candidate],
 class _Graph:
     """Events, entities and sessions, read as they are reached."""
 
-    def __init__(self, reader: Reader, space: str, how: Spread) -> None:
+    def __init__(self, reader: Reader, space: str, how: PageRank) -> None:
         self._reader = reader
         self._space = space
         self._how = how
