@@ -1,14 +1,13 @@
-"""PageRank: from the best candidates along entities, claims and sessions to events that say what they leave open.
+"""PageRank: from the best candidates along names, claims and sessions to events that say what they leave open.
 
-Personalised, and by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a
-part that is too small stays where it is. So a name that everybody says leads nowhere, and the cost does not grow with
-the memory.
+Personalised, and by forward push: what a node holds goes on to its neighbours by the weight of its edges, and a part
+that is too small stays where it is. So a name that everybody says leads nowhere, and the cost does not grow with the
+memory. Nodes pass on in rounds, those of a round together: a round is a handful of reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +16,10 @@ from recollect.recall.recipes import PageRank
 from recollect.store.postings import Ranking
 from recollect.store.protocol import Reader, Seqs
 
-_MOST_PUSHES = 400  # nodes that pass on what they hold: a few milliseconds
-Node = tuple[str, str | int]  # what kind, and which
+_MOST_A_ROUND = 48  # nodes that pass on together
 _EVENT, _ENTITY, _SESSION = "event", "entity", "session"
-
-
-class _Edge(NamedTuple):
-    node: Node
-    weight: float
+Node = tuple[str, str | int]  # what kind, and which
+Edges = dict[Node, float]
 
 
 def page_rank(
@@ -36,20 +31,22 @@ def page_rank(
     if not seeds or total <= 0:
         return _ranking({}, how.depth)
     graph = _Graph(reader, space, how)
-    graph.read_events([candidate.seq for candidate in seeds])
     held: dict[Node, float] = {}
     waiting: dict[Node, float] = {(_EVENT, candidate.seq): candidate.score / total for candidate in seeds}
-    for _ in range(_MOST_PUSHES):
-        node = max(waiting, key=lambda one: (waiting[one], str(one)), default=None)
-        if node is None or waiting[node] < how.least:
-            break
-        here = waiting.pop(node)
-        held[node] = held.get(node, 0.0) + how.restart * here
-        edges = graph.edges(node, (1 - how.restart) * here)
-        whole = sum(edge.weight for edge in edges)
-        for edge in edges:
-            waiting[edge.node] = waiting.get(edge.node, 0.0) + (1 - how.restart) * here * edge.weight / whole
-    for node, rest in waiting.items():  # what is too small to go on counts where it is
+    for _ in range(how.rounds):
+        ready = sorted(
+            (node for node in waiting if waiting[node] >= how.least), key=lambda one: (-waiting[one], str(one))
+        )
+        ready = ready[:_MOST_A_ROUND]
+        graph.read({node: (1 - how.restart) * waiting[node] for node in ready})
+        for node in ready:
+            here = waiting.pop(node)
+            held[node] = held.get(node, 0.0) + how.restart * here
+            edges = graph.edges[node]
+            whole = sum(edges.values())
+            for other, weight in edges.items():
+                waiting[other] = waiting.get(other, 0.0) + (1 - how.restart) * here * weight / whole
+    for node, rest in waiting.items():  # what has not gone on counts where it is
         held[node] = held.get(node, 0.0) + how.restart * rest
     begun = {candidate.seq for candidate in seeds}
     permitted = None if allowed is None else set(allowed.tolist())
@@ -68,60 +65,53 @@ class _Graph:
         self._reader = reader
         self._space = space
         self._how = how
-        self._edges: dict[Node, list[_Edge]] = {}
-        self._events: dict[str, int] = {}  # how many name an entity
+        self.edges: dict[Node, Edges] = {}
 
-    def edges(self, node: Node, passing: float) -> list[_Edge]:
-        """List where a node leads; nowhere, if each neighbour would get too little."""
-        kind, which = node
-        if node not in self._edges:
-            if kind == _EVENT:
-                self.read_events([int(which)])
-            elif kind == _ENTITY:
-                self._edges[node] = self._of_entity(str(which), passing)
-            else:
-                self._edges[node] = self._of_session(str(which), passing)
-        return self._edges.get(node, [])
+    def read(self, passing: Mapping[Node, float]) -> None:
+        """Read where nodes lead; nowhere, where each neighbour would get too little of what a node passes on."""
+        new = {node: much for node, much in passing.items() if node not in self.edges}
+        self.edges.update({node: {} for node in new})
+        self._read_events([int(which) for kind, which in new if kind == _EVENT])
+        self._read_entities({str(which): much for (kind, which), much in new.items() if kind == _ENTITY})
+        self._read_sessions({str(which): much for (kind, which), much in new.items() if kind == _SESSION})
 
-    def read_events(self, seqs: Sequence[int]) -> None:
-        """Read what events name and claim, and their sessions; many at once where that is known."""
+    def _read_events(self, seqs: Sequence[int]) -> None:
+        if not seqs:
+            return
         reader, space = self._reader, self._space
-        found: dict[int, dict[Node, float]] = {int(seq): {} for seq in seqs}
         mentions = [row for row in reader.mentions(space, seqs=seqs) if row.start >= 0]
         homes = {row.id: row.home for row in reader.names_of(space, ids=sorted({row.name for row in mentions}))}
         for row in mentions:
-            found[row.seq][_ENTITY, homes[row.name]] = self._how.mention
+            self.edges[_EVENT, row.seq][_ENTITY, homes[row.name]] = self._how.mention
         for claim in reader.claims_of(space, seqs=seqs):
-            for home in (claim.draft.subject, claim.draft.object if claim.draft.object_form else None):
-                if home is not None:
-                    found[claim.seq][_ENTITY, home] = self._how.claim
+            self.edges[_EVENT, claim.seq][_ENTITY, claim.draft.subject] = self._how.claim
+            if claim.draft.object_form:
+                self.edges[_EVENT, claim.seq][_ENTITY, claim.draft.object] = self._how.claim
         for seq, outline in reader.outlines(space, seqs).items():
             if outline.session is not None:
-                found[seq][_SESSION, outline.session] = self._how.session
-        for seq, weights in found.items():
-            self._edges[_EVENT, seq] = [_Edge(node, weight) for node, weight in sorted(weights.items(), key=str)]
+                self.edges[_EVENT, seq][_SESSION, outline.session] = self._how.session
 
-    def _of_entity(self, home: str, passing: float) -> list[_Edge]:
+    def _read_entities(self, passing: Mapping[str, float]) -> None:
         reader, space = self._reader, self._space
-        claims = reader.claim_count(space, home)
-        weights: dict[Node, float] = {}
-        if claims and passing / claims >= self._how.least:
-            for claim in reader.claims_of(space, homes=[home]):
-                weights[_EVENT, claim.seq] = self._how.claim
-        events = sum(row.events for row in reader.names_of(space, homes=[home]))
-        if events and passing / events >= self._how.least:
-            for row in reader.mentions(space, homes=[home]):
-                if row.start >= 0:
-                    weights.setdefault((_EVENT, row.seq), self._how.mention)
-        return [_Edge(node, weight) for node, weight in weights.items()]
+        rows = reader.names_of(space, homes=sorted(passing))
+        events: dict[str, int] = {}
+        for row in rows:
+            events[row.home] = events.get(row.home, 0) + row.events
+        few = sorted(home for home, count in events.items() if passing[home] >= self._how.least * count)
+        homes = {row.id: row.home for row in rows}
+        for row in reader.mentions(space, homes=few):
+            if row.start >= 0:
+                self.edges[_ENTITY, homes[row.name]][_EVENT, row.seq] = self._how.mention
+        for claim in reader.claims_of(space, homes=few) if few else ():
+            for home in (claim.draft.subject, claim.draft.object):
+                if home in few:
+                    self.edges[_ENTITY, home][_EVENT, claim.seq] = self._how.claim
 
-    def _of_session(self, session: str, passing: float) -> list[_Edge]:
-        rows = self._reader.summaries(self._space, [session])
-        events = sum(row.events + row.pending for row in rows)
-        if not events or passing / events < self._how.least:
-            return []
-        seqs = self._reader.session_seqs(self._space, session)
-        return [_Edge((_EVENT, seq), 1.0) for seq in seqs]
+    def _read_sessions(self, passing: Mapping[str, float]) -> None:
+        for row in self._reader.summaries(self._space, sorted(passing)) if passing else ():
+            if passing[row.session] >= self._how.least * (row.events + row.pending):
+                seqs = self._reader.session_seqs(self._space, row.session)
+                self.edges[_SESSION, row.session] = {(_EVENT, seq): 1.0 for seq in seqs}
 
 
 def _ranking(scores: Mapping[int, float], depth: int) -> Ranking:

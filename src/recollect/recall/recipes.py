@@ -57,6 +57,7 @@ class PageRank:
     gain: float
     seeds: int  # best candidates that it starts from
     restart: float  # share of what a node gets that stays with it
+    rounds: int  # how often nodes pass on what they hold: an event, its names, their events, and once more
     least: float  # share of the whole below which nothing is passed on: bounds the cost
     mention: float  # what an edge between an event and a name in it counts
     claim: float  # and one between an event and whom it claims something of
@@ -130,7 +131,8 @@ GRAPH = replace(
         gain=0.02,
         seeds=10,
         restart=0.3,
-        least=0.001,
+        rounds=4,
+        least=0.002,
         mention=1.0,
         claim=1.5,
         session=0.3,

@@ -106,13 +106,6 @@ LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.sub
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
 WHERE claims.space = ? AND claims.seq IN carray(?) ORDER BY claims.number;
 
--- name: claim_count
-SELECT (
-  SELECT count(*) FROM claims WHERE space = ?1 AND subject IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
-) + (
-  SELECT count(*) FROM claims WHERE space = ?1 AND object IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
-);
-
 -- name: session_seqs
 SELECT seq FROM events WHERE space = ? AND session = ? ORDER BY at, seq;
 
