@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.artifacts import ArtifactsConformance
+from conformance.graph import GraphConformance
 from conformance.log import LogConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
@@ -15,7 +16,9 @@ from conformance.words import WordsConformance
 from recollect.store.protocol import Store
 
 
-class StoreConformance(LogConformance, WordsConformance, VectorsConformance, ArtifactsConformance, UpkeepConformance):
+class StoreConformance(
+    LogConformance, WordsConformance, VectorsConformance, ArtifactsConformance, GraphConformance, UpkeepConformance
+):
     """Everything a store must do. Written against store/protocol.py alone."""
 
     @pytest.fixture
