@@ -9,6 +9,7 @@ import pytest
 
 from conformance.artifacts import ArtifactsConformance
 from conformance.attention import AttentionConformance
+from conformance.graph import GraphConformance
 from conformance.imports import ImportsConformance
 from conformance.log import LogConformance
 from conformance.service import ServiceConformance
@@ -26,6 +27,7 @@ class StoreConformance(
     ImportsConformance,
     ServiceConformance,
     AttentionConformance,
+    GraphConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""

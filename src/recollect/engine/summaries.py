@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Filter, Span, Theme
-from recollect.fold.sessions import SessionSummary, summarise
 from recollect.store.graph import SummaryRow
 from recollect.store.protocol import Cursor, Reader, Writer
+
+if TYPE_CHECKING:
+    from recollect.fold.sessions import SessionSummary
 
 GROWN = 0.5  # share of new events from which on a session is summarised anew: in all, each event is read twice more
 MOST_AT_ONCE = 400  # events of a session that is summarised while a write waits; longer ones are left to settle
@@ -29,6 +31,8 @@ def summarise_new(writer: Writer, space: str, events: Sequence[Event]) -> None:
 
 def refresh(writer: Writer, space: str, session: str) -> None:
     """Summarise a session from all its events."""
+    from recollect.fold.sessions import summarise  # a process that only asks has no use for it
+
     events = session_events(writer, space, session)
     if events:
         body = written(summarise(events))

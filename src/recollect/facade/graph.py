@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from recollect.core.clock import as_datetime, from_micros
+from recollect.core.clock import as_datetime, from_micros, to_micros
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.graph import RELATIONS, Entity, EntityEdit, EntityType, Fact, name_key
 from recollect.core.values import Filter, Session
@@ -159,7 +160,7 @@ class Graph(Handle):
             facts = self._stored(reader, home, which, as_object=as_object)
         else:
             facts = self._folded(reader, home, which, known_at, as_object=as_object)
-        return named(reader, self._space, facts)
+        return sorted(named(reader, self._space, facts), key=_as_read)
 
     def _stored(self, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
         if home is None:
@@ -210,6 +211,12 @@ def _is_about(fact: Fact, home: str, *, as_object: bool) -> bool:
         return True
     relation = RELATIONS.get(fact.relation)
     return fact.object == home and (as_object or (relation is not None and relation.symmetric))
+
+
+def _as_read(fact: Fact) -> tuple[str, str, float, str]:
+    since = fact.valid_from
+    began = -math.inf if since is None else float(to_micros(since)[0])
+    return fact.subject_name, fact.relation, began, fact.object_name
 
 
 def _true_at(fact: Fact, moment: datetime) -> bool:

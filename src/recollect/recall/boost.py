@@ -14,7 +14,7 @@ from recollect.core.dates import Granularity
 from recollect.core.values import Filter
 from recollect.core.words import STOPWORDS
 from recollect.recall.analyse import Analysis, Window
-from recollect.recall.candidates import SPREAD_ARM, TOPDOWN_ARM, Candidate
+from recollect.recall.candidates import PAGERANK_ARM, TOPDOWN_ARM, Candidate
 from recollect.recall.recipes import Recipe
 from recollect.store.protocol import Outline
 
@@ -112,7 +112,7 @@ class Boosts:
 
 
     def _linked(self, candidate: Candidate) -> float:
-        arms = ((TOPDOWN_ARM, self._recipe.topdown), (SPREAD_ARM, self._recipe.spread))
+        arms = ((TOPDOWN_ARM, self._recipe.topdown), (PAGERANK_ARM, self._recipe.pagerank))
         return sum(how.gain * candidate.arms[arm].score for arm, how in arms if how and arm in candidate.arms)
 
 

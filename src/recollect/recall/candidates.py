@@ -22,7 +22,7 @@ TIMES_ARM = "then"
 ARTIFACTS_ARM = "artifacts"
 LINKS_ARM = "links"
 TOPDOWN_ARM = "topdown"
-SPREAD_ARM = "spread"
+PAGERANK_ARM = "pagerank"
 
 
 class Place(NamedTuple):

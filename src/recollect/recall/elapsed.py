@@ -44,7 +44,7 @@ def compared(question: str) -> Compared | None:
         if found is not None:
             parts = found.groupdict()
             unit = (parts.get("unit") or "").rstrip("s").lower() or None
-            order: Wanted = wanted if wanted != "before" else _ORDER[parts["order"].lower()]
+            order = _ORDER[parts["order"].lower()] if wanted == "before" else wanted
             return Compared(order, parts["one"].strip(" ,"), parts["two"].strip(" ,"), unit)
     return None
 
@@ -154,4 +154,6 @@ _WRITTEN: tuple[tuple[str, Wanted], ...] = (
     ),
     (r"^(?:did|was|were|had) (?P<one>[^?]{3,200}?) (?P<order>before|after) (?P<two>[^?]{3,200})", "before"),
 )
-_PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), wanted) for pattern, wanted in _WRITTEN)
+_PATTERNS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), wanted) for pattern, wanted in _WRITTEN
+)

@@ -7,7 +7,7 @@ from recollect.recall.boost import LENGTH, LINKED, OWN, SPEAKER, SUPERSEDED, TIM
 from recollect.recall.candidates import (
     ARTIFACTS_ARM,
     LINKS_ARM,
-    SPREAD_ARM,
+    PAGERANK_ARM,
     TIMES_ARM,
     TOPDOWN_ARM,
     VECTORS_ARM,
@@ -21,7 +21,7 @@ _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
     TOPDOWN_ARM: "claimed of those whom the question names, in a session about it",
-    SPREAD_ARM: "reached from the best candidates along names, claims and sessions",
+    PAGERANK_ARM: "reached from the best candidates along names, claims and sessions",
     TIMES_ARM: "found in or near the time that the question names",
     ARTIFACTS_ARM: "how much of the question a statement of it holds",
     LINKS_ARM: "linked to what a better candidate states",

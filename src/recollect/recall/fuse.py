@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from recollect.recall.candidates import (
     ARTIFACTS_ARM,
     LINKS_ARM,
-    SPREAD_ARM,
+    PAGERANK_ARM,
     TIMES_ARM,
     TOPDOWN_ARM,
     VECTORS_ARM,
@@ -27,7 +27,7 @@ def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
         (ARTIFACTS_ARM, recipe.artifacts),
         (LINKS_ARM, recipe.links),
         (TOPDOWN_ARM, recipe.topdown),
-        (SPREAD_ARM, recipe.spread),
+        (PAGERANK_ARM, recipe.pagerank),
     )
     weights = {arm: part.weight for arm, part in arms if part}
     best = sum(weights.get(arm, 0.0) for arm in (WORDS_ARM, VECTORS_ARM)) / (recipe.rrf_k + 1)

@@ -88,14 +88,15 @@ class TopDown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """From the best candidates along names, claims and sessions to others: personalised PageRank."""
+class PageRank:
+    """From the best candidates along names, claims and sessions to others."""
 
     depth: int
     weight: float
     gain: float
     seeds: int  # best candidates that it starts from
     restart: float  # share of what a node gets that stays with it
+    rounds: int  # how often nodes pass on what they hold: an event, its names, their events, and once more
     least: float  # share of the whole below which nothing is passed on: bounds the cost
     mention: float  # what an edge between an event and a name in it counts
     claim: float  # and one between an event and whom it claims something of
@@ -113,7 +114,7 @@ class Recipe:
     artifacts: Stated | None = None  # what states what is asked
     links: Linked | None = None  # what is linked to what states it
     topdown: TopDown | None = None
-    spread: Spread | None = None
+    pagerank: PageRank | None = None
     rrf_k: int = 10  # reciprocal rank: the larger, the less the first places stand out
     rerank_depth: int = 0  # fused candidates that late interaction looks at
     # A token that only some candidates match tells more than one that all or none do: its weight is the distance of
@@ -184,13 +185,14 @@ GRAPH = replace(
     HYBRID,
     name="graph",
     topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
-    spread=Spread(
+    pagerank=PageRank(
         depth=30,
         weight=0.2,
         gain=0.02,
         seeds=10,
         restart=0.3,
-        least=0.001,
+        rounds=4,
+        least=0.002,
         mention=1.0,
         claim=1.5,
         session=0.3,

@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from recollect.core.clock import to_micros
 from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.artifact_arm import add_stated
 from recollect.recall.boost import Boosts, Named, near, times_asked
-from recollect.recall.candidates import SPREAD_ARM, TOPDOWN_ARM, Ask, Asking, Candidate, gather, take
+from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.diversity import diversify
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
+from recollect.recall.graph_arms import add_linked
 from recollect.recall.locate import locate
 from recollect.recall.newest import newest_first
 from recollect.recall.once import told_once
 from recollect.recall.recency import freshen
 from recollect.recall.recipes import Recipe
 from recollect.recall.rerank import rerank
-from recollect.recall.spread import spread
-from recollect.recall.topdown import top_down
 from recollect.store.protocol import Model, Reader
 
 # A long question is matched by its words' counts; past this many distinct ones the rest add nothing but time.
@@ -58,7 +56,8 @@ def search(
     asking = Asking(reader, space, recipe, terms, model, allowed)
     found, question, by_words = gather(asking, ask, [near(window) for window in times_asked(asked)])
     add_stated(found, asking, by_words)
-    ranked = _with_graph(asking, found, asked, Named(text), now)
+    add_linked(found, asking, asked, Named(text), now)
+    ranked = fuse(found.values(), recipe)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         named = Named(text)
@@ -69,30 +68,6 @@ def search(
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
     return Hits(_hits(asking, ranked, text, asked, k, reread), confidence=sure)
-
-
-def _with_graph(
-    asking: Asking, found: dict[int, Candidate], asked: Analysis, named: Named, now: datetime
-) -> list[Candidate]:
-    """Fuse what the arms found, with those that follow the graph where a recipe has them."""
-    reader, space, recipe, terms, _, allowed = asking
-    if recipe.topdown is not None:
-        ranking = top_down(
-            reader,
-            space,
-            recipe.topdown,
-            names=asked.names,
-            asker=named.asker,
-            terms=terms,
-            now=to_micros(now)[0],
-            allowed=allowed,
-        )
-        take(found, ranking, TOPDOWN_ARM)
-    ranked = fuse(found.values(), recipe)
-    if recipe.spread is None:
-        return ranked
-    take(found, spread(reader, space, recipe.spread, ranked, allowed=allowed), SPREAD_ARM)
-    return fuse(found.values(), recipe)
 
 
 def _hits(

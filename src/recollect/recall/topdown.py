@@ -52,7 +52,8 @@ def top_down(
         outline = outlines.get(claim.seq)
         if outline is not None:
             of_claim = _shared(f"{claim.draft.relation.replace('_', ' ')} {claim.draft.quote}", wanted)
-            of_session = sessions.get(outline.session or "", 0.0)
+            # That it speaks of whom the question names is half of what a session can have in common with it.
+            of_session = (1.0 + sessions.get(outline.session or "", 0.0)) / 2
             scores[claim.seq] = max(scores.get(claim.seq, 0.0), _joined(of_session, of_claim, how))
     scores = {seq: score for seq, score in scores.items() if score > 0}
     if how.decay and scores:

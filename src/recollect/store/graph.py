@@ -141,10 +141,6 @@ class GraphReader(Protocol):
         """Read what events claim, or what is claimed of names or of entities, as subject or object."""
         ...
 
-    def claim_count(self, space: str, home: str) -> int:
-        """Count what is claimed of an entity, as subject or object."""
-        ...
-
     def session_seqs(self, space: str, session: str) -> list[int]:
         """List the events of a session, in the order in which they happened."""
         ...

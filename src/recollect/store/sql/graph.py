@@ -126,10 +126,6 @@ class GraphRows(Snapshot):
             rows += self.rows("all_claims", (found.id,))
         return [_claim(row) for row in rows]
 
-    def claim_count(self, space: str, home: str) -> int:
-        found = self.space(space)
-        return int(self.one("claim_count", (found.id, home))) if found else 0
-
     def session_seqs(self, space: str, session: str) -> list[int]:
         found = self.space(space)
         return [row[0] for row in self.rows("session_seqs", (found.id, session))] if found else []

@@ -31,7 +31,7 @@ SELECT home FROM names WHERE space = :space AND key >= :prefix AND key < :beyond
   SELECT 1 FROM names AS own JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
   JOIN events ON events.seq = mentions.seq
   WHERE own.space = names.space AND own.home = names.home AND mentions.start != -2 AND events.wing = :wing
-)) GROUP BY home ORDER BY sum(events) DESC, home LIMIT :limit;
+)) GROUP BY home ORDER BY sum(events) DESC, min(key), home LIMIT :limit;
 
 -- name: put_name
 INSERT INTO names (space, id, key, home, changed, events, first_at, last_at, body)
@@ -105,13 +105,6 @@ FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
 WHERE claims.space = ? AND claims.seq IN carray(?) ORDER BY claims.number;
-
--- name: claim_count
-SELECT (
-  SELECT count(*) FROM claims WHERE space = ?1 AND subject IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
-) + (
-  SELECT count(*) FROM claims WHERE space = ?1 AND object IN (SELECT id FROM names WHERE space = ?1 AND home = ?2)
-);
 
 -- name: session_seqs
 SELECT seq FROM events WHERE space = ? AND session = ? ORDER BY at, seq;
