@@ -9,13 +9,21 @@ import pytest
 
 from conformance.artifacts import ArtifactsConformance
 from conformance.log import LogConformance
+from conformance.readings import ReadingsConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
 from recollect.store.protocol import Store
 
 
-class StoreConformance(LogConformance, WordsConformance, VectorsConformance, ArtifactsConformance, UpkeepConformance):
+class StoreConformance(
+    LogConformance,
+    WordsConformance,
+    VectorsConformance,
+    ArtifactsConformance,
+    ReadingsConformance,
+    UpkeepConformance,
+):
     """Everything a store must do. Written against store/protocol.py alone."""
 
     @pytest.fixture

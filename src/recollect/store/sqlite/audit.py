@@ -167,6 +167,7 @@ _COUNTED = {
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
+    "readings": "count_readings",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -174,6 +175,8 @@ _LOOSE = {
     "loose_edges": "edges lead to an artifact that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
+    "loose_readings": "readings of an LLM belong to no event",
+    "loose_sources": "sources of readings lead nowhere",
 }
 
 

@@ -20,6 +20,17 @@ from recollect.store.sqlite.rows import event_values
 from recollect.store.sqlite.snapshot import Space, array
 from recollect.store.units import seqs_of, unit_bounds, unit_of, unit_range
 
+# What goes with an event: what was derived from it, what an LLM read in it, and what rests on its words.
+_DERIVED_OF = (
+    "delete_edges_of",
+    "delete_changes_of",
+    "delete_artifacts_of",
+    "delete_tags_of",
+    "delete_readings_of",
+    "delete_sources_of",
+    "delete_sources_from",
+)
+
 
 class SqliteWriter(SqliteReader, ArtifactChanges):
     """Writes within one transaction of the writing connection."""
@@ -65,7 +76,7 @@ class SqliteWriter(SqliteReader, ArtifactChanges):
         gone = np.array(sorted(events), dtype=np.int64)
         removed = self._remove_words(found, events)
         removed["windows"] = self._remove_vectors(found, gone)
-        for name in ("delete_edges_of", "delete_changes_of", "delete_artifacts_of", "delete_tags_of"):
+        for name in _DERIVED_OF:
             self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = self._connection.changes()
