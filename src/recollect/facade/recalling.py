@@ -15,7 +15,7 @@ from recollect.engine.serving import warm
 from recollect.facade.handle import Handle
 from recollect.inference.protocol import Embedder, Question, Reranker
 from recollect.recall.analyse import analyse
-from recollect.recall.answer import abstain, quoted
+from recollect.recall.answer import abstain, grounded, quoted
 from recollect.recall.candidates import Candidate
 from recollect.recall.instruct import STYLES, instruction
 from recollect.recall.known import LEADS, known_now
@@ -138,7 +138,12 @@ class Recalling(Handle):
                 return replace(answer, quotes=self._quotes(answer.citations))
             except ModelError as error:
                 self._engine.models.say(f"Answered by quoting: {error}")
-        return quoted(question, asked, hits)
+        with self._engine.store.reader() as reader:
+            by_event = reader.artifacts_of(self._space, [hit.seq for hit in hits[:_HITS_FOR_AN_ANSWER]])
+        stated = [one for several in by_event.values() for one in several]
+        if not grounded(question, asked, hits, stated):
+            return Answer(question=question, confidence=hits.confidence)
+        return quoted(question, asked, hits, stated)
 
     def _quotes(self, citations: Sequence[Citation]) -> tuple[str, ...]:
         """Read the words that are cited, as they were said."""
