@@ -141,7 +141,9 @@ class Recalling(Handle):
         with self._engine.store.reader() as reader:
             by_event = reader.artifacts_of(self._space, [hit.seq for hit in hits[:_HITS_FOR_AN_ANSWER]])
         stated = [one for several in by_event.values() for one in several]
-        if not grounded(question, asked, hits, stated):
+        # Among many events confidence tells better whether there is an answer; here there are few, or no model told it.
+        few = len(hits) < most or hits.confidence is None
+        if few and not grounded(question, asked, hits, stated):
             return Answer(question=question, confidence=hits.confidence)
         return quoted(question, asked, hits, stated)
 
