@@ -12,6 +12,7 @@ from conformance.attention import AttentionConformance
 from conformance.graph import GraphConformance
 from conformance.imports import ImportsConformance
 from conformance.log import LogConformance
+from conformance.readings import ReadingsConformance
 from conformance.service import ServiceConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
@@ -28,6 +29,7 @@ class StoreConformance(
     ServiceConformance,
     AttentionConformance,
     GraphConformance,
+    ReadingsConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""

@@ -71,6 +71,34 @@ def test_a_due_date_is_not_when_it_became_true() -> None:
     assert draft.valid_from == AT
 
 
+@pytest.mark.parametrize(
+    ("text", "year", "month", "day"),
+    [
+        ("We ship on May 14.", 2026, 5, 14),
+        ("We shipped on May 14.", 2025, 5, 14),
+        ("We decided to ship on May 14.", 2026, 5, 14),
+        ("We decided on March 3 to ship early.", 2026, 3, 3),
+        ("We launch in June.", 2026, 6, 1),
+        ("We start on Monday.", 2026, 3, 16),
+        ("I fly to Rome on Friday.", 2026, 3, 13),
+        ("The sync moves to Thursday.", 2026, 3, 12),
+        ("The lease ends in 2027.", 2027, 1, 1),
+        ("I visited Rome on May 14.", 2025, 5, 14),
+    ],
+)
+def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, year: int, month: int, day: int) -> None:
+    draft = one(text)
+    assert draft.date is not None
+    assert draft.date.start == datetime(year, month, day, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["The shop closes on Sundays.", "We open at 9.", "We may start to march.", "I fly kites."]
+)
+def test_a_habit_or_an_hour_is_no_date_that_is_planned(text: str) -> None:
+    assert all(draft.date is None for draft in extract(said(text)).artifacts)
+
+
 def test_the_surer_of_two_dates_is_meant() -> None:
     draft = one("I recently visited the museum, on 3 March.")
     assert draft.date is not None

@@ -13,11 +13,13 @@ import pytest
 
 from conformance.making import draft
 from recollect import Memory
+from recollect.cli import main
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
 from recollect.core.values import Span
-from recollect.engine import derive
+from recollect.engine import derive, upkeep
 from recollect.extract.quotes import check_all
+from recollect.store.protocol import Writer
 from recollect.store.sqlite import schema
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -655,6 +657,49 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
         assert everything(memory) == expected
 
 
+def test_readers_see_what_was_there_until_the_new_is_complete(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, expected: tuple
+) -> None:
+    path = tmp_path / "memory.db"
+    seen: list[bool] = []
+
+    def watched(writer: Writer, space: str, readings: Sequence) -> None:
+        with Memory.open(path, embedder="none", read_only=True) as other:
+            seen.append(everything(other) == expected)
+        derive.derive(writer, space, readings)
+
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        memory.add_many(_hundred())
+        monkeypatch.setattr(upkeep, "derive", watched)
+        monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 40)
+        memory.rebuild()
+        assert seen == [True] * 3
+        assert everything(memory) == expected
+
+
+def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:
+    events = _hundred()
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(events[:90])
+        said = iter(events[90:])
+
+        def meanwhile(what: str, _done: int, _total: int) -> None:
+            if what == "artifacts":
+                memory.add_many(list(said))
+
+        memory.rebuild(progress=meanwhile)
+        assert everything(memory) == expected
+
+
+def test_a_large_space_is_derived_anew_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, expected: tuple) -> None:
+    monkeypatch.setattr(upkeep, "_DERIVED_TOGETHER", 50)
+    monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 30)
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(_hundred())
+        memory.rebuild()
+        assert everything(memory) == expected
+
+
 def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> None:
     events = _hundred()
     path = tmp_path / "memory.db"
@@ -784,7 +829,9 @@ def _schema_one(path: Path, texts: Sequence[str]) -> None:
     connection.close()
 
 
-def test_a_file_of_the_first_schema_opens_and_settling_derives(tmp_path: Path) -> None:
+def test_a_file_of_the_first_schema_opens_and_settling_derives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = ("I live in Lisbon.", "I like jazz.", "I moved to Porto.")
     _schema_one(tmp_path / "old.db", texts)
     with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
@@ -792,6 +839,8 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(tmp_path: Path) -
         assert [event.text for event in memory.events()] == list(texts)
         assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
         assert memory.artifacts(status="any") == []
+        assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
+        assert "derived of no event yet" in capsys.readouterr().out
         say(memory, "I moved to Madrid.")
         assert memory.settle() == 4
         assert current(memory) == ["I like jazz.", "I moved to Madrid."]

@@ -103,6 +103,69 @@ def test_offline_what_names_no_date_has_that_of_its_event(memory: Memory) -> Non
     assert answer.text.startswith("5 April 2026: “I bought green tea.”")
 
 
+def test_offline_a_day_that_lies_ahead_is_told_as_such(tmp_path: Path) -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("The launch is on 14 May.", speaker="Bo", at="2026-04-05T10:00Z")
+        memory.add("We shipped the beta on 14 June.", speaker="Bo", at="2026-04-06T10:00Z")
+        assert memory.ask("When is the launch?").text.startswith("14 May 2026: ")
+        assert memory.ask("When did we ship the beta?").text.startswith("14 June 2025: ")
+
+
+_FEW = (
+    ("Mara", "I moved to Bergen in spring."),
+    ("Mara", "My sister is allergic to peanuts."),
+    ("Olaf", "We decided to use SQLite for the invoices."),
+    ("Mara", "I bought a green kettle yesterday."),
+    ("Olaf", "The demo is on 14 May."),
+    ("Mara", "My dog Rex is afraid of thunder."),
+)
+
+
+@pytest.fixture(scope="module", params=["hashing", "none", None])
+def few(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder=request.param) as memory:
+        memory.add_many({"speaker": who, "text": text, "at": "2026-04-05T10:00Z"} for who, text in _FEW)
+        yield memory
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How old is Mara's brother?",
+        "What is the capital of France?",
+        "What did Mara eat for breakfast?",
+        "Which car does Mara drive?",
+        "What is Mara's phone number?",
+        "When is Olaf's birthday?",
+        "What is the name of Mara's cat?",
+        "How much did the kettle cost?",
+    ],
+)
+def test_offline_a_memory_of_few_words_does_not_answer_what_it_does_not_hold(few: Memory, question: str) -> None:
+    assert not few.ask(question).answered
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("What is Mara's sister allergic to?", "My sister is allergic to peanuts."),
+        ("What is used for the invoices?", "We decided to use SQLite for the invoices."),
+        ("What colour is the kettle?", "I bought a green kettle yesterday."),
+        ("What is the name of Mara's dog?", "My dog Rex is afraid of thunder."),
+        ("When is the demo?", "The demo is on 14 May."),
+        ("Who moved to Bergen?", "I moved to Bergen in spring."),
+    ],
+)
+def test_offline_a_memory_of_few_words_answers_what_it_holds(few: Memory, question: str, quote: str) -> None:
+    assert quote in few.ask(question).quotes
+
+
+def test_offline_what_is_stated_answers_in_other_words() -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add_many({"speaker": who, "text": text} for who, text in _FEW)
+        assert memory.ask("Where does Mara live?").quotes == ("I moved to Bergen in spring.",)
+
+
 def test_offline_a_list_has_several_quotes(memory: Memory) -> None:
     answer = memory.ask("What things has Ana bought?")
     assert {"I bought green tea.", "I bought a blue cup."} <= set(answer.quotes)

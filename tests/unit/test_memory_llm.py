@@ -390,6 +390,40 @@ def journal(path: Path) -> dict[str, int]:
         store.close()
 
 
+# The past
+
+
+def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
+    tmp_path: Path, clock: TestClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", clock=clock) as memory:
+        memory.add("Thanks!", speaker="Ana")
+        memory.add("exit status 0", role="tool")
+        memory.add(SHE, speaker="Ana")
+        memory.add(CHOIR, speaker="Ana")
+    with serving(knowing(FOUND)) as server:
+        doctor = ["--memory", str(path), "--embedder", "none", "--json", "--llm", f"openai:m@{server.url}", "doctor"]
+        with remembering(server, clock, path) as memory:
+            assert memory.settle() == 0
+        assert main(doctor) == 0
+        told = {check["name"]: check["detail"] for check in json.loads(capsys.readouterr().out)["checks"]}
+        assert told["llm"].startswith("3 events from before")
+        with remembering(server, clock, path, llm_read_past=1) as memory:
+            assert memory.settle() == 1
+            assert of_llm(memory) == ["The choir was never for Ana"]
+        with remembering(server, clock, path, llm_read_past=100) as memory:
+            assert memory.settle() == 1  # small talk is looked at and not sent
+            assert "Maria adopted a greyhound last week" in of_llm(memory)
+            assert set(turns_asked(server)) == {CHOIR, SHE}
+            assert memory.settle() == 0
+            assert memory.verify().ok
+        assert main(doctor) == 0
+        assert "from before" not in capsys.readouterr().out
+    with pytest.raises(InvalidSetting):
+        Settings(llm_read_past=-1)
+
+
 # The tokens of a day
 
 

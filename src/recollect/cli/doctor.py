@@ -32,6 +32,7 @@ State = Literal["ok", "warning", "problem"]
 
 _PACKAGES = ("apsw", "numpy", "onnxruntime", "tokenizers")
 _WAL_LARGE_BYTES = 256 * 1024 * 1024  # four times what a write-ahead log is cut back to: some reader never lets go
+_UNREAD_COUNTED = 10_000  # events that no LLM has read; more are told as at least so many
 _JOBS_COUNTED = 1_000_000  # of a queue; a longer one is told as so many
 _LOCK_WAIT_S = 0.5  # a turn to write takes milliseconds
 _CONFLICTS_SHOWN = 5  # facts; `recollect conflicts` lists all
@@ -177,7 +178,8 @@ def _memory(request: Request, location: str) -> Iterator[Check]:
     with Memory.open(location, embedder=request.embedder, create=False) as memory:
         if is_file:
             yield _lock(path)
-        yield from _contents(memory if request.space is None else memory.space(request.space), location)
+        here = memory if request.space is None else memory.space(request.space)
+        yield from _contents(here, location, llm=request.llm is not None)
 
 
 def _file(path: Path) -> Iterator[Check]:
@@ -270,7 +272,7 @@ def _holders(lock: Path) -> list[int]:
     return sorted(pid for pid in holders if pid not in (0, os.getpid()))
 
 
-def _contents(memory: Memory, location: str) -> Iterator[Check]:
+def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
     stats = memory.stats()
     yield Check(name="schema", detail=str(stats.schema))
     vectors = f"{stats.vectors:,} vectors of {stats.model}" if stats.model else "no vectors yet"
@@ -280,6 +282,7 @@ def _contents(memory: Memory, location: str) -> Iterator[Check]:
     else:
         yield Check(name="waiting", detail="nothing")
     yield from _conflicts(memory)
+    yield from _behind(location, stats.space, llm=llm)
     started = time.perf_counter()
     memory.recall(_QUESTION, k=1)
     yield Check(name="recall", detail=f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
@@ -321,6 +324,36 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
         those = [job for job in jobs if (job.kind == READ) is for_llm]
         if those:
             yield Check(name="waiting", detail=_queue_in_words(those, what), state="warning", fix=fix)
+
+
+def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
+    """Say where artifacts are behind the log, and how many events no LLM has read though there is one."""
+    from recollect.core.settings import Settings
+    from recollect.store.opening import open_store
+    from recollect.store.protocol import IN_MEMORY
+
+    if location == IN_MEMORY:
+        return
+    with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
+        upto = reader.derived_upto(space)
+        unread = 0
+        if llm:
+            from recollect.extract.llm.scene import NOT_FOR_LLM
+
+            unread = len(reader.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=_UNREAD_COUNTED))
+    if upto is not None:
+        told = "of no event yet" if not upto else f"up to event number {upto}"
+        yield Check(
+            name="artifacts", detail=f"derived {told}; later ones wait", state="warning", fix="recollect settle"
+        )
+    if unread:
+        least = "at least " if unread == _UNREAD_COUNTED else ""
+        detail = (
+            f"{least}{unread:,} event{'s' if unread > 1 else ''} from before there was an LLM: rules alone read them"
+        )
+        yield Check(
+            name="llm", detail=detail, fix="Memory.open(..., llm_read_past=100) and settle() reads the newest 100."
+        )
 
 
 def _queue_in_words(jobs: Sequence[Job], what: str) -> str:

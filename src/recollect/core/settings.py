@@ -33,6 +33,9 @@ class Settings:
     profile: str = "general"
     # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.
     llm_extract: bool = True
+    # How many events from before there was an LLM one settle() queues for it, the newest first. 0: it reads new ones
+    # only, since a long past may cost more than anybody meant to spend.
+    llm_read_past: int = 0
     # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, answering and reranking, all
     # processes that share the file together. None: no limit.
     llm_tokens_per_day: int | None = None
@@ -46,5 +49,7 @@ class Settings:
             raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
         if self.busy_timeout_s <= 0:
             raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")
+        if self.llm_read_past < 0:
+            raise InvalidSetting("llm_read_past must not be negative.")
         if self.llm_tokens_per_day is not None and self.llm_tokens_per_day < 0:
             raise InvalidSetting("llm_tokens_per_day must not be negative.")

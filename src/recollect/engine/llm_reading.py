@@ -18,7 +18,7 @@ from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, 
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.graph import reread
 from recollect.extract.llm.passes import read_event
-from recollect.extract.llm.scene import LONGEST_READ, Scene, speaker_of
+from recollect.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM, Scene, speaker_of
 from recollect.extract.llm.stored import LLMReading, is_of_llm, to_body
 from recollect.extract.noise import worth_reading
 from recollect.extract.quotes import Checked
@@ -45,10 +45,12 @@ _AGAIN_MOST_S = 86_400
 _DOUBLINGS = 20  # of a wait, more than either limit needs: attempts grow without end, numbers should not
 _MOST_USELESS = 3  # answers of no use in a row, after which others are not asked for: it is the model, not the event
 _SECOND = 1_000_000  # microseconds
+_NOT_WORTH_READING = "none"
 
 
 def settle_readings(engine: Engine, progress: Progress) -> int:
     """Let the LLM read what waits for it; count what was read. Only the store's own errors leave this."""
+    _queue_past(engine)
     total, most = 0, _FIRST_ROUND
     while True:
         done = _read_round(engine, most, lambda read, before=total: progress("readings", before + read, before + read))
@@ -58,6 +60,18 @@ def settle_readings(engine: Engine, progress: Progress) -> int:
             _take_in(engine, done.jobs)
         if done.last:
             return total
+
+
+def _queue_past(engine: Engine) -> None:
+    """Leave jobs for events from before there was an LLM, as many as the settings let."""
+    left = engine.settings.llm_read_past if _llm(engine) is not None else 0
+    with engine.store.reader() as reader:
+        spaces = reader.spaces() if left else []
+    for space in spaces:
+        with engine.store.writer() as writer:
+            seqs = writer.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=left)
+            writer.owe_readings(space, seqs)
+        left -= len(seqs)
 
 
 class _Round(NamedTuple):
@@ -134,7 +148,10 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
         shown = _shown(reader, job, event) if event is not None and worth else None
     if shown is None:
         with engine.store.writer() as writer:
-            writer.finish_jobs([job])
+            if writer.finish_jobs([job]) and event is not None:
+                # Kept as read: it is not to be looked at again whenever the past is.
+                nothing = LLMReading(extractor=_NOT_WORTH_READING)
+                writer.put_reading(job.space, job.seq, extractor=nothing.extractor, body=to_body(nothing), sources=())
         return False
     reading = read_event(llm, shown.scene)
     with engine.store.writer() as writer:

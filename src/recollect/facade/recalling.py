@@ -24,7 +24,7 @@ from recollect.engine.serving import warm
 from recollect.facade.handle import Handle
 from recollect.inference.protocol import Embedder, Question, Reranker
 from recollect.recall.analyse import Analysis, analyse
-from recollect.recall.answer import abstain, quoted
+from recollect.recall.answer import abstain, grounded, quoted
 from recollect.recall.candidates import Candidate
 from recollect.recall.elapsed import compared, elapsed
 from recollect.recall.instruct import STYLES, instruction
@@ -128,7 +128,14 @@ class Recalling(Handle):
                 return replace(answer, quotes=self._quotes(answer.citations))
             except ModelError as error:
                 self._engine.models.say(f"Answered by quoting: {error}")
-        return quoted(question, asked, hits)
+        with self._engine.store.reader() as reader:
+            by_event = reader.artifacts_of(self._space, [hit.seq for hit in hits[:_HITS_FOR_AN_ANSWER]])
+        stated = [one for several in by_event.values() for one in several]
+        # Among many events confidence tells better whether there is an answer; here there are few, or no model told it.
+        few = len(hits) < most or hits.confidence is None
+        if few and not grounded(question, asked, hits, stated):
+            return Answer(question=question, confidence=hits.confidence)
+        return quoted(question, asked, hits, stated)
 
     def _elapsed(self, question: str, asked: Analysis, which: Filter, now: datetime) -> Answer | None:
         """Compare the times of two things, where that is asked; each is looked for by itself."""

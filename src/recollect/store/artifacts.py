@@ -127,6 +127,10 @@ class ArtifactReader(Protocol):
         """Read what an LLM found in events, as it was put."""
         ...
 
+    def unread(self, space: str, *, but_roles: Sequence[str], limit: int) -> list[int]:
+        """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
+        ...
+
     def resting_on(self, space: str, seqs: Sequence[int]) -> list[int]:
         """List the events whose readings use words of some others."""
         ...
@@ -160,7 +164,7 @@ class ArtifactWriter(ArtifactReader, Protocol):
         ...
 
     def drop_artifacts(self, space: str, abouts: Sequence[str] | None) -> None:
-        """Remove artifacts about some, or all, and their journal, to be derived anew."""
+        """Remove artifacts about some, or all, and their journal, to be derived anew; with all, what points nowhere."""
         ...
 
     def drop_loose_edges(self, space: str) -> None:

@@ -53,9 +53,13 @@ class Scene:
         return well_formed(json.dumps(shown, ensure_ascii=False, indent=1))
 
 
+# What programs report, and what a person put right by hand, no LLM is to read.
+NOT_FOR_LLM = SILENT_ROLES | {CORRECTION}
+
+
 def is_for_llm(event: Event) -> bool:
-    """Tell whether an LLM is to read an event: not what programs report, nor what a person put right by hand."""
-    return (event.role or "").lower() not in SILENT_ROLES | {CORRECTION}
+    """Tell whether an LLM is to read an event."""
+    return (event.role or "").lower() not in NOT_FOR_LLM
 
 
 def speaker_of(event: Event) -> str:

@@ -19,10 +19,12 @@ from recollect.extract.rules.found import TIME_HINT, Found
 from recollect.extract.rules.table import first_find, first_find_of_assistant, worth_asking_assistant
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/1"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/2"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
+_TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
+_TO_A_DAY = re.compile(r"\bto (?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
 _AHEAD = frozenset(
     (ArtifactKind.TODO, ArtifactKind.REMINDER, ArtifactKind.EVENT, ArtifactKind.KEY_FACT, ArtifactKind.DECISION)
@@ -178,18 +180,26 @@ class _Reading:
     def _date(self, clause: Clause, sentence: Span, found: Found) -> SaidDate | None:
         """Resolve the time that the sentence names; one of the clause itself goes first."""
         words = self.text[sentence.start : sentence.end]
-        if not TIME_HINT.search(words):
+        if not TIME_HINT.search(words) and not _TO_A_DAY.search(words):
             return None
         past = True if clause.past else False if found.kind in _AHEAD else None
-        named = find_dates(words, self.event.at, past=past, nearest=True)
-        mentions = [mention for mention in named if _is_a_date(mention)]
         own = Span(clause.span.start - sentence.start, clause.span.end - sentence.start)
-        said = [mention for mention in mentions if own.start <= mention.span.start < own.end]
+        said = self._mentions(words, own, past)
+        if said and past and found.kind is ArtifactKind.DECISION:
+            # "Decided to ship on May 14": deciding is past, what was decided is to come. "Decided on May 14 to ship" is
+            # all past.
+            ahead = _TO_COME.search(words, own.start, said[0].span.start)
+            said = self._mentions(words, own, False) if ahead else said
         if not said:
             return None
         # "recently, on 3 March": the surer of two is meant.
         mention = next((mention for mention in said if mention.certain), said[0])
         return SaidDate(mention.start, mention.end, mention.text, mention.certain and not mention.guessed)
+
+    def _mentions(self, words: str, own: Span, past: bool | None) -> list[DateMention]:
+        named = find_dates(words, self.event.at, past=past, nearest=True)
+        mentions = [mention for mention in named if _is_a_date(mention)]
+        return [mention for mention in mentions if own.start <= mention.span.start < own.end]
 
 
 def _is_a_date(mention: DateMention) -> bool:

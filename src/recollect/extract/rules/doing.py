@@ -87,6 +87,17 @@ _FEELINGS = re.compile(
     r"|afraid|motivated|inspired|torn|down)\b(?P<more>.*)",
     re.IGNORECASE,
 )
+_STARTS = frozenset("start leave arrive turn graduate begin land open return come expire end".split())
+# What goes by a plan is told in the present: "we ship on May 14", "the sync moves to Thursday". The day follows at
+# once: "I start my day on Mondays with tea" is a habit.
+_TIMETABLED = _STARTS - {"turn", "come"} | frozenset("ship launch release move close fly depart finish resume".split())
+_ON_A_DAY = re.compile(
+    r"(?:(?:to|for|from) \w+ )?(?:(?:on|in|to|until|this|next)(?: the)? )?"
+    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|jan(?:uary)?|feb(?:ruary)?|march|april|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|tomorrow|\d{1,2}(?:st|nd|rd|th)?(?: of)? [a-z]{3,}"
+    r"|20\d\d|(?:next|this) (?:week|month|year|weekend|spring|summer|autumn|winter))\b",
+    re.IGNORECASE,
+)
 # Good cheer is the tone of every chat: it counts when it is about somebody or something of one's own.
 _CHEERFUL = frozenset(
     "excited happy grateful thrilled hopeful inspired motivated content confident relieved proud".split()
@@ -192,23 +203,14 @@ def visited(clause: Clause) -> Found | None:
 
 def arranged(clause: Clause) -> Found | None:
     """Read what is arranged: "am meeting the landlord tomorrow", "leaves on 2 April"."""
-    if clause.negated or not (FUTURE_HINT.search(clause.rest) or FUTURE_HINT.search(clause.lead)):
+    if clause.negated:
+        return None
+    if clause.verb in _TIMETABLED and not clause.past and not clause.helpers and _ON_A_DAY.match(clause.rest):
+        return _arranged(clause, CLEAR) if clause.subject.who in (*_PEOPLE, Who.THING) else None
+    if not (FUTURE_HINT.search(clause.rest) or FUTURE_HINT.search(clause.lead)):
         return None
     progressive = clause.tense == "ing" and clause.helpers & {"am", "are", "is"} and clause.subject.who in _PEOPLE
-    starts = clause.tense == "third" and clause.verb in (
-        "start",
-        "leave",
-        "arrive",
-        "turn",
-        "graduate",
-        "begin",
-        "land",
-        "open",
-        "return",
-        "come",
-        "expire",
-        "end",
-    )
+    starts = clause.tense == "third" and clause.verb in _STARTS
     if progressive and clause.verb not in _NOT_ARRANGED:
         return _arranged(clause, CLEAR)
     if progressive and clause.verb == "go" and _TO_PLACE.match(clause.rest):

@@ -16,6 +16,16 @@ from recollect.store.artifacts import READ, ArtifactFilter, Statement
 from recollect.store.protocol import Job
 from recollect.store.sql.snapshot import Row, Snapshot, array, words
 
+# All that is derived of a space. Readings stay: nobody offline can make them again.
+_DERIVED = (
+    "drop_all_artifacts",
+    "drop_all_changes",
+    "drop_all_edges",
+    "drop_all_tags",
+    "drop_loose_readings",
+    "drop_loose_sources",
+)
+
 
 class ArtifactRows(Snapshot):
     """Reads artifacts."""
@@ -169,6 +179,11 @@ class ArtifactRows(Snapshot):
         found = self.space(space)
         return {row[0]: row[1] for row in self.rows("readings_of_events", (found.id, array(seqs)))} if found else {}
 
+    def unread(self, space: str, *, but_roles: Sequence[str], limit: int) -> list[int]:
+        found = self.space(space)
+        values = (found.id, words(but_roles), READ, limit) if found else ()
+        return [row[0] for row in self.rows("unread", values)] if found else []
+
     def resting_on(self, space: str, seqs: Sequence[int]) -> list[int]:
         found = self.space(space)
         return [row[0] for row in self.rows("seqs_resting_on", (found.id, array(seqs)))] if found else []
@@ -216,7 +231,7 @@ class ArtifactChanges(ArtifactRows):
     def drop_artifacts(self, space: str, abouts: Sequence[str] | None) -> None:
         into = self.space_to_write(space).id
         if abouts is None:
-            for name in ("drop_all_artifacts", "drop_all_changes", "drop_all_edges", "drop_all_tags"):
+            for name in _DERIVED:
                 self.run(name, (into,))
             return
         for name in ("drop_changes_about", "drop_artifacts_about"):

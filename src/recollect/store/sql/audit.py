@@ -178,6 +178,7 @@ _COUNTED = {
     "concepts": "count_concepts",
     "concept edges": "count_fold_edges",
     "folding steps": "count_fold_entries",
+    "readings": "count_readings",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -187,6 +188,8 @@ _LOOSE = {
     "loose_tags": "tags belong to no event",
     "loose_marks": "marks belong to no event",
     "loose_accesses": "counts of recalls belong to no event",
+    "loose_readings": "readings of an LLM belong to no event",
+    "loose_sources": "sources of readings lead nowhere",
 }
 _LOOSE_IN_GRAPH = {
     "lost_mentions": "mentions have lost their event or their name",

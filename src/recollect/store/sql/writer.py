@@ -28,6 +28,22 @@ from recollect.store.units import seqs_of, unit_bounds, unit_of
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
 
 
+# What goes with an event: what was derived from it, what an LLM read in it, and what rests on its words.
+_DERIVED_OF = (
+    "delete_edges_of",
+    "delete_changes_of",
+    "delete_artifacts_of",
+    "delete_tags_of",
+    "delete_readings_of",
+    "delete_sources_of",
+    "delete_sources_from",
+    "delete_claims_of",
+    "delete_mentions_of",
+    "delete_marks_of",
+    "delete_accesses_of",
+)
+
+
 class SqlWriter(SqlReader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges):
     """Writes within one transaction."""
 
@@ -75,12 +91,10 @@ class SqlWriter(SqlReader, AttentionChanges, GraphChanges, FoldingChanges, Impor
         gone = np.array(sorted(events), dtype=np.int64)
         removed = self._remove_words(found, events)
         removed["windows"] = self._remove_vectors(found, gone)
-        for name in ("delete_edges_of", "delete_changes_of", "delete_artifacts_of", "delete_tags_of"):
+        for name in _DERIVED_OF:
             changed = self.run(name, (found.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = changed
-        for name in ("delete_claims_of", "delete_mentions_of", "delete_marks_of", "delete_accesses_of"):
-            self.run(name, (found.id, array(gone)))
         self.run("delete_jobs_of", (array(gone), found.id))
         self.run("delete_events", (array(gone), found.id))
         self.run("next_epoch", (found.id,))

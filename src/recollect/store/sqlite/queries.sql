@@ -506,6 +506,36 @@ DELETE FROM readings WHERE space = ? AND seq IN carray(?);
 -- name: delete_sources_of
 DELETE FROM reading_sources WHERE space = ? AND seq IN carray(?);
 
+-- name: delete_sources_from
+DELETE FROM reading_sources WHERE space = ? AND source IN carray(?);
+
+-- For verify, and for a rebuild that mends it.
+-- name: count_readings
+SELECT count(*) FROM readings WHERE space = ?;
+
+-- name: loose_readings
+SELECT count(*) FROM readings WHERE space = ?1 AND seq NOT IN (SELECT seq FROM events WHERE space = ?1);
+
+-- name: loose_sources
+SELECT count(*) FROM reading_sources WHERE space = ?1 AND (
+  source NOT IN (SELECT seq FROM events WHERE space = ?1) OR seq NOT IN (SELECT seq FROM readings WHERE space = ?1)
+);
+
+-- name: drop_loose_readings
+DELETE FROM readings WHERE space = ?1 AND seq NOT IN (SELECT seq FROM events WHERE space = ?1);
+
+-- name: drop_loose_sources
+DELETE FROM reading_sources WHERE space = ?1 AND (
+  source NOT IN (SELECT seq FROM events WHERE space = ?1) OR seq NOT IN (SELECT seq FROM readings WHERE space = ?1)
+);
+
+-- Events that an LLM has neither read nor is to read, the newest first.
+-- name: unread
+SELECT seq FROM events WHERE space = ?1 AND lower(coalesce(role, '')) NOT IN carray(?2)
+  AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = ?1 AND readings.seq = events.seq)
+  AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.kind = ?3 AND jobs.seq = events.seq AND jobs.space = ?1)
+ORDER BY seq DESC LIMIT ?4;
+
 -- What a server said when it failed may repeat what it was shown.
 -- name: clear_errors_of
 UPDATE jobs SET error = NULL WHERE space = ? AND kind = ? AND error IS NOT NULL;
