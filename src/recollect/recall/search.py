@@ -13,6 +13,7 @@ from recollect.recall.boost import Boosts, Named, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
+from recollect.recall.enough import how_many
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.locate import locate
@@ -36,7 +37,7 @@ def search(
     text: str,
     recipe: Recipe,
     *,
-    k: int,
+    k: int | None,
     now: datetime,
     which: Filter,
     embedder: Embedder | None,
@@ -44,7 +45,7 @@ def search(
     ask: Ask,
     reread: Reread | None = None,
 ) -> Hits:
-    """Find the `k` best events for a question, in one snapshot."""
+    """Find the `k` best events for a question, in one snapshot; as many as it asks for where `k` is None."""
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
     allowed = reader.matching(space, which)
@@ -62,7 +63,8 @@ def search(
             sure = confidence(signs_of(ranked, matching, named))
             ranked = follow(asking, ranked, asked)
             ranked = spread(freshen(ranked, asked, recipe), asked, recipe)
-    return Hits(_hits(asking, ranked, text, k, reread), confidence=sure)
+    count = how_many(ranked, asked, recipe) if k is None else k
+    return Hits(_hits(asking, ranked, text, count, reread), confidence=sure)
 
 
 def _hits(asking: Asking, ranked: list[Candidate], question: str, k: int, reread: Reread | None) -> list[Hit]:
