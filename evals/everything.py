@@ -1,8 +1,8 @@
 """What `make eval` does: each task on each chosen system, then one table a task.
 
 Ours first, since they are quick (what is less a stage only on real data); then the peers, which take as long as
-`peer_minutes` says in all, and none longer than its share for a task. What a peer answered is kept until its adapter, its version, its model or the data change:
-the next call goes on from there.
+`peer_minutes` says in all, and none longer than its share for a task. What a peer answered is kept until its adapter,
+its version, its model or the data change: the next call goes on from there.
 """
 
 from __future__ import annotations

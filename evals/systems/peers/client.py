@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from threading import Lock, Thread
 from typing import Any, cast
 
 from evals.cache import open_embedder
-from evals.errors import OutOfTime
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment, weight
 from evals.values import Answer, Found, Line
@@ -93,7 +91,6 @@ class Peer:
 
     def __init__(self, name: str, setup: Setup, embedder: Embedder | str | None = None, *, root: Path = ROOT) -> None:
         self.name = name
-        self.end = float("inf")
         self._setup = setup
         python = setup.environment.python(root)
         # One that is given is the caller's to close.
@@ -118,8 +115,6 @@ class Peer:
         """Take in all lines of a store; tell the ms that this took inside the worker, as if nothing were cached."""
         took = 0.0
         for start in range(0, len(lines), INGEST_LINES):
-            if time.perf_counter() > self.end:
-                raise OutOfTime(f"its time was over when {start:,} of {len(lines):,} lines of {store} were taken in")
             part = [_told(line) for line in lines[start : start + INGEST_LINES]]
             _, ms = self._call("ingest", self._setup.limits.ingest, store=store, lines=part)
             took += ms
