@@ -75,6 +75,19 @@ def _run(asked: argparse.Namespace) -> int:
     return 1 if results.stopped else 0
 
 
+def _ceiling(asked: argparse.Namespace) -> int:
+    from evals.ceiling import ceiling
+    from evals.compare import print_grids
+    from evals.tasks import load_task
+    from evals.terminal import shown
+
+    chosen = load_task(asked.task, TaskOptions(data=asked.data, audit=asked.audit, union=asked.union))
+    with shown(f"{asked.task} · evidence") as progress:
+        found = ceiling(chosen, progress)
+    print_grids([found])
+    return 0
+
+
 def _compare(asked: argparse.Namespace) -> int:
     from evals.compare import BY_CATEGORY, grids, print_grids
     from evals.results import read_results
@@ -178,6 +191,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--fresh", action="store_true", help="replace what is there")
     run.add_argument("--keep-contexts", action="store_true", help="keep the texts too, for a judge")
     run.add_argument("--remarks", action="store_true", help="list wrong or missing gold evidence")
+
+    most = commands.add_parser("ceiling", help="tell how much of the gold answers the evidence itself holds")
+    most.set_defaults(do=_ceiling)
+    most.add_argument("task", choices=list(TASKS))
+    most.add_argument("--data", type=Path, help="the data set's file")
+    most.add_argument("--audit", type=Path, help="corrected LoCoMo evidence, JSONL")
+    most.add_argument("--union", action="store_true", help="LongMemEval: one store from all sessions of the file")
 
     compare = commands.add_parser("compare", help="show runs side by side")
     compare.set_defaults(do=_compare)

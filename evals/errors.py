@@ -9,3 +9,7 @@ class EvalError(Exception):
 
 class OtherRun(EvalError):
     """The file holds the results of another run."""
+
+
+class OutOfTime(EvalError):
+    """A system had not taken in its lines when its time was over."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from evals import provenance
 from evals.cache import CountedOnce
-from evals.errors import EvalError
+from evals.errors import EvalError, OutOfTime
 from evals.metrics import score
 from evals.packing import pack
 from evals.results import ANSWERS, FIGURES, FORMAT, Results, ResultsFile, Row, differing, read_results, replace_rows
 from evals.systems import SystemOptions, open_system, origin_of
 from evals.tasks import Chosen, TaskOptions
 from evals.terminal import Progress, silent
-from evals.values import LINES_TIMED, Answer, Asked, Found, Line, System
+from evals.values import LINES_TIMED, Answer, Asked, Found, Hurried, Line, System
 
 LINES_ASKED = 100  # deep enough for twenty distinct sessions; lines are scored down to the twentieth
 
@@ -69,6 +69,8 @@ def run(
             else:
                 Asking(sent, measuring).all_stores(system, file, seconds, progress)
             return file.results
+    except OutOfTime as error:
+        return _stopped(out, header, error)
     finally:
         system.close()
 
@@ -146,6 +148,8 @@ class Asking:
             file.write(kind, **row)
             progress(str(row["store"]), len(file.results.questions), len(self._chosen.task.questions))
 
+        if isinstance(system, Hurried):
+            system.end = end
         for store, questions in waiting_in(self._chosen, file.results).items():
             progress(f"{store}: taking in its lines", len(file.results.questions), len(self._chosen.task.questions))
             if not self.one_store(system, store, questions, end, write):
@@ -226,6 +230,8 @@ def _ingest(system: System, store: str, lines: Sequence[Line], write: Write) -> 
     begun = time.perf_counter()
     try:
         told = system.ingest(store, lines)
+    except OutOfTime:
+        raise
     except Exception as error:
         return f"taking in the store: {_said(error)}"
     took = told if told is not None else (time.perf_counter() - begun) * 1e3

@@ -55,7 +55,7 @@ class Summary:
 
 def summarise(results: Results) -> Summary:
     """Draw all figures of a run; the seed of the run makes the intervals repeatable."""
-    rows = list(results.questions.values())
+    rows = _rows(results)
     seed = int(results.header.get("seed") or 0)
     timed = [row["ms"] for row in rows if not row.get("error") and row["ms"] is not None]
     # Where an order is all that a system tells, nothing says how sure it is.
@@ -98,7 +98,7 @@ def difference(results: Results, base: Results, metric: str, seed: int = 0) -> E
     theirs = {row["id"]: row["scores"].get(metric) for row in base.questions.values() if row["answerable"]}
     paired = [
         {metric: row["scores"][metric] - other}
-        for row in results.questions.values()
+        for row in _rows(results)
         if metric in row["scores"] and (other := theirs.get(row["id"])) is not None
     ]
     return estimates(paired, seed).get(metric)
@@ -129,8 +129,13 @@ def _abstention(rows: Sequence[Row], seed: int) -> tuple[Estimate | None, str]:
     return auroc(right, wrong, seed), "confidence" if told else "top score"
 
 
+def _rows(results: Results) -> list[Row]:
+    """List the questions in one order, whichever process was done first: samples are drawn by place."""
+    return [results.questions[key] for key in sorted(results.questions)]
+
+
 def _groups(results: Results) -> dict[str, list[Row]]:
-    rows = list(results.questions.values())
+    rows = _rows(results)
     groups: dict[str, list[Row]] = {EVERYTHING: [row for row in rows if row["answerable"]]}
     for name, categories in results.header.get("groups", {}).items():
         groups[name] = [row for row in rows if row["category"] in categories]

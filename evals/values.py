@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 LINES_TIMED = 20  # latency is that of a search for so many, about what an agent asks for
 
@@ -95,3 +95,10 @@ class System(Protocol):
     def close(self) -> None:
         """Let go of everything."""
         ...
+
+
+@runtime_checkable
+class Hurried(Protocol):
+    """A system that may be slow to take lines in, and gives up with OutOfTime when `end` of the clock has passed."""
+
+    end: float  # as `time.perf_counter` counts

@@ -50,7 +50,7 @@ class RecollectSystem:
         self._embedder.saved_ms()
         begun = time.perf_counter()
         for start in range(0, len(lines), _BATCH):
-            memory.add_many([_event(line) for line in lines[start : start + _BATCH]])
+            memory.add_many([event_of(line) for line in lines[start : start + _BATCH]])
         _check_whole(memory)
         took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
         self._leave()
@@ -124,7 +124,8 @@ def _check_whole(memory: Memory) -> None:
         raise EvalError(f"Recollect worked in a lesser way than asked for: {'; '.join(memory.notices)}")
 
 
-def _event(line: Line) -> dict[str, Any]:
+def event_of(line: Line) -> dict[str, Any]:
+    """Write a line as `Memory.add_many` takes it."""
     return {
         "text": line.text,
         "speaker": line.speaker,

@@ -17,7 +17,7 @@ import evals.runner
 import pytest
 from evals.__main__ import main
 from evals.compare import grids
-from evals.errors import EvalError, OtherRun
+from evals.errors import EvalError, OtherRun, OutOfTime
 from evals.results import read_results
 from evals.runner import run
 from evals.summary import summarise
@@ -402,3 +402,20 @@ def test_everything_says_what_to_set_when_the_data_are_not_there(
     assert "Set EVAL_DATA to the folder with the development data" in printed
     assert "planted" in printed
     assert (here / "out" / "report" / "report.html").is_file()
+
+
+def test_a_store_that_could_not_be_taken_in_in_time_is_a_row_that_says_so(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Bm25):
+        end = float("inf")
+
+        def ingest(self, store: str, lines: Sequence[Line]) -> None:
+            assert self.end < float("inf")
+            raise OutOfTime("its time was over when 0 of 4 lines were taken in")
+
+    chosen, options = _chosen(here)
+    monkeypatch.setattr(evals.runner, "open_system", lambda *_: Slow())
+    results = run(chosen, "bm25", here / "slow.jsonl", options=options, seconds=60)
+    assert results.stopped == "OutOfTime: its time was over when 0 of 4 lines were taken in"
+    assert "could not run" in "".join(cell for grid in grids([results]) for row in grid.rows for cell in row)

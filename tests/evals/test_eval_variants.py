@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from evals.cache import open_embedder
+from evals.ceiling import ceiling
 from evals.errors import EvalError
 from evals.runner import run
 from evals.systems import SystemOptions
 from evals.systems.recollect import RecollectSystem
 from evals.systems.variants import file_name, is_ours, variant_of
 from evals.tasks import Chosen, TaskOptions
+from evals.terminal import silent
 from evals.values import Asked, Line, Task
 
 from recollect.recall.recipes import HYBRID
@@ -86,3 +88,15 @@ def test_two_processes_ask_what_one_asks(tmp_path: Path) -> None:
     assert len(one) == len(questions)
     assert all(each.finished and set(each.stores) == set(stores) for each in runs)
     assert sum(row["ms"] is not None for row in runs[0].questions.values()) == len(stores)
+
+
+def test_the_ceiling_is_what_the_evidence_alone_says() -> None:
+    asked = [
+        Asked(id="1", store="a", text="Where is the kayak?", category="look-up", evidence=("k0",), answer="the shed"),
+        Asked(id="2", store="a", text="Who likes tea?", category="who", evidence=("k1",), answer="Ida Lind"),
+        Asked(id="3", store="a", text="Who rows?", category="who", evidence=("k1",), answer="Tom"),
+    ]
+    chosen = Chosen(task=Task(name="small", data_hash="0", stores={"a": LINES}, questions=asked))
+    grid = ceiling(chosen, silent)
+    assert grid.columns == ["", "all (3)", "look-up (1)", "who (2)"]
+    assert [cell.split()[0] for cell in grid.rows[0]] == ["evidence", ".500", "1.00", ".250"]

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from evals.errors import OutOfTime
 from evals.systems import peers
-from evals.systems.peers import PEERS, CouldNotRun, EmbeddingServer, Limits, Peer, PeerFailed, available
+from evals.systems.peers import PEERS, CouldNotRun, EmbeddingServer, Limits, Peer, PeerFailed, available, hurried
 from evals.systems.peers.client import Setup
 from evals.systems.peers.environment import Environment
 from evals.values import Line
@@ -375,3 +376,18 @@ def _runs(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_a_peer_that_is_too_slow_to_take_a_store_in_says_how_far_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hurried, "INGEST_LINES", 2)
+    peer = hurried.HurriedPeer("mini", setup(tmp_path), HashingEmbedder(), root=tmp_path)
+    try:
+        assert peer.ingest("a", LINES) > 0
+        assert peer.search("a", "the rent went up in March", k=1, now=None).found[0].key == "2"
+        peer.end = time.perf_counter()
+        with pytest.raises(OutOfTime, match="0 of 3 lines of b"):
+            peer.ingest("b", LINES)
+    finally:
+        peer.close()

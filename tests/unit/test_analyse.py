@@ -440,3 +440,33 @@ def test_a_question_costs_a_fraction_of_a_millisecond() -> None:
         analyse(question, NOW)
         spent.append(time.process_time() - started)
     assert statistics.median(spent) < 0.002
+
+
+@pytest.mark.parametrize(
+    ("question", "effects"),
+    [
+        ("What did the strike lead to?", True),
+        ("What were the consequences of the flood?", True),
+        ("How did the merger affect the team?", True),
+        ("What came of the audit?", True),
+        ("Why did the team move?", False),
+        ("What caused the flood?", False),
+        ("What led to the merger?", False),
+        ("Where is the team?", False),
+    ],
+)
+def test_what_came_of_something_is_another_question_than_why(question: str, effects: bool) -> None:
+    assert analyse(question, NOW).effects is effects
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("Where do I live now?", True),
+        ("Is Ana still at Acme?", True),
+        ("Where do I live?", False),
+        ("Who is Ana?", False),
+    ],
+)
+def test_the_present_is_one_thing_and_saying_so_another(question: str, says: bool) -> None:
+    assert (analyse(question, NOW).current, analyse(question, NOW).says_now) == (True, says)

@@ -673,3 +673,13 @@ def test_diversity_brings_several_sessions_where_several_things_are_asked_for(op
     talk(memory, "t", "Ana: I like tea.")
     assert "t" in {hit.event.session for hit in memory.recall("List all the red pots", k=3)}
     assert {hit.event.session for hit in memory.recall("Where is the red pot?", k=3)} == {"s"}
+
+
+def test_the_question_decides_how_many_where_nobody_says(opened: Open) -> None:
+    memory = opened(replace(HYBRID, neighbours=None))
+    talk(memory, "s", "Ana: The red pot leaks.", *(f"Ana: Word {number}." for number in range(30)))
+    talk(memory, "t", *(f"Bo: A blue cup, number {number}." for number in range(28)))
+    assert len(memory.recall("Where is the red pot?", k=None)) == 3
+    assert len(memory.recall("Where is the blue cup?", k=None)) == 20
+    assert len(memory.recall("List all the blue cups, each cup", k=None)) == 28
+    assert len(opened(WORDS).recall("Where is the red pot?", k=None)) == 0

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from evals.systems.peers.client import Limits, Peer, PeerFailed, Setup
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment
+from evals.systems.peers.hurried import HurriedPeer
 from recollect.inference.protocol import Embedder
 
 __all__ = ["PEERS", "CouldNotRun", "EmbeddingServer", "Limits", "Peer", "PeerFailed", "available"]
@@ -112,7 +113,7 @@ class Factory(Protocol):
     def __call__(self, embedder: Embedder | str | None = None, *, root: Path = ROOT) -> Peer: ...
 
 
-PEERS: Mapping[str, Factory] = {name: partial(Peer, name, setup) for name, setup in SETUPS.items()}
+PEERS: Mapping[str, Factory] = {name: partial(HurriedPeer, name, setup) for name, setup in SETUPS.items()}
 
 
 def available(root: Path = ROOT) -> dict[str, str]:

@@ -46,18 +46,20 @@ class Recalling(Handle):
     def recall(
         self,
         query: str,
-        k: int = 10,
+        k: int | None = 10,
         *,
         now: Time | None = None,
         **conditions: Unpack[Conditions],
     ) -> Hits:
         """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
 
+        k: None lets the question decide: those that come near the best one, more where it asks for several things.
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
         from which "last week" is counted.
         """
         which = self._filter(**conditions)
-        hits = self._search(checked_question(query), checked_count("k", k, _MOST_HITS), which, now)
+        count = None if k is None else checked_count("k", k, _MOST_HITS)
+        hits = self._search(checked_question(query), count, which, now)
         self._engine.accesses.note(self._space, (hit.seq for hit in hits), self._engine.clock())
         return hits
 
@@ -177,7 +179,7 @@ class Recalling(Handle):
                 known = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
-    def _search(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
+    def _search(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)

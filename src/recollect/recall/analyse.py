@@ -63,6 +63,7 @@ class Analysis:
     windows: tuple[Window, ...] = ()
     anchored: bool = False  # "two days before the trip": told from an event that must be looked up
     current: bool = False  # asks what is so now
+    says_now: bool = False  # ... and says so: "now", "currently", "still"
     first_last: Literal["first", "last"] | None = None  # "the first time", "most recently"
     effects: bool = False  # asks what came of something
     addressed: bool = False  # asks what the assistant itself said
@@ -97,6 +98,7 @@ def analyse(question: str, now: datetime) -> Analysis:
         windows=tuple(_window(mention) for mention in mentions if _is_window(mention)),
         anchored=told is not None,
         current=_current(signs, kind),
+        says_now=_seen(_NOW, signs.whole),
         first_last=signs.order,
         effects=_seen(_EFFECTS, signs.whole) and not _seen(_WHY, asked),
         addressed=signs.addressed,

@@ -15,7 +15,7 @@ from recollect.recall.analyse import Analysis, Kind
 from recollect.recall.candidates import Asking, Candidate, Linked
 from recollect.recall.recipes import Chain
 
-_MOST_TERMS = 64  # of a hit; a long one would find everything
+_MOST_TERMS = 24  # of a hit; a long one would find everything, and each term costs a read
 _DEPTH = 50  # events that its words are looked for in
 
 

@@ -1,8 +1,8 @@
 """Recency: where a question asks what is so now, what was said lately counts more.
 
 How long ago is long follows from the talk itself: a Weibull decay whose scale is the median gap between the times of
-the best candidates. Off in the shipped recipes: on development data the newest statement comes first more often, and
-the evidence is found less often (docs/benchmarks.md); for a memory that is asked for the present alone it is right.
+the best candidates. Only a question that says "now" or the like is meant: for every question in the present tense it
+costs more evidence than it brings (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def freshen(ranked: Sequence[Candidate], asked: Analysis, recipe: Recipe) -> lis
     """Add to each of the best candidates what it gains for being recent, and order them anew."""
     first = [candidate for candidate in ranked[:_LOOKED_AT] if candidate.outline is not None]
     times = sorted({candidate.outline.at for candidate in first if candidate.outline is not None})
-    if not recipe.recency or not asked.current or len(times) < 2:
+    if not recipe.recency or not asked.says_now or len(times) < 2:
         return list(ranked)
     scale = median(later - earlier for earlier, later in pairwise(times))
     for candidate in first:

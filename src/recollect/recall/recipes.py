@@ -104,6 +104,16 @@ class PageRank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Enough:
+    """How many hits there are where nobody says how many: those that score near the best."""
+
+    margin: float  # in the unit of the boosts
+    least: int
+    most: int
+    several: int  # the most where a question asks for several things
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How a question becomes hits. A stage is off where its field is None or 0."""
 
@@ -132,6 +142,7 @@ class Recipe:
     recency: float = 0.0  # it was said lately, where what is so now is asked for
     diversity: float = 0.0  # taken off for each better hit of its session, where several things are asked for
     chain: Chain | None = None  # what leads to what, where causes or effects are asked for
+    enough: Enough | None = None  # where `k` is left to the question
     once: bool = False  # what repeats a better hit of the same speaker and day goes
     echo: float = 0.0  # a question that shares so much of its words with the one asked comes last
     # The third stage works only where a memory is opened with a reranker: it costs more than all the others together.
@@ -163,9 +174,11 @@ HYBRID = Recipe(
     told=0.05,
     time=0.06,
     superseded=0.03,
+    recency=0.03,
     length=0.0125,
     newest=Newest(depth=8, within=0.12, share=0.75, share_going_on=0.45),
     chain=Chain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),
+    enough=Enough(margin=0.06, least=3, most=20, several=30),
     once=True,
     echo=_ECHO,
 )

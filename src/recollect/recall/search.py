@@ -15,6 +15,7 @@ from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.diversity import diversify
+from recollect.recall.enough import how_many
 from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.graph_arms import add_linked
@@ -39,7 +40,7 @@ def search(
     text: str,
     recipe: Recipe,
     *,
-    k: int,
+    k: int | None,
     now: datetime,
     which: Filter,
     embedder: Embedder | None,
@@ -47,7 +48,7 @@ def search(
     ask: Ask,
     reread: Reread | None = None,
 ) -> Hits:
-    """Find the `k` best events for a question, in one snapshot."""
+    """Find the `k` best events for a question, in one snapshot; as many as it asks for where `k` is None."""
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
     allowed = reader.matching(space, which)
@@ -67,7 +68,8 @@ def search(
             sure = confidence(signs_of(ranked, matching, named))
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
-    return Hits(_hits(asking, ranked, text, asked, k, reread), confidence=sure)
+    count = how_many(ranked, asked, recipe) if k is None else k
+    return Hits(_hits(asking, ranked, text, asked, count, reread), confidence=sure)
 
 
 def _hits(
