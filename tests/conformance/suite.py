@@ -9,6 +9,7 @@ import pytest
 
 from conformance.artifacts import ArtifactsConformance
 from conformance.imports import ImportsConformance
+from conformance.layers import LayersConformance
 from conformance.log import LogConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
@@ -22,6 +23,7 @@ class StoreConformance(
     VectorsConformance,
     ArtifactsConformance,
     ImportsConformance,
+    LayersConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""
