@@ -11,6 +11,7 @@ from conformance.artifacts import ArtifactsConformance
 from conformance.attention import AttentionConformance
 from conformance.graph import GraphConformance
 from conformance.imports import ImportsConformance
+from conformance.layers import LayersConformance
 from conformance.log import LogConformance
 from conformance.readings import ReadingsConformance
 from conformance.service import ServiceConformance
@@ -30,6 +31,7 @@ class StoreConformance(
     AttentionConformance,
     GraphConformance,
     ReadingsConformance,
+    LayersConformance,
     UpkeepConformance,
 ):
     """Everything a store must do. Written against store/protocol.py alone."""

@@ -229,9 +229,11 @@ def test_a_large_file_with_anything_in_it(memory: Memory) -> None:
         files.str_replace("/memories/odd", "\u2028\n", "x")
 
 
-def test_the_example_in_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_in_the_documents_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "agents.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) > 1
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "agents.md", "exec"), {})
+    for example in examples:
+        exec(compile(example, "agents.md", "exec"), {})
     assert (tmp_path / "memory.db").exists()

@@ -375,11 +375,6 @@ def test_what_is_no_plain_list_is_left_to_the_package(line: bytes) -> None:
 
 
 def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
     call = {"name": "remember", "arguments": {"text": "The boat is called Aurora."}}
     asked_for = [
         HANDSHAKE,
@@ -387,25 +382,29 @@ def test_tools_are_listed_at_once_and_nothing_that_was_asked_meanwhile_is_lost(t
         {"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": call},
         {"jsonrpc": "2.0", "id": "list", "method": "tools/list", "params": {"_meta": {"progressToken": 1}}},
     ]
-    started = time.perf_counter()
-    process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asked_for))
-    process.stdin.flush()
-    first, second = (json.loads(process.stdout.readline()) for _ in range(2))
-    waited = time.perf_counter() - started
-    assert [first["id"], second["id"]] == [0, "list"]
+    command = [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in asked_for))
+        process.stdin.flush()
+        first = json.loads(process.stdout.readline())
+        greeted = time.perf_counter()
+        second = json.loads(process.stdout.readline())
+        waited = time.perf_counter() - greeted
+        third = json.loads(process.stdout.readline())
+        process.stdin.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/list"}\n')  # now the package answers
+        process.stdin.flush()
+        later = json.loads(process.stdout.readline())
+        process.stdin.close()
+        rest = process.stdout.read()
+    # The list does not wait for the call that was asked for before it, nor for the package.
+    assert [first["id"], second["id"], third["id"], later["id"]] == [0, "list", "call", 9]
     assert {"remember", "recall", "wake_up"} <= {tool["name"] for tool in second["result"]["tools"]}
     assert waited < 1.0
-    third = json.loads(process.stdout.readline())
-    assert third["id"] == "call"
     assert "Remembered" in third["result"]["content"][0]["text"]
-    process.stdin.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/list"}\n')  # now the package answers
-    process.stdin.flush()
-    later = json.loads(process.stdout.readline())
-    assert (later["id"], later["result"]) == (9, second["result"])
-    process.stdin.close()
-    assert process.stdout.read() == b""
-    assert process.wait(20) == 0
-    process.stdout.close()
+    assert later["result"] == second["result"]
+    assert (rest, process.returncode) == (b"", 0)
 
 
 # Over the wire
