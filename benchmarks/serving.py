@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,10 +67,17 @@ class Load:
         ]
 
 
-def serving(folder: Path, *, events: int, clients: int, seconds: float, pauses: list[float]) -> list[Load]:
-    """Fill a memory, serve it, and let clients at it, faster with each run."""
+def serving(
+    folder: Path, *, events: int, clients: int, seconds: float, pauses: list[float], filled: str | None = None
+) -> list[Load]:
+    """Fill a memory (or copy one that is filled), serve it, and let clients at it, faster with each run."""
     path = folder / "served.db"
-    _fill(path, events)
+    if filled:
+        shutil.copy(filled, path)
+    else:
+        _fill(path, events)
+    with Memory.open(path, embedder="none") as memory:
+        events = memory.stats().events
     results: list[Load] = []
     for pause_s in pauses:
         process, address = _serve(path)
