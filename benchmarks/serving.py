@@ -133,7 +133,7 @@ async def _client(
     http: httpx.AsyncClient, load: Load, written: Iterator[dict[str, object]], number: int, until: float, run: str
 ) -> None:
     chance = random.Random(f"{run}-{number}")
-    await asyncio.sleep(chance.expovariate(1 / load.pause_s) if load.pause_s else 0.0)
+    await _think(chance, load, until)
     count = 0
     while time.perf_counter() < until:
         count += 1
@@ -154,8 +154,12 @@ async def _client(
                 load.recalls.append(time.perf_counter() - begun)
         except httpx.HTTPError as error:
             load.errors.append(f"{type(error).__name__}: {str(error)[:100]} {_told(error)}")
-        pause_s = chance.expovariate(1 / load.pause_s) if load.pause_s else 0.0
-        await asyncio.sleep(max(0.0, min(pause_s, until - time.perf_counter())))
+        await _think(chance, load, until)
+
+
+async def _think(chance: random.Random, load: Load, until: float) -> None:
+    pause_s = chance.expovariate(1 / load.pause_s) if load.pause_s else 0.0
+    await asyncio.sleep(max(0.0, min(pause_s, until - time.perf_counter())))
 
 
 def _told(error: httpx.HTTPError) -> str:
