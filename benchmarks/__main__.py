@@ -45,7 +45,12 @@ def main() -> None:
         from benchmarks.serving import serving
 
         results["serving"] = serving(
-            folder, events=asked.served, clients=asked.clients, seconds=asked.load_s, pauses=asked.pauses
+            folder,
+            events=asked.served,
+            clients=asked.clients,
+            seconds=asked.load_s,
+            pauses=asked.pauses,
+            filled=asked.filled,
         )
     (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
 
@@ -103,6 +108,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--storm-s", type=float, default=30.0)
     parser.add_argument("--served", type=int, default=50_000, help="events in the memory that is served")
+    parser.add_argument("--filled", help="a memory to copy and serve, instead of filling one")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--load-s", type=float, default=60.0)
     parser.add_argument("--pauses", type=lambda text: [float(one) for one in text.split(",")], default=[20.0, 10.0])

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,10 +67,17 @@ class Load:
         ]
 
 
-def serving(folder: Path, *, events: int, clients: int, seconds: float, pauses: list[float]) -> list[Load]:
-    """Fill a memory, serve it, and let clients at it, faster with each run."""
+def serving(
+    folder: Path, *, events: int, clients: int, seconds: float, pauses: list[float], filled: str | None = None
+) -> list[Load]:
+    """Fill a memory (or copy one that is filled), serve it, and let clients at it, faster with each run."""
     path = folder / "served.db"
-    _fill(path, events)
+    if filled:
+        shutil.copy(filled, path)
+    else:
+        _fill(path, events)
+    with Memory.open(path, embedder="none") as memory:
+        events = memory.stats().events
     results: list[Load] = []
     for pause_s in pauses:
         process, address = _serve(path)
@@ -125,7 +133,7 @@ async def _client(
     http: httpx.AsyncClient, load: Load, written: Iterator[dict[str, object]], number: int, until: float, run: str
 ) -> None:
     chance = random.Random(f"{run}-{number}")
-    await asyncio.sleep(chance.uniform(0, load.pause_s))
+    await _think(chance, load, until)
     count = 0
     while time.perf_counter() < until:
         count += 1
@@ -146,7 +154,12 @@ async def _client(
                 load.recalls.append(time.perf_counter() - begun)
         except httpx.HTTPError as error:
             load.errors.append(f"{type(error).__name__}: {str(error)[:100]} {_told(error)}")
-        await asyncio.sleep(chance.expovariate(1 / load.pause_s) if load.pause_s else 0)
+        await _think(chance, load, until)
+
+
+async def _think(chance: random.Random, load: Load, until: float) -> None:
+    pause_s = chance.expovariate(1 / load.pause_s) if load.pause_s else 0.0
+    await asyncio.sleep(max(0.0, min(pause_s, until - time.perf_counter())))
 
 
 def _told(error: httpx.HTTPError) -> str:

@@ -24,7 +24,7 @@ from recollect.core.keys import (
 )
 from recollect.engine.arguments import Time
 from recollect.engine.feed import KINDS, feed
-from recollect.engine.telling import SECRET_PREFIX, Lay, Send, deliver
+from recollect.engine.telling import SECRET_PREFIX, Lay, Send, always, deliver
 from recollect.facade.handle import Handle
 
 _LONGEST_URL = 2_000  # characters
@@ -119,7 +119,7 @@ class Access(Handle):
             if not writer.delete_webhook(id):
                 raise NotFound(f"There is no webhook {id!r}.", fix="See recollect webhooks list.")
 
-    def deliver_webhooks(self, send: Send, lay: Lay, *, going_on: Callable[[], bool] = lambda: True) -> int:
+    def deliver_webhooks(self, send: Send, lay: Lay, *, going_on: Callable[[], bool] = always) -> int:
         """Send every webhook of the file what waits for it; count what was taken. `recollect serve` does this.
 
         send: posts a body with headers to an address and gives what is wrong, or None. lay: news as a JSON document.

@@ -58,7 +58,7 @@ class Following(Statements):
             return reader.job_counts(self._space)
 
     def pulse(self) -> str:
-        """Give a word that changes whenever anything in the file does: cheap to ask, for those who wait."""
+        """Give a word that changes when something happens in the file: cheap to ask, for those who wait."""
         with self._engine.store.reader() as reader:
             return reader.pulse()
 

@@ -70,7 +70,7 @@ class ServiceReader(Protocol):
         ...
 
     def pulse(self) -> str:
-        """Give a word that changes whenever anything is added, removed or tried again."""
+        """Give a word that changes whenever anything is added, and when the oldest job is done. Reads no table."""
         ...
 
     def next_job_due(self) -> int | None:

@@ -64,8 +64,9 @@ def document() -> dict[str, Any]:
 
 
 def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
-    # What is to be forgotten may be a wing: there it is a condition among others, in the body.
-    names = {"space"} if one.operation.destructive else {"space", "wing"}
+    # What is to be forgotten may be a wing, and each event of a batch has its own: there it is in the body.
+    in_body = one.operation.destructive or any(parameter.kind == "objects" for parameter in one.parameters)
+    names = {"space"} if in_body else {"space", "wing"}
     scope = [parameter for parameter in scope_parameters(one) if parameter.name in names]
     inside = [parameter for parameter in one.parameters if parameter.name not in names]
     described: dict[str, Any] = {}

@@ -681,7 +681,7 @@ SELECT kind, count(*), sum(attempts > 0) FROM jobs WHERE space = ? GROUP BY kind
 -- name: next_job_due
 SELECT min(due_at) FROM jobs;
 
--- Every number that was ever given, and what became of jobs.
+-- Every number that was ever given, and which job is the oldest: that one is done first.
 -- name: pulse
 SELECT coalesce((SELECT group_concat(name || '.' || seq, ' ') FROM sqlite_sequence), '') || ' '
-  || (SELECT count(*) || '.' || coalesce(sum(attempts), 0) FROM jobs);
+  || coalesce((SELECT min(id) FROM jobs), 0);
