@@ -124,8 +124,7 @@ POOLED = Recipe(name="pooled", words=Arm(depth=100, weight=0.5), vectors=Arm(dep
 GRAPH = replace(
     HYBRID,
     name="graph",
-    # A sum and no decay do better on development conversations than the harmonic mean with decay.
-    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0, sum_weight=0.3),
+    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
     pagerank=PageRank(
         depth=30,
         weight=0.2,
