@@ -257,3 +257,24 @@ def test_wrong_arguments_say_what_to_do(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I live in Leeds.")
     with pytest.raises(InvalidInput, match="one already"):
         memory.merge("Ana", "Ana")
+
+
+def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(memory: Memory) -> None:
+    first = say(memory, "Ana", "01-10", "We went to Porto and met Zora Quill.")
+    memory.add_many(
+        {
+            "text": f"Number {number} was fine.",
+            "speaker": "Bo",
+            "at": f"2026-02-01T10:{number % 60:02}Z",
+            "key": f"{number}",
+        }
+        for number in range(600)
+    )
+    say(memory, "Ana", "03-10", "I moved to Porto. My boss Zora Quill lives there.")
+    memory.forget(ids=[first])
+    with memory._engine.store.reader() as reader:
+        assert reader.graph_state("default").upto is None  # nothing is left for settle
+    before = memory.facts(), memory.entities()
+    assert ("Ana", "lives_in", "Porto") in told(before[0])
+    memory.rebuild()
+    assert (memory.facts(), memory.entities()) == before

@@ -128,6 +128,12 @@ def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
     return _Reading(seq, event, speaker, mentions, looked.answered)
 
 
+def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
+    """List the names in an event, and those that decided what is one, as a store keeps them."""
+    reading = _read(event, seq, index)
+    return [*_rows(index, reading).values(), *_looked_up(index, reading)]
+
+
 def speaker_of(event: Event) -> str | None:
     """Name who speaks; None where a program does, or nobody is named and it can't be a person."""
     role = (event.role or "").lower()
@@ -200,18 +206,12 @@ class _Noted:
     seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> when its events happened
 
     def add(self, index: NameIndex, reading: _Reading, stated: Sequence[ArtifactDraft]) -> None:
-        seq, event, speaker, mentions, looked_up = reading
+        seq, event, speaker, mentions, _ = reading
         self.moved.update(index.learn(mentions, speaker))
-        rows = _rows(index, reading)
-        self.mentions += rows.values()
-        keys = {index.key_of(mention, speaker) for mention in mentions}
-        keys.update([name_key(speaker)] if speaker else [])
+        self.mentions += [*_rows(index, reading).values(), *_looked_up(index, reading)]
         at = to_micros(event.at)[0]
-        for key in keys:
+        for key in _keys(index, reading):
             self.seen.setdefault(key, []).append(at)
-        self.mentions += [
-            MentionRow(entity_id(self.space, key), seq, LOOKED_UP, LOOKED_UP, "", 0) for key in sorted(looked_up - keys)
-        ]
         self.claims += [(seq, draft) for draft in _claims(self.space, event, mentions, stated)]
 
     def rows(self, index: NameIndex) -> Iterable[NameRow]:
@@ -231,6 +231,16 @@ def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionR
         votes = round(one.score * 100)
         rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, votes, one.kin, one.owner, one.bare)
     return rows
+
+
+def _looked_up(index: NameIndex, reading: _Reading) -> list[MentionRow]:
+    others = sorted(reading.looked_up - _keys(index, reading))
+    return [MentionRow(entity_id(index.space, key), reading.seq, LOOKED_UP, LOOKED_UP, "", 0) for key in others]
+
+
+def _keys(index: NameIndex, reading: _Reading) -> set[str]:
+    keys = {index.key_of(mention, reading.speaker) for mention in reading.mentions}
+    return keys | {name_key(reading.speaker)} if reading.speaker else keys
 
 
 def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:

@@ -1,18 +1,20 @@
 """Forgetting in the graph: what events had brought is taken back, as if they had never been said.
 
-Votes for a name go with the events that cast them. Where a later event was read as it was only because of them, that
-event and all behind it are read again.
+Votes for a name go with the events that cast them. Where a later event was read as it was only because of them, it is
+read again, and so are those that this changes in turn; mostly these are few, and often none.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from recollect.core.graph import KnownName, name_key
 from recollect.core.values import Event
-from recollect.engine.graph import fold, key_of, mentions_of, rehome, speaker_of
+from recollect.engine.derive import stated
+from recollect.engine.graph import fold, key_of, mentions_of, read_names, rehome, reread, speaker_of
 from recollect.engine.summaries import forget_sessions
 from recollect.extract.entities import NameIndex
 from recollect.extract.entities.index import TRUSTED
@@ -20,16 +22,18 @@ from recollect.extract.entities.lexicon import kin_of
 from recollect.store.graph import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow
 from recollect.store.protocol import Writer
 
+_MOST_REREAD = 512  # events while somebody waits; where there are more, settle reads all that come behind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Going:
     """What the graph loses with some events, as it was before they went."""
 
-    names: Mapping[str, KnownName]  # votes and spellings that go, by the id of the name
-    events: Mapping[str, int]  # how many of those that name it
+    seqs: frozenset[int]
+    lost: Mapping[str, _Lost]  # what goes of each name, by its id
+    rows: Mapping[str, Sequence[MentionRow]]  # where each of these names stands, these events included
     keys: frozenset[FactKey]
     sessions: frozenset[str]
-    restart: int | None  # the first event that would be read otherwise without them
 
 
 def going(writer: Writer, space: str, seqs: Iterable[int]) -> Going:
@@ -40,25 +44,25 @@ def going(writer: Writer, space: str, seqs: Iterable[int]) -> Going:
     for row in writer.mentions(space, seqs=gone):
         if row.start != LOOKED_UP:
             lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
-    restarts = [
-        seq for id in lost if (seq := _read_otherwise(writer.mentions_of_name(space, id), set(gone))) is not None
-    ]
     numbers = [claim.number for claim in writer.claims_of(space, seqs=gone)]
     return Going(
-        names={id: KnownName(key="", written=one.written, votes=one.votes) for id, one in lost.items()},
-        events={id: len(one.seqs) for id, one in lost.items()},
+        seqs=frozenset(gone),
+        lost=lost,
+        rows={id: writer.mentions_of_name(space, id) for id in lost},
         keys=frozenset(writer.fact_keys(space, numbers)),
         sessions=frozenset(event.session for event in events.values() if event.session is not None),
-        restart=min(restarts, default=None),
     )
 
 
-def graph_without(writer: Writer, space: str, lost: Going) -> None:
+def graph_without(writer: Writer, space: str, going: Going) -> None:
     """Put the graph right after events went."""
     version = writer.set_graph(space, upto=writer.graph_state(space).upto, gone=True)
+    behind = _Behind(writer, space, going)
+    again = behind.read()
     vanished: list[str] = []
-    for row in writer.names_of(space, ids=sorted(lost.names)):
-        left = _left(writer, space, row, lost)
+    for row in writer.names_of(space, ids=sorted(going.lost.keys() | behind.changed)):
+        same = row.id in going.lost and row.id not in behind.changed
+        left = _left(writer, space, row, going.lost[row.id]) if same else _from_rows(writer, space, row)
         if left is None:
             vanished.append(row.id)
         else:
@@ -66,11 +70,111 @@ def graph_without(writer: Writer, space: str, lost: Going) -> None:
     if vanished:
         writer.drop_names(space, vanished)
         writer.drop_loose_pins(space)
-    fold(writer, space, lost.keys)
+    fold(writer, space, going.keys)
     rehome(writer, space)
-    forget_sessions(writer, space, lost.sessions)
-    if lost.restart is not None:
-        restart(writer, space, lost.restart)
+    forget_sessions(writer, space, going.sessions)
+    if again is not None:
+        restart(writer, space, again)
+
+
+class _Behind:
+    """The events behind those that went, which knew names by them."""
+
+    def __init__(self, writer: Writer, space: str, going: Going) -> None:
+        self._writer = writer
+        self._space = space
+        self._before: dict[str, Sequence[MentionRow]] = dict(going.rows)
+        self._after: dict[str, list[MentionRow]] = {
+            id: [row for row in rows if row.seq not in going.seqs] for id, rows in going.rows.items()
+        }
+        self._waiting: list[int] = []
+        self.changed: set[str] = set()  # names that events were read again for
+
+    def read(self) -> int | None:
+        """Read again what must be; give an event from which on all must be, if there is one."""
+        for id in sorted(self._before):
+            if (unknown := self._expect(id, after=0)) is not None:
+                return unknown
+        done: set[int] = set()
+        while self._waiting:
+            seq = heapq.heappop(self._waiting)
+            if seq in done:
+                continue
+            done.add(seq)
+            if len(done) > _MOST_REREAD or not self._read_again(seq):
+                return seq
+            for id in sorted(self.changed):
+                if (unknown := self._expect(id, after=seq)) is not None:
+                    return unknown
+        return None
+
+    def _expect(self, id: str, *, after: int) -> int | None:
+        """Queue the events that knew a name otherwise; give one from which on it is known and was not."""
+        then, now = _Trust(self._before[id]), _Trust(self._after[id])
+        for seq in sorted({row.seq for row in (*self._before[id], *self._after[id])}):
+            was, is_now = then.until(seq), now.until(seq)
+            if seq > after and is_now[0] and not was[0]:
+                return seq  # nobody kept who had asked for it in vain
+            if seq > after and was != is_now and any(row.seq == seq and row.start != SPEAKS for row in self._after[id]):
+                heapq.heappush(self._waiting, seq)
+        return None
+
+    def _read_again(self, seq: int) -> bool:
+        """Read one event with what was known before it; False where that finds a name that it had not."""
+        writer, space = self._writer, self._space
+        event = writer.fetch(space, [seq])[seq]
+        before = writer.mentions(space, seqs=[seq])
+        after = read_names(event, seq, self._known_before(seq, {row.name for row in before}))
+        if set(after) == set(before):
+            return True
+        if {row.name for row in after} - {row.name for row in before}:
+            return False
+        for id in sorted({row.name for row in before}):
+            self._rows(id)
+            self._after[id] = sorted(
+                [*(row for row in self._after[id] if row.seq != seq), *(row for row in after if row.name == id)],
+                key=lambda row: (row.seq, row.start),
+            )
+            self.changed.add(id)
+        writer.drop_mentions(space, [seq])
+        writer.put_mentions(space, after)
+        reread(writer, space, stated(writer, space, [seq]))
+        return True
+
+    def _known_before(self, seq: int, ids: set[str]) -> NameIndex:
+        """Make an index of the names that decide an event, as they were known before it."""
+        index = NameIndex(self._space)
+        for row in self._writer.names_of(self._space, ids=sorted(ids)):
+            own = [one for one in self._rows(row.id) if one.seq < seq and one.start != LOOKED_UP]
+            if own:
+                index.restore(_counted(row, own, row.known.written))
+        return index
+
+    def _rows(self, id: str) -> Sequence[MentionRow]:
+        if id not in self._after:
+            self._before[id] = self._writer.mentions_of_name(self._space, id)
+            self._after[id] = list(self._before[id])
+        return self._after[id]
+
+
+class _Trust:
+    """What the index said of a name as events came."""
+
+    def __init__(self, rows: Sequence[MentionRow]) -> None:
+        self._rows = [row for row in rows if row.start != LOOKED_UP]
+        self._place = 0
+        self._votes: Counter[str] = Counter()
+        self._sure = False
+
+    def until(self, seq: int) -> tuple[bool, str | None]:
+        """Tell whether it was known for sure before an event, and as what; events are asked for in their order."""
+        while self._place < len(self._rows) and self._rows[self._place].seq < seq:
+            row = self._rows[self._place]
+            self._votes[row.type] += row.votes
+            self._sure = self._sure or row.start == SPEAKS or row.votes >= TRUSTED
+            self._place += 1
+        # Scripts without capitals know a name as soon as it was there at all.
+        return self._sure, min(self._votes, key=lambda type: (-self._votes[type], type), default=None)
 
 
 def restart(writer: Writer, space: str, seq: int) -> None:
@@ -93,13 +197,13 @@ def restart(writer: Writer, space: str, seq: int) -> None:
 
 @dataclass(slots=True)
 class _Lost:
+    """How some events write a name."""
+
     written: Counter[str] = field(default_factory=Counter[str])
-    votes: Counter[str] = field(default_factory=Counter[str])
     seqs: set[int] = field(default_factory=set[int])
 
     def add(self, row: MentionRow, event: Event) -> None:
         self.written[_shown(row, event)] += 1
-        self.votes[row.type] += row.votes
         self.seqs.add(row.seq)
 
 
@@ -113,60 +217,14 @@ def _shown(row: MentionRow, event: Event) -> str:
     return event.text[row.start : row.stop]
 
 
-def _read_otherwise(rows: Sequence[MentionRow], gone: set[int]) -> int | None:
-    """Find the first event that knew a name by events that go, and would not know it, or not as this, without them."""
-    then, now = _Trust(), _Trust()
-    place = 0
-    while place < len(rows):
-        seq, end = rows[place].seq, place
-        while end < len(rows) and rows[end].seq == seq:
-            end += 1
-        if seq not in gone and then.answer != now.answer:
-            return seq
-        for row in rows[place:end]:
-            if row.start != LOOKED_UP:
-                then.add(row)
-                if seq not in gone:
-                    now.add(row)
-        place = end
-    return None
-
-
-class _Trust:
-    """What the index would say of a name."""
-
-    def __init__(self) -> None:
-        self.votes: Counter[str] = Counter()
-        self.sure = False
-
-    def add(self, row: MentionRow) -> None:
-        self.votes[row.type] += row.votes
-        self.sure = self.sure or row.start == SPEAKS or row.votes >= TRUSTED
-
-    @property
-    def answer(self) -> tuple[bool, str | None]:
-        # Scripts without capitals know a name as soon as it was there at all.
-        best = min(self.votes, key=lambda type: (-self.votes[type], type), default=None)
-        return self.sure, best
-
-
-def _left(writer: Writer, space: str, row: NameRow, lost: Going) -> NameRow | None:
+def _left(writer: Writer, space: str, row: NameRow, lost: _Lost) -> NameRow | None:
     """Give what is left of a name; None where nothing is."""
-    events = row.events - lost.events[row.id]
-    if events <= 0:
-        return None
-    less = lost.names[row.id]
     rows = [one for one in writer.mentions_of_name(space, row.id) if one.start != LOOKED_UP]
+    if not rows:
+        return None
     first_at, last_at, owners = _reach(writer, space, rows)
-    known = KnownName(
-        key=row.known.key,
-        written=_without(row.known.written, less.written),
-        votes=_without(row.known.votes, less.votes),
-        surest=max(one.votes for one in rows),
-        speaks=any(one.start == SPEAKS for one in rows),
-        kin=owners,
-    )
-    return NameRow(row.id, row.home, known, events, first_at, last_at)
+    known = _counted(row, rows, _without(row.known.written, lost.written), owners)
+    return NameRow(row.id, row.home, known, row.events - len(lost.seqs), first_at, last_at)
 
 
 def _from_rows(writer: Writer, space: str, row: NameRow) -> NameRow | None:
@@ -174,20 +232,29 @@ def _from_rows(writer: Writer, space: str, row: NameRow) -> NameRow | None:
     rows = [one for one in writer.mentions_of_name(space, row.id) if one.start != LOOKED_UP]
     if not rows:
         return None
-    lost = _Lost()
+    made = _Lost()
     events = writer.fetch(space, sorted({one.seq for one in rows}))
     for one in rows:
-        lost.add(one, events[one.seq])
+        made.add(one, events[one.seq])
     first_at, last_at, owners = _reach(writer, space, rows)
-    known = KnownName(
+    known = _counted(row, rows, dict(sorted(made.written.items())), owners)
+    return NameRow(row.id, row.home, known, len(made.seqs), first_at, last_at)
+
+
+def _counted(
+    row: NameRow, rows: Sequence[MentionRow], written: Mapping[str, int], owners: tuple[tuple[str, str], ...] = ()
+) -> KnownName:
+    votes: Counter[str] = Counter()
+    for one in rows:
+        votes[one.type] += one.votes
+    return KnownName(
         key=row.known.key,
-        written=dict(sorted(lost.written.items())),
-        votes=dict(sorted(lost.votes.items())),
+        written=written,
+        votes=dict(sorted(votes.items())),
         surest=max(one.votes for one in rows),
         speaks=any(one.start == SPEAKS for one in rows),
         kin=owners,
     )
-    return NameRow(row.id, row.home, known, len(lost.seqs), first_at, last_at)
 
 
 def _reach(writer: Writer, space: str, rows: Sequence[MentionRow]) -> tuple[int, int, tuple[tuple[str, str], ...]]:

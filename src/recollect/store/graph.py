@@ -197,6 +197,10 @@ class GraphWriter(GraphReader, Protocol):
         """Add where events name what; the names are there."""
         ...
 
+    def drop_mentions(self, space: str, seqs: Sequence[int]) -> None:
+        """Remove where events name what."""
+        ...
+
     def put_claims(self, space: str, claims: Iterable[tuple[int, FactDraft]]) -> None:
         """Add what events claim."""
         ...

@@ -219,6 +219,9 @@ class GraphChanges(GraphRows):
         into = self.space_to_write(space).id
         self.run_many("put_mention", (_mention_values(into, row) for row in rows))
 
+    def drop_mentions(self, space: str, seqs: Sequence[int]) -> None:
+        self.run("delete_mentions_of", (self.space_to_write(space).id, array(seqs)))
+
     def put_claims(self, space: str, claims: Iterable[tuple[int, FactDraft]]) -> None:
         into = self.space_to_write(space).id
         self.run_many("put_claim", (_claim_values(into, seq, draft) for seq, draft in claims))
