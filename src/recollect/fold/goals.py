@@ -126,9 +126,12 @@ _WE = r"\b(?:i|we)\b"
 _START = rf"(?:^(?:(?:and|but|so|also|still|really|finally|anyway),? )*|{_WE})"
 _BETWEEN = r"(?:\s(?:really|still|also|just|finally|probably|definitely|badly|urgently|now|all|desperately)\b){0,2}"
 _SOMEONE = r"\b(?:someone|somebody|one of us|the team)\b"
-_DUTY = r"(?:need|have to|have got to|'ve got to|got to|gotta|must|should|ought to|had better|'d better)\b"
+_DUTY = (
+    r"(?:(?:'ll |will )?(?:need|have to)|have got to|'ve got to|got to|gotta|must|should|ought to|had better"
+    r"|'d better)\b"
+)
 
-# The speaker's own, or the group's. Each is tried on a lower-cased sentence; the named group is where the goal begins.
+# The speaker's own, or the group's. Each is tried on a lower-cased sentence.
 _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
@@ -137,22 +140,24 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             IntentCategory.PROMISE,
             rf"{_START}(?:\s(?:already|also|had|have))?\s?\bpromised\b|{_START}(?:\sstill)?\s?\bowe\b"
             rf"|{_START}\s?\btold [\w' ]{{1,40}}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
-            rf"|{_WE} (?:gave|have given) (?:my|our) word\b",
+            rf"|{_WE} said (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|{_WE} (?:gave|have given) (?:my|our) word\b",
         ),
         (
             IntentCategory.WISH,
-            rf"{_START}{_BETWEEN}\s?(?:'d|would){_BETWEEN} (?:like|love|prefer)\b"
+            rf"{_START}{_BETWEEN}\s?(?:'d|would){_BETWEEN} (?:like|love|prefer|rather)\b"
             rf"|{_START}{_BETWEEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean)\b"
             rf"|(?:{_START}|{_WE}(?:'m| am|'re| are)){_BETWEEN}\s?\b(?:meaning|hoping|planning|aiming|trying"
-            rf"|determined) (?:to|for)\b"
+            rf"|determined|keen|eager|set) (?:to|for|on)\b"
             rf"|{_WE}(?:'ve| have| keep){_BETWEEN} (?:been )?(?:meaning|wanting|hoping|planning) to\b"
             rf"|(?:{_START}|{_WE}(?:'m| am|'re| are)){_BETWEEN}\s?\blooking for (?:a|an|some|new|more|another)\b"
-            rf"|\b(?:my|our) (?:goal|plan|aim|dream) (?:is|for|remains)\b",
+            rf"|\b(?:my|our) (?:goal|plan|aim|dream)(?: is| for| remains|:)",
         ),
         (
             IntentCategory.TASK,
             rf"(?:{_START}|{_SOMEONE}){_BETWEEN}\s?\b{_DUTY}|{_SOMEONE} (?:has|needs|ought) to\b|\bto[- ]do:"
-            rf"|{_WE} (?:still )?(?:keep putting off|can't put off|can't keep putting off|have yet to)\b",
+            rf"|{_WE} (?:still )?(?:keep putting off|can't put off|can't keep|have yet to|lack)\b|^time to\b"
+            rf"|{_WE}(?:'m| am|'re| are|'ve been| was| were) supposed to\b|{_WE} keep telling (?:myself"
+            rf"|ourselves) to\b",
         ),
     )
 )
@@ -160,9 +165,14 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
 _PASSIVE = re.compile(
     r"\b(?:has to|have to|must|should|needs? to|ought to) (?:be|get)\b|\bstill needs?\b"
     r"|\bneeds? (?:an? )?(?:\w+ly )?\w+ing\b"
-    r"|\b(?:has|have|is|are) yet to\b"
+    r"|\b(?:has|have|is|are) yet to\b|\b(?:is|are)(?: \w+)? needed\b|\bsupposed to (?:be|have)\b"
+    r"|\bsomething (?:must|has to|needs to)\b"
 )
-_OTHERS = re.compile(r"\b(?:needs?|wants?|demands?|asks? for|is asking for|are asking for|would like)\b")
+_OTHERS = re.compile(
+    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would like|promised|(?:would"
+    r"|'d) be (?:good|great|useful"
+    r"|wise) (?:to|if))\b"
+)
 _UNDECIDED = re.compile(
     r"\bno decision(?: yet)?\b|\b(?:nobody|no one) has decided\b|\bundecided\b|\bopen question\b"
     r"|\bi wonder (?:how|whether|if)\b"
@@ -171,7 +181,11 @@ _UNDECIDED = re.compile(
 _OPEN = re.compile(
     r"\boverdue\b|\b(?:still )?outstanding\b|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't"
     r"|have not|has not)\b|\bun(?:resolved|solved|finished|answered|done)\b|\bhigh time\b|\bremains? (?:open|to be)\b"
-    r"|\bno (?:\w+ ){1,3}yet\b|\b(?:nobody|no one) (?:has (?:\w+ed|done|begun|taken|written|found|made)"
+    r"|\bno (?:\w+ ){1,8}yet\b|\b(?:is|are) missing\b|\b(?:haven't|hasn't|have not|has not) managed\b"
+    r"|\b(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?:\w+ed|done|written|begun|found|made|built|sent"
+    r"|paid|filled)\b"
+    r"|\bcan't (?:wait (?:much|any)|go on)\b|\b(?:i'm|we're|^)waiting for (?:some|a |an |the |my |our )"
+    r"|\b(?:nobody|no one) (?:has (?:\w+ed|done|begun|taken|written|found|made)"
     r"|is (?:working|looking))\b"
 )
 _STILL_UNMET = re.compile(
@@ -182,7 +196,8 @@ _STILL_UNMET = re.compile(
 )
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
-    r"\b(?:had to|needed|wanted to|was going to|should have|should've|could have|must have|must've|would have"
+    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should have|should've|could have"
+    r"|must have|must've|would have"
     r"|no need|needn't|shouldn't|mustn't|(?:don't|doesn't|didn't|do not|does not|won't) (?:\w+ )?(?:need|want|have to"
     r"|intend|plan|mean|wish)|no longer (?:need|want)|never wanted|you (?:should|must|need|have to|ought)"
     r"|(?:what|all) i (?:need|want))\b"
@@ -220,12 +235,14 @@ _CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
 
 # No goal is told without one of these: most sentences cost one look.
 _WORTH_READING = re.compile(
-    r"\b(?:need|have to|has to|have got|got to|gotta|must|should|ought|better|want|wish|hope|aim|intend|plan"
+    r"\b(?:need|have to|has to|have got|got to|gotta|must|should|ought|better|want|wish|hop(?:e|ing)|aim|intend|plan"
     r"|mean|like|love"
     r"|prefer|promised|owe|told|word|remind|forget|remember|note to|goal|dream|to[- ]do|put off|putting off"
     r"|still|demand|ask"
     r"|decision|decided|undecided|question|wonder|know|not sure|no idea|unclear|overdue|outstanding|unresolved|unsolved"
-    r"|unfinished|unanswered|undone|trying|determined|looking for|yet\b|high time|remain|nobody|no one)"
+    r"|unfinished|unanswered|undone|trying|determined|looking for|yet\b|high time|remain|nobody|no one"
+    r"|not\b|lack|missing|set on|keen|eager|rather|time to|supposed|waiting for|something|said|telling myself"
+    r"|be good|be great|be useful|be wise)|n't\b"
 )
 
 
@@ -328,7 +345,7 @@ _STATE = re.compile(
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
     r"|until|unless|before"
-    r"|again|supposed|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
+    r"|again|supposed|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
 
