@@ -19,7 +19,9 @@ def folding(folder: Path, events: int = MARKS[-1]) -> list[dict[str, float]]:
     source = lines(11)
     rows: list[dict[str, float]] = []
     done, wall, spent, since = 0, 0.0, 0.0, 0
-    with Memory.open(folder / "folding.db", SampledEmbedder(), fold=False, extract=False, durability="normal") as memory:
+    with Memory.open(
+        folder / "folding.db", SampledEmbedder(), fold=False, extract=False, durability="normal"
+    ) as memory:
         while done < events:
             memory.add_many(islice(source, min(WRITTEN, events - done) if done >= MARKS[0] else MARKS[0]))
             begun, worked = time.perf_counter(), time.process_time()

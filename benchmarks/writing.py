@@ -56,9 +56,9 @@ def _embedder_alone(events: list[dict[str, object]]) -> float:
 
 
 def _written(
-    path: Path, events: list[dict[str, object]], embedder: str | None, batch: int = BATCH, *, extract: bool = True
+    path: Path, events: list[dict[str, object]], embedder: str | None, batch: int = BATCH, **settings: bool
 ) -> float:
-    with Memory.open(path, embedder=embedder, extract=extract) as memory:
+    with Memory.open(path, embedder=embedder, **settings) as memory:
         memory.space("warm").add_many(events[:64])
         begun = time.perf_counter()
         for start in range(0, len(events), batch):
