@@ -1,4 +1,4 @@
-"""Concepts through the facade: what emerges, on which events it rests, what changed and why, how to take it back."""
+"""Concepts through the facade: what emerges, on which events, what changed and why, and how to take it back."""
 
 from __future__ import annotations
 
