@@ -62,6 +62,7 @@ class AsyncMemory:
     split = _in_thread(Memory.split)
     undo = _in_thread(Memory.undo)
     edits = _in_thread(Memory.edits)
+    map = _in_thread(Memory.map)
     intents = _in_thread(Memory.intents)
     intent = _in_thread(Memory.intent)
     answer_intent = _in_thread(Memory.answer_intent)

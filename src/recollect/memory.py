@@ -39,10 +39,8 @@ from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, sil
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
 from recollect.facade.access import Access
-from recollect.facade.attention import Attention
-from recollect.facade.folding import Conceiving
+from recollect.facade.charting import Charting
 from recollect.facade.following import Following
-from recollect.facade.graph import Graph
 from recollect.facade.importing import Importing
 from recollect.facade.layers import Layers
 from recollect.facade.recalling import Recalling
@@ -62,7 +60,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Graph, Conceiving, Attention, Layers, Importing, Following, Access):
+class Memory(Recalling, Charting, Layers, Importing, Following, Access):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")

@@ -24,6 +24,7 @@ from recollect.core.attention import (
     Window,
     WindowItem,
 )
+from recollect.core.chart import Map, MapEdge, MapNode
 from recollect.core.errors import RecollectError
 from recollect.core.feed import Feed, News, Waiting, Webhook
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
@@ -516,6 +517,9 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 _WRITERS: dict[type, Callable[[Any], Json]] = {
+    Map: fields_to_json,
+    MapEdge: fields_to_json,
+    MapNode: fields_to_json,
     Answer: answer_to_json,
     ApiKey: key_to_json,
     Feed: feed_to_json,

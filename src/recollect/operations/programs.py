@@ -46,4 +46,12 @@ JOBS = Operation(
     result="jobs",
 )
 
-FOR_PROGRAMS = (ADD_MANY, ARTIFACT, CHANGES, JOBS)
+MAP = Operation(
+    name="map",
+    summary="draw concepts, entities and intents, the strongest of each, and what joins them",
+    method="map",
+    parameters=(Parameter(name="limit", kind="integer", help="how many nodes at most (default: 150)", default=150),),
+    read_only=True,
+)
+
+FOR_PROGRAMS = (ADD_MANY, ARTIFACT, CHANGES, JOBS, MAP)

@@ -25,7 +25,7 @@ function Intent({ intent, may, onAnswered }) {
   return html`<article class="card hit">
     <div class="row"><h3 class="grow">${intent.statement}</h3><span class="tag on">${intent.category}</span>${intent.status !== "pending" && html`<span class="tag">${intent.status}</span>`}</div>
     ${intent.grounds.map((one) => html`<div><p class="said" dir="auto">“${one.quote}”</p><div class="meta">${one.speaker && html`<b>${one.speaker}</b>`}<span>${moment(one.at)}</span></div></div>`)}
-    <div class="meta">${intent.deadline && html`<b>due ${day(intent.deadline)}</b>`}<span>urgency ${percent(intent.urgency)}</span><span>importance ${percent(intent.importance)}</span><span>density ${percent(intent.density)}</span>
+    <div class="meta">${intent.deadline && html`<b>due ${day(intent.due)}</b>`}<span>urgency ${percent(intent.urgency)}</span><span>importance ${percent(intent.importance)}</span><span>density ${percent(intent.density)}</span>
       ${(intent.topics || []).map((topic) => html`<span class="tag">${topic}</span>`)}</div>
     ${intent.reason && html`<p class="small quiet">${intent.reason}</p>`}
     ${error && html`<${Trouble} error=${error} />`}

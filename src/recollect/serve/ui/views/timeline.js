@@ -103,7 +103,7 @@ function SessionBars({ sessions, x }) {
 function FactBar({ fact, x, y, width }) {
   const from = Math.max(-4, fact.valid_from ? x(ms(fact.valid_from)) : -4);
   const to = Math.min(width + 4, fact.valid_to ? x(ms(fact.valid_to)) : width + 4);
-  const words = `${fact.subject_name} ${fact.relation.replaceAll("_", " ")} ${fact.object_name}`;
+  const words = `${fact.subject} ${fact.relation.replaceAll("_", " ")} ${fact.object}`;
   return html`<g><rect class=${fact.valid_to ? "fact over" : "fact"} x=${from} y=${y} width=${Math.max(3, to - from)} height=${ROW - 6} rx="4">
     <title>${`${words}, ${fact.valid_from ? day(fact.valid_from) : "?"} to ${fact.valid_to ? day(fact.valid_to) : "now"}`}</title></rect>
     <text class="label" x=${Math.max(6, Math.min(from + 6, width - 160))} y=${y + 13} pointer-events="none">${Array.from(words).slice(0, 60).join("")}</text></g>`;

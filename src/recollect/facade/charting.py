@@ -1,0 +1,139 @@
+"""The memory as a picture, for whoever draws it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from recollect.core.attention import Intent
+from recollect.core.chart import Map, MapEdge, MapNode
+from recollect.core.folding import Concept, decayed
+from recollect.core.graph import Entity, name_key
+from recollect.engine.arguments import checked_count
+from recollect.facade.attention import Attention
+from recollect.facade.folding import Conceiving
+from recollect.facade.graph import Graph
+
+_MOST_DRAWN = 1_000  # nodes: more can't be told apart on a screen
+_INTENTS = 20
+_QUOTES = 3  # beside a concept, the latest
+_QUOTED = 240  # characters
+_MENTION_WEIGHT = 0.3  # of an edge between a concept and a name in its events
+_MUCH = 50  # events with a name that make it as strong as anything gets
+
+
+class Charting(Graph, Conceiving, Attention):
+    """Draws what the other parts know."""
+
+    def map(self, *, limit: int = 150) -> Map:
+        """Draw concepts, entities and intents, the strongest of each, and what joins them.
+
+        limit: how many nodes at most; half of them are concepts.
+        """
+        most = checked_count("limit", limit, _MOST_DRAWN)
+        concepts = self.concepts(limit=max(1, most // 2))
+        intents = self.intents(limit=_INTENTS)[: max(0, most - len(concepts))]
+        entities = self.entities(limit=max(1, most - len(concepts) - len(intents)))
+        ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]
+        # What has faded is seen beside the latest that happened: a memory that rests does not fade as a whole.
+        now = max(ends, default=self._engine.clock())
+        nodes = [
+            *self._concept_nodes(concepts, now),
+            *(node for one in entities for node in _entity_node(one, now)),
+            *(_intent_node(one, now) for one in intents),
+        ]
+        known = {node.id for node in nodes}
+        edges = [*self._concept_links(concepts, now), *_mentions(concepts, entities), *_triggers(intents)]
+        edges += self._facts_between(entities)
+        return Map(nodes=tuple(nodes), edges=tuple(one for one in edges if {one.source, one.target} <= known))
+
+    def _concept_nodes(self, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
+        with self._engine.store.reader() as reader:
+            members = reader.members(self._space, [one.id for one in concepts])
+            latest: dict[str, list[int]] = {}
+            for member in sorted(members, key=lambda one: -one.at):
+                latest.setdefault(member.concept, []).append(member.seq)
+            events = reader.fetch(self._space, [seq for seqs in latest.values() for seq in seqs[:_QUOTES]])
+        return [
+            MapNode(
+                id=one.id,
+                kind="concept",
+                label=one.label,
+                description=one.description,
+                strength=one.strength,
+                weight=decayed(1.0, one.last_at, now),
+                events=one.events,
+                first_at=one.first_at,
+                last_at=one.last_at,
+                quotes=tuple(
+                    events[seq].text[:_QUOTED]
+                    for seq in latest.get(one.id, [])[:_QUOTES]
+                    if seq in events and self._wing in (None, events[seq].wing)
+                ),
+            )
+            for one in concepts
+        ]
+
+    def _concept_links(self, concepts: Sequence[Concept], now: datetime) -> list[MapEdge]:
+        with self._engine.store.reader() as reader:
+            edges = reader.concept_edges(self._space, [one.id for one in concepts])
+        return [
+            MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now))
+            for one in edges
+        ]
+
+    def _facts_between(self, entities: Sequence[Entity]) -> list[MapEdge]:
+        known = {one.id for one in entities}
+        return [
+            MapEdge(source=fact.subject, target=fact.object, kind=fact.relation, weight=fact.confidence)
+            for fact in self.facts(limit=_MOST_DRAWN)
+            if fact.open and fact.subject in known and fact.object in known
+        ]
+
+
+def _entity_node(entity: Entity, now: datetime) -> Iterable[MapNode]:
+    if entity.first_at is None or entity.last_at is None:
+        return ()
+    also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+    node = MapNode(
+        id=entity.id,
+        kind="entity",
+        label=entity.name,
+        description=f"{entity.type.value}{also}",
+        strength=min(1.0, math.log1p(entity.events) / math.log1p(_MUCH)),
+        weight=decayed(1.0, entity.last_at, now),
+        events=entity.events,
+        first_at=entity.first_at,
+        last_at=entity.last_at,
+    )
+    return (node,)
+
+
+def _intent_node(intent: Intent, now: datetime) -> MapNode:
+    return MapNode(
+        id=intent.id,
+        kind="intent",
+        label=intent.statement,
+        description=f"{intent.category.value}, {intent.status.value}",
+        strength=intent.importance,
+        weight=decayed(1.0, intent.last_at, now),
+        events=len(intent.events),
+        first_at=intent.first_at,
+        last_at=intent.last_at,
+        quotes=tuple(ground.quote for ground in intent.grounds[-_QUOTES:]),
+    )
+
+
+def _mentions(concepts: Sequence[Concept], entities: Sequence[Entity]) -> Iterable[MapEdge]:
+    named = {name_key(name): one.id for one in entities for name in (one.name, *one.aliases)}
+    for concept in concepts:
+        for name in concept.entities:
+            if (id := named.get(name_key(name))) is not None:
+                yield MapEdge(source=concept.id, target=id, kind="mentions", weight=_MENTION_WEIGHT)
+
+
+def _triggers(intents: Sequence[Intent]) -> Iterable[MapEdge]:
+    for intent in intents:
+        for concept in intent.concepts:
+            yield MapEdge(source=concept, target=intent.id, kind="triggers", weight=intent.density)
