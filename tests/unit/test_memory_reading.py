@@ -171,7 +171,7 @@ def test_recipes_are_chosen_by_name(recipe: str) -> None:
         assert memory.recall("number7")[0].text == "Stone number7 lies there."
 
 
-@pytest.mark.parametrize("k", [0, -1, 10**9, True, 2.0, "3", None])
+@pytest.mark.parametrize("k", [0, -1, 10**9, True, 2.0, "3"])
 def test_k_must_be_a_sensible_number(memory: Memory, k: object) -> None:
     with pytest.raises(InvalidInput):
         memory.recall("river", k=k)  # type: ignore[arg-type]

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from recollect.core.errors import RecollectError
 from recollect.serve.mcp import DEFAULT_PORT, run
 
+_PROGRAM = "python -m recollect.serve.mcp"
 
-def main(argv: Sequence[str] | None = None, *, program: str = "python -m recollect.serve.mcp") -> int:
+
+def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     """Read the command line and serve; give the exit code."""
     given = _parser(program).parse_args(argv)
     try:
@@ -34,7 +36,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "python -m recolle
     return 0
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
+def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description="Serve a memory over MCP.")
     parser.add_argument("--memory", required=True, metavar="PATH", help="the file; made when there is none")
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio")
