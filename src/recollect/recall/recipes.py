@@ -197,7 +197,7 @@ POOLED = Recipe(
 GRAPH = replace(
     HYBRID,
     name="graph",
-    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.0),
+    topdown=TopDown(depth=30, weight=0.3, gain=0.03, decay=0.5),
     pagerank=PageRank(
         depth=30,
         weight=0.2,
