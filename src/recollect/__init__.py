@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from recollect.aio import AsyncMemory
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
+    from recollect.core.attention import Belief, Evidence, Intent, Palace, Window
     from recollect.core.errors import RecollectError
     from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
     from recollect.core.settings import Settings
@@ -62,6 +63,7 @@ _WHERE = {
         "recollect.core.values",
     ),
     **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"),
+    **dict.fromkeys(("Belief", "Evidence", "Intent", "Palace", "Window"), "recollect.core.attention"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "Artifact",
     "ArtifactKind",
     "AsyncMemory",
+    "Belief",
     "Change",
     "Citation",
     "Concept",
@@ -77,13 +80,16 @@ __all__ = [
     "ConceptView",
     "Context",
     "Event",
+    "Evidence",
     "Folded",
     "History",
     "Hit",
     "Hits",
     "Imported",
+    "Intent",
     "JournalEntry",
     "Memory",
+    "Palace",
     "Receipt",
     "RecollectError",
     "RecollectNotice",
@@ -94,6 +100,7 @@ __all__ = [
     "Stats",
     "Status",
     "Version",
+    "Window",
     "Written",
     "WrittenBatch",
     "errors",
