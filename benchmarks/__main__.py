@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "recall", "survival")
+PARTS = ("start", "writing", "folding", "recall", "survival")
 
 
 def main() -> None:
@@ -35,6 +35,10 @@ def main() -> None:
         from benchmarks.writing import writing
 
         results["writing"] = writing(folder)
+    if "folding" in asked.only:
+        from benchmarks.folding import folding
+
+        results["folding"] = folding(folder, max(asked.sizes))
     if "recall" in asked.only:
         from benchmarks.recalling import recalling
 

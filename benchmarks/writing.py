@@ -24,7 +24,7 @@ def writing(folder: Path, *, embedded: int = 768, plain: int = 50_000) -> dict[s
     with_model = _written(folder / "model.db", events[:embedded], None)
     single = _singly(folder / "single.db", events[embedded : embedded + 64])
     hashing = _written(folder / "hashing.db", events[: plain // 2], "hashing")
-    without = _written(folder / "none.db", events, "none", batch=1000, extract=False)
+    without = _written(folder / "none.db", events, "none", batch=1000, extract=False, fold=False)
     stating = _written(folder / "stating.db", events, "none", batch=1000)
     table(
         "Writing, events a second (events of 40 words, batches, each committed to disk)",
@@ -34,7 +34,7 @@ def writing(folder: Path, *, embedded: int = 768, plain: int = 50_000) -> dict[s
             ["add_many with embedding", f"{with_model:.0f} ({with_model / alone:.0%})", "90% of it"],
             ["add, one by one, with embedding", f"{single:.0f}", ""],
             ["add_many, hashing", f"{hashing:.0f}", ""],
-            ["add_many without embedding, artifacts to follow", f"{without:.0f}", "8,000"],
+            ["add_many without embedding, artifacts and concepts to follow", f"{without:.0f}", "8,000"],
             ["add_many without embedding", f"{stating:.0f}", ""],
         ],
     )
@@ -56,9 +56,9 @@ def _embedder_alone(events: list[dict[str, object]]) -> float:
 
 
 def _written(
-    path: Path, events: list[dict[str, object]], embedder: str | None, batch: int = BATCH, *, extract: bool = True
+    path: Path, events: list[dict[str, object]], embedder: str | None, batch: int = BATCH, **settings: bool
 ) -> float:
-    with Memory.open(path, embedder=embedder, extract=extract) as memory:
+    with Memory.open(path, embedder=embedder, **settings) as memory:
         memory.space("warm").add_many(events[:64])
         begun = time.perf_counter()
         for start in range(0, len(events), batch):

@@ -158,8 +158,8 @@ def grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
             for metric in SHOWN
             if any(row[metric] for row in rows)
         ],
-        note="Mean [95% bootstrap interval over streams]. Labels match at cosine .75 by BGE-small; own: by the memory's "
-        "own vectors. chain_discovery.3: by a path of three edges at most. No LLM.",
+        note="Mean [95% bootstrap interval over streams]. Labels match at cosine .75 by BGE-small; own: by the "
+        "memory's own vectors. chain_discovery.3: by a path of three edges at most. No LLM.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Concepts through the facade: what emerges, on which events it rests, what changed and why, and how to take it back."""
+"""Concepts through the facade: what emerges, on which events, what changed and why, and how to take it back."""
 
 from __future__ import annotations
 
@@ -267,12 +267,15 @@ def test_spaces_share_nothing(memory: Memory) -> None:
 
 def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing", clock=clock) as one, Memory.open(path, "hashing", clock=clock) as other:
-        with Memory.open(":memory:", "hashing", clock=clock) as alone:
-            for number, text in enumerate((*SLEEP, *GARDEN)):
-                for memory in ((one, other)[number % 2], alone):
-                    memory.add(text, speaker="Ana", at=START + number * DAY)
-            assert graph(one) == graph(other) == graph(alone)
+    with (
+        Memory.open(path, "hashing", clock=clock) as one,
+        Memory.open(path, "hashing", clock=clock) as other,
+        Memory.open(":memory:", "hashing", clock=clock) as alone,
+    ):
+        for number, text in enumerate((*SLEEP, *GARDEN)):
+            for memory in ((one, other)[number % 2], alone):
+                memory.add(text, speaker="Ana", at=START + number * DAY)
+        assert graph(one) == graph(other) == graph(alone)
 
 
 def test_a_file_from_before_is_folded_by_settle(tmp_path: Path) -> None:

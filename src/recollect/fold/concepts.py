@@ -37,6 +37,8 @@ WEEK = 7 * 86_400 * 1_000_000  # microseconds
 MOST_JOINED = 2  # concepts that one event confirms
 MOST_BESIDE = 2  # concepts that hold an event which belongs to none for certain
 MOST_COMPANY = 24  # loose events of one theme that are looked at, the newest
+MOST_TRIED = 4  # themes, and words, that an event is tried to found a concept with: the clearest
+MOST_FOUNDERS = 8  # others join it afterwards
 THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than that of the concept it has its place in
 TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
@@ -142,9 +144,11 @@ def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Gr
         return None
     limits = graph.profile.thresholds
     themes = [
-        theme for theme, score in moment.themes.items() if score >= limits.least_theme and graph.of_theme(theme) is None
+        theme
+        for theme, score in sorted(moment.themes.items(), key=lambda one: (-one[1], one[0]))
+        if score >= limits.least_theme and graph.of_theme(theme) is None
     ]
-    tried = (*themes, *_words(graph, moment), None)
+    tried = (*themes[:MOST_TRIED], *_words(graph, moment)[:MOST_TRIED], None)
     groups = [group for theme in tried if (group := _group(graph, moment, theme, scene)) is not None]
     if not groups:
         return None
@@ -160,18 +164,17 @@ def beside(graph: Graph, moment: Moment, scene: Scene, joined: Sequence[str]) ->
         if id not in joined and cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(moment.event_id, id)
     }
     nearest = sorted(near, key=lambda id: (-near[id], id))[: max(0, MOST_BESIDE - len(joined))]
-    return UpdatePlan(
-        operations=tuple(
-            AddEdge(
-                source=moment.event_id,
-                target=id,
-                kind=EdgeKind.REINFORCES,
-                weight=round(min(near[id], COUNTED - 0.01), 3),
-                reason=f"nearest, cosine {near[id]:.2f}",
-                grounded_in=(moment.event_id,),
-            )
-            for id in nearest
-        )
+    return UpdatePlan(operations=tuple(_beside(moment, id, near[id]) for id in nearest))
+
+
+def _beside(moment: Moment, id: str, cosine: float) -> AddEdge:
+    return AddEdge(
+        source=moment.event_id,
+        target=id,
+        kind=EdgeKind.REINFORCES,
+        weight=round(min(cosine, COUNTED - 0.01), 3),
+        reason=f"nearest, cosine {cosine:.2f}",
+        grounded_in=(moment.event_id,),
     )
 
 
@@ -200,6 +203,22 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
     return UpdatePlan(operations=tuple(operations))
 
 
+def sheltering(graph: Graph, node: Node) -> UpdatePlan:
+    """Put the nearest of the events that no concept holds beside one that was just founded."""
+    near = [
+        (one, cosine)
+        for id, cosine in graph.near_loose(node.total).top(MOST_COMPANY)
+        if (one := graph.loose_event(id)) is not None and not graph.held.get(one.seq)
+    ]
+    return UpdatePlan(
+        operations=tuple(
+            _beside(one, node.id, cosine)
+            for one, cosine in near
+            if cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(one.event_id, node.id)
+        )
+    )
+
+
 def _words(graph: Graph, moment: Moment) -> list[str]:
     """Choose words that may serve as a theme: other loose events have them too, amid other words each time.
 
@@ -207,7 +226,7 @@ def _words(graph: Graph, moment: Moment) -> list[str]:
     """
     found: list[str] = []
     for term in moment.terms:
-        having = [one for one in graph.having(term) if one.seq != moment.seq]
+        having = [one for one in graph.having(term)[-MOST_COMPANY:] if one.seq != moment.seq]
         if len(having) < LEAST_GROUNDS - 1 or graph.of_theme(WORD + term) is not None:
             continue
         beside = [len(set(moment.terms).intersection(one.terms)) - 1 for one in having]
@@ -221,7 +240,8 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     limits = graph.profile.thresholds
     least = limits.found if theme is not None else limits.alone
     named = theme is not None and theme.startswith(WORD)
-    loose = [one for one in graph.having(theme[len(WORD) :]) if one.seq != moment.seq] if named else scene.loose
+    having = graph.having(theme[len(WORD) :])[-MOST_COMPANY:] if named and theme is not None else scene.loose
+    loose = [one for one in having if one.seq != moment.seq]
     company = [
         (kinship(moment, one, theme, _cosine(moment, one), scene), one)
         for one in loose
@@ -229,10 +249,13 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     ]
     company = sorted((pair for pair in company if pair[0] >= least), key=lambda pair: (-pair[0], pair[1].seq))
     members: list[Moment] = []
+    del company[MOST_COMPANY:]
     mutual = limits.mutual if theme is not None else limits.alone
     for _, one in company:
         if all(kinship(one, other, theme, _cosine(one, other), scene) >= mutual for other in members):
             members.append(one)
+        if len(members) == MOST_FOUNDERS - 1:
+            break
     if len(members) < LEAST_GROUNDS - 1:
         return None
     clear = sum(one.speaks_of(theme) for one in (moment, *members))

@@ -1,0 +1,134 @@
+"""Random histories: the same log folds to the same graph, however it was written, broken off, forgotten or rebuilt."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory
+from recollect.engine import folding
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+CLAUSES = (
+    "slept badly",
+    "took a nap on the sofa",
+    "insomnia until four",
+    "the garden needs weeding",
+    "planted tomatoes in the greenhouse",
+    "the compost is full",
+    "the deadline slipped",
+    "we are behind schedule on the deadline",
+    "deployed the search service",
+    "the rollout of the service failed",
+    "a bug in the date parser",
+    "fixed the crash",
+    "the zorblax hummed",
+    "a zorblax came by parcel",
+    "our zorblax broke in the rain",
+    "good morning",
+    "see you",
+)
+LINKS = (". ", ", so ", " because ", " and ")
+ROLES = ("user", "user", "user", "assistant", "system")
+
+texts = st.lists(st.sampled_from(CLAUSES), min_size=1, max_size=3).flatmap(
+    lambda parts: st.sampled_from(LINKS).map(lambda link: link.join(parts).capitalize() + ".")
+)
+events = st.lists(
+    st.fixed_dictionaries(
+        {
+            "text": texts,
+            "role": st.sampled_from(ROLES),
+            "at": st.integers(0, 60).map(lambda day: START + timedelta(days=day)),  # out of order, and at one moment
+            "wing": st.sampled_from((None, "a", "b")),
+        }
+    ),
+    min_size=4,
+    max_size=40,
+)
+quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def standing() -> datetime:
+    return START
+
+
+def written(history: list[dict[str, Any]], *, batch: int, fold: bool = True) -> Memory:
+    """Write a history in batches."""
+    memory = Memory.open(":memory:", "hashing", clock=standing, extract=False, fold=fold)
+    numbered = [{**event, "key": str(number)} for number, event in enumerate(history)]
+    for start in range(0, len(numbered), batch):
+        memory.add_many(numbered[start : start + batch])
+    return memory
+
+
+def graph(memory: Memory) -> object:
+    views = [memory.concept(concept.id) for concept in memory.concepts()]
+    return sorted(
+        (
+            view.concept.id,
+            view.concept.label,
+            view.concept.description,
+            view.concept.strength,
+            sorted((ground.event_id, ground.kind, ground.weight) for ground in view.grounds),
+            sorted((edge.source, edge.target, edge.kind, edge.weight, edge.events) for edge in view.edges),
+            [(entry.id, entry.action, entry.reason, entry.undone) for entry in view.journal],
+        )
+        for view in views
+    )
+
+
+@quick
+@given(history=events)
+def test_one_by_one_in_batches_later_and_anew_are_the_same(history: list[dict[str, Any]]) -> None:
+    with written(history, batch=1) as one, written(history, batch=100) as many:
+        with written(history, batch=7, fold=False) as later:
+            later.settle()
+            expected = graph(one)
+            assert graph(many) == expected
+            assert graph(later) == expected
+        many.rebuild()
+        assert graph(many) == expected
+        assert many.verify().ok
+
+
+@quick
+@given(history=events, stops=st.lists(st.integers(1, 9), min_size=1, max_size=6))
+def test_a_pass_may_stop_and_another_process_go_on_anywhere(history: list[dict[str, Any]], stops: list[int]) -> None:
+    with written(history, batch=100) as whole, written(history, batch=100, fold=False) as halting:
+        engine = halting._engine
+        for limit in stops * len(history):
+            vars(engine).pop("folds", None)  # as a new process: nothing is remembered
+            with engine.store.writer() as writer:
+                if not folding._fold(engine, writer, "default", {}, seconds=None, limit=limit)[0]:
+                    break
+        halting.fold()
+        assert graph(halting) == graph(whole)
+
+
+@quick
+@given(history=events, gone=st.sets(st.integers(0, 39), min_size=1, max_size=6), undo=st.integers(0, 50))
+def test_what_is_forgotten_was_never_there(history: list[dict[str, Any]], gone: set[int], undo: int) -> None:
+    with written(history, batch=100) as memory:
+        entries = [entry for entry in memory.journal(limit=1_000) if entry.action != "undo"]
+        if entries:  # a change that a person took back must survive, or go with what it was about
+            memory.unfold(entries[undo % len(entries)].id)
+            before = graph(memory)
+            memory.rebuild()
+            assert graph(memory) == before
+            memory.forget(ids=[next(event.id for event in memory.events() if event.role == "unfold")])
+        keys = [str(number) for number in sorted(gone) if number < len(history)]
+        if not keys:
+            return
+        memory.forget(keys=keys)
+        left = [event for number, event in enumerate(history) if number not in gone]
+        with Memory.open(":memory:", "hashing", clock=standing, extract=False) as never:
+            never.add_many(
+                [{**event, "key": str(number)} for number, event in enumerate(history) if number not in gone]
+            )
+            assert len(left) == never.stats().events
+            assert graph(memory) == graph(never)
+        assert memory.verify().ok

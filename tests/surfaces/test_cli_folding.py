@@ -1,0 +1,56 @@
+"""The concept graph on the command line, called in this process: what each verb prints, in text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+from recollect.cli import main
+
+SLEEP = ("I slept badly.", "Took a nap on the sofa.", "Insomnia, awake until four.", "Slept ten hours of sleep.")
+
+
+@pytest.fixture
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "memory.db"
+    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    with Memory.open(path, embedder="hashing", durability="normal") as memory:
+        for day, text in enumerate(SLEEP, 1):
+            memory.add(text, speaker="Ana", at=f"2026-04-{day:02}T10:00Z")
+    return path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    return json.loads(shown(capsys, *arguments, "--json"))
+
+
+def test_concepts_are_listed_shown_told_and_taken_back(location: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Sleep" in shown(capsys, "concepts")
+    (concept,) = document(capsys, "concepts")["concepts"]
+    assert concept["events"] == 4
+    page = shown(capsys, "concept", concept["id"])
+    assert "“Took a nap on the sofa.”" in page
+    assert "emergence: add_node" in page
+    joined = document(capsys, "journal")["entries"][0]
+    assert joined["debt"] == "reinforcement"
+    assert joined["reason"] in shown(capsys, "journal", "--about", concept["id"])
+    assert "taken back" in shown(capsys, "unfold", joined["id"])
+    assert document(capsys, "concept", concept["id"])["concept"]["events"] == 3
+    assert "folded 0 events" in shown(capsys, "fold")
+    assert document(capsys, "fold", "--dry-run")["dry_run"] is True
+
+
+def test_what_is_not_there_is_told(location: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("concept", "unfold"):
+        assert main((verb, "co_nothing")) == 4
+        assert "There is no" in capsys.readouterr().err
