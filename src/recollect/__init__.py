@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.client import Client
     from recollect.core import errors
     from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
+    from recollect.core.attention import Belief, Evidence, Intent, Palace, Window
     from recollect.core.errors import RecollectError
     from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
     from recollect.core.graph import Entity, EntityEdit, EntityType, Fact
@@ -69,6 +70,7 @@ _WHERE = {
     ),
     **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "recollect.core.folding"),
     **dict.fromkeys(("Identity", "Told", "WakeUp"), "recollect.core.layers"),
+    **dict.fromkeys(("Belief", "Evidence", "Intent", "Palace", "Window"), "recollect.core.attention"),
     **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "recollect.core.artifacts"),
     **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "recollect.core.graph"),
 }
@@ -78,6 +80,7 @@ __all__ = [
     "Artifact",
     "ArtifactKind",
     "AsyncMemory",
+    "Belief",
     "Change",
     "Citation",
     "Client",
@@ -89,6 +92,7 @@ __all__ = [
     "EntityEdit",
     "EntityType",
     "Event",
+    "Evidence",
     "Fact",
     "Folded",
     "History",
@@ -96,8 +100,10 @@ __all__ = [
     "Hits",
     "Identity",
     "Imported",
+    "Intent",
     "JournalEntry",
     "Memory",
+    "Palace",
     "Receipt",
     "RecollectError",
     "RecollectNotice",
@@ -111,6 +117,7 @@ __all__ = [
     "Told",
     "Version",
     "WakeUp",
+    "Window",
     "Written",
     "WrittenBatch",
     "errors",

@@ -122,6 +122,14 @@ def test_pure_small_talk_makes_no_intent_however_often_it_is_repeated(memory: Me
     assert memory.intents(status="any", limit=100, now=START + 4 * DAY) == []
 
 
+def test_small_talk_makes_no_intent_where_it_makes_concepts(clock: Clock) -> None:
+    with Memory.open(":memory:", embedder="hashing", clock=clock) as memory:
+        for day in range(3):
+            say(memory, *SMALL_TALK, at=START + day * DAY, session=f"day {day}")
+        memory.settle()
+        assert memory.intents(status="any", limit=100, now=START + 3 * DAY) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

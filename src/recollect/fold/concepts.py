@@ -164,18 +164,17 @@ def beside(graph: Graph, moment: Moment, scene: Scene, joined: Sequence[str]) ->
         if id not in joined and cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(moment.event_id, id)
     }
     nearest = sorted(near, key=lambda id: (-near[id], id))[: max(0, MOST_BESIDE - len(joined))]
-    return UpdatePlan(
-        operations=tuple(
-            AddEdge(
-                source=moment.event_id,
-                target=id,
-                kind=EdgeKind.REINFORCES,
-                weight=round(min(near[id], COUNTED - 0.01), 3),
-                reason=f"nearest, cosine {near[id]:.2f}",
-                grounded_in=(moment.event_id,),
-            )
-            for id in nearest
-        )
+    return UpdatePlan(operations=tuple(_beside(moment, id, near[id]) for id in nearest))
+
+
+def _beside(moment: Moment, id: str, cosine: float) -> AddEdge:
+    return AddEdge(
+        source=moment.event_id,
+        target=id,
+        kind=EdgeKind.REINFORCES,
+        weight=round(min(cosine, COUNTED - 0.01), 3),
+        reason=f"nearest, cosine {cosine:.2f}",
+        grounded_in=(moment.event_id,),
     )
 
 
@@ -202,6 +201,22 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
             )
         )
     return UpdatePlan(operations=tuple(operations))
+
+
+def sheltering(graph: Graph, node: Node) -> UpdatePlan:
+    """Put the nearest of the events that no concept holds beside one that was just founded."""
+    near = [
+        (one, cosine)
+        for id, cosine in graph.near_loose(node.total).top(MOST_COMPANY)
+        if (one := graph.loose_event(id)) is not None and not graph.held.get(one.seq)
+    ]
+    return UpdatePlan(
+        operations=tuple(
+            _beside(one, node.id, cosine)
+            for one, cosine in near
+            if cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(one.event_id, node.id)
+        )
+    )
 
 
 def _words(graph: Graph, moment: Moment) -> list[str]:

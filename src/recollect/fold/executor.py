@@ -87,7 +87,9 @@ class Executor:
 
     def begin(self, cause: Cause, moment: Moment | None = None) -> None:
         """Turn to the next event."""
-        self._cause, self._place = cause, self._writer.fold_steps(self._space, cause.seq)
+        self._cause = cause
+        # An event that is being folded caused nothing yet; a plan on account of an older one goes on counting.
+        self._place = 0 if moment is not None else self._writer.fold_steps(self._space, cause.seq)
         self._moments = {} if moment is None else {moment.event_id: moment}
 
     def run(self, plan: UpdatePlan, debt: Debt) -> tuple[str, ...]:
@@ -300,7 +302,10 @@ class Executor:
 
     def _add_member(self, operation: AddEdge, debt: Debt, acts: dict[str, Act]) -> None:
         moment = self._moment(operation.source)
-        if operation.target in self._writer.held_by(self._space, [moment.seq]).get(moment.seq, {}):
+        held = self.graph.held.get(moment.seq)
+        if held is None and moment.seq != self._cause.seq:
+            held = self._writer.held_by(self._space, [moment.seq]).get(moment.seq, {})
+        if held is not None and operation.target in held:
             return  # it belongs there already
         act = acts.get(operation.target) or self._act(
             *("add_edge", debt, operation.source, operation.target, operation.kind),

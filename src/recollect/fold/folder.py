@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from recollect.core.folding import Debt
-from recollect.fold.concepts import beside, founding, gathering, is_firm, reinforcing, scene_of
+from recollect.fold.concepts import Scene, beside, founding, gathering, is_firm, reinforcing, scene_of, sheltering
 from recollect.fold.debts import causing, completing, merging, relating
 from recollect.fold.executor import Cause, Executor
 from recollect.fold.moments import Moment
 
 # Sizes at which a concept is worded anew, and a lonely one looks for neighbours again: its words have settled more.
-REWORDED_AT = frozenset((5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987))
+REWORDED_AT = frozenset((6, 12, 24, 48, 96, 192, 384, 768))
 
 
 def fold_event(executor: Executor, moment: Moment) -> None:
@@ -23,7 +23,7 @@ def fold_event(executor: Executor, moment: Moment) -> None:
     executor.run(plan, Debt.REINFORCEMENT)
     made: list[str] = []
     if not joined or not is_firm(graph, moment, graph.nodes[joined[0]].theme, best):
-        made = _found(executor, moment)
+        made = _found(executor, moment, scene)
         if not made and moment.founds:
             executor.loosen(moment)
         if not made:
@@ -31,12 +31,13 @@ def fold_event(executor: Executor, moment: Moment) -> None:
     touched = [id for id in dict.fromkeys((*made, *joined)) if id in graph.nodes]
     if touched:
         _pay(executor, moment, touched, new=bool(made))
+    if moment.seq not in graph.loose:
+        graph.held.pop(moment.seq, None)  # it has its place: nothing more is to be known of it
     executor.flush()
 
 
-def _found(executor: Executor, moment: Moment) -> list[str]:
+def _found(executor: Executor, moment: Moment, scene: Scene) -> list[str]:
     graph = executor.graph
-    scene = scene_of(graph, moment)  # the event itself may have moved what is near
     found = founding(graph, moment, scene)
     if found is None:
         return []
@@ -44,6 +45,7 @@ def _found(executor: Executor, moment: Moment) -> list[str]:
     made = executor.run(plan, Debt.EMERGENCE)
     for id in made:
         executor.run(gathering(graph, graph.nodes[id], scene), Debt.REINFORCEMENT)
+        executor.run(sheltering(graph, graph.nodes[id]), Debt.COMPLETION)
     for one in (*group.members, *scene.loose):
         held = {id: graph.held.get(one.seq, {}).get(id, 0.0) for id in made}
         if any(is_firm(graph, one, group.theme, score) for score in held.values()):

@@ -152,8 +152,9 @@ class Rows:
             return Nearness({}, [], np.zeros(0))
         products = np.einsum("ij,j->i", self._matrix[: len(self._keys)], asked)
         norms = self._norms[: len(self._keys)]
-        cosines = np.where(norms > 0, products / (np.where(norms > 0, norms, 1.0) * length), _FAR)
-        return Nearness(self._places, self._keys, np.round(cosines, 9))
+        cosines = np.full(len(norms), _FAR)
+        np.divide(products, norms * length, out=cosines, where=norms > 0)
+        return Nearness(self._places, self._keys, cosines.round(9))
 
     def _clear(self, dims: int) -> None:
         self._places: dict[str, int] = {}

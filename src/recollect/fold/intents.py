@@ -156,15 +156,15 @@ def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
     best = 0.0
     for other in cluster:
         theirs = words_of(other.ground.quote)
-        shared = len(mine & theirs) if _may_be_one(mine, theirs) else 0
+        shared = len(mine & theirs) if _may_be_one(goal, other) else 0
         best = max(best, shared + shared / max(1, len(mine | theirs)))
     return best
 
 
-def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+def _may_be_one(goal: Goal, other: Goal) -> bool:
     """Tell two numbered things apart: invoice 4711 is not invoice 4712."""
-    numbered = [{word for word in words if any(char.isdigit() for char in word)} for words in (mine, theirs)]
-    return not all(numbered) or bool(numbered[0] & numbered[1])
+    mine, theirs = numbered_in(goal.ground.quote), numbered_in(other.ground.quote)
+    return not mine or not theirs or not mine.isdisjoint(theirs)
 
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
@@ -194,7 +194,7 @@ def _words(goal: Goal) -> frozenset[str]:
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
     if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
         return False
-    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(_words(goal), _words(earlier)):
+    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(goal, earlier):
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
@@ -205,27 +205,34 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
 # What settled them
 
 
-def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[str, list[Deed]]:
+def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed]]:
     """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
-    having: dict[str, list[Goal]] = {}
-    for goal in goals:
+    having: dict[str, list[int]] = {}
+    for place, goal in enumerate(goals):
         for word in verbs_of(goal.clause) | words_of(goal.clause):
-            having.setdefault(word, []).append(goal)
-    met: dict[str, list[Deed]] = {}
+            having.setdefault(word, []).append(place)
+    met: dict[_Place, list[Deed]] = {}
     for deed in deeds:
         done = done_in(deed.ground.quote)
         words = set[str]() if done is None else {done.verb, *(words_of(deed.ground.quote) if done.finished else ())}
-        for goal in {goal.id: goal for word in words for goal in having.get(word, ())}.values():
+        for goal in (goals[place] for place in sorted({place for word in words for place in having.get(word, ())})):
             if _order(goal) < _order(deed) and meets(deed, goal):
-                met.setdefault(goal.id, []).append(deed)
+                met.setdefault(_place(goal), []).append(deed)
     return met
+
+
+_Place = tuple[int, Span]  # an event, and where in it
+
+
+def _place(said: Said) -> _Place:
+    return said.seq, said.ground.span
 
 
 def _order(said: Said) -> tuple[datetime, int, Span]:
     return said.ground.at, said.seq, said.ground.span
 
 
-def _settled(cluster: list[Goal], met: Mapping[str, Sequence[Deed]]) -> list[_Cluster]:
+def _settled(cluster: list[Goal], met: Mapping[_Place, Sequence[Deed]]) -> list[_Cluster]:
     """Cut a cluster where a deed settled all that was said before it; what is said again later is a new intent."""
     parts: list[_Cluster] = []
     open_goals: list[Goal] = []
@@ -248,12 +255,12 @@ class _Cluster:
 
 
 def _ends(
-    cluster: Sequence[Goal], met: Mapping[str, Sequence[Deed]]
+    cluster: Sequence[Goal], met: Mapping[_Place, Sequence[Deed]]
 ) -> Iterable[tuple[tuple[datetime, int], Evidence]]:
     for goal in cluster:
         if goal.closed_by is not None:
             yield (goal.closed_by.at, goal.seq + 1), goal.closed_by
-        for deed in met.get(goal.id, ()):
+        for deed in met.get(_place(goal), ()):
             yield (deed.ground.at, deed.seq), deed.ground
 
 
@@ -442,6 +449,13 @@ def names_in(text: str) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=8192)
+def numbered_in(text: str) -> frozenset[str]:
+    """Give the words of a text that hold a digit."""
+    return frozenset(word for word in words_of(text) if any(char.isdigit() for char in word))
+
+
+@lru_cache(maxsize=8192)
 def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
     return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))

@@ -12,6 +12,8 @@ from recollect.fold.phrases import COMMON_WORDS, keyphrases
 
 LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
+MOST_TEXTS = 8  # that a description is made of, the latest
+MOST_QUOTED = 400  # characters of each
 PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
 _MOST_TRIED = 6  # words that tell as much as one another
@@ -40,7 +42,7 @@ def label_of(texts: Sequence[str], weights: Mapping[str, float], word: str | Non
 
 def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Give one line in the texts' own words, and the phrases that it is made of."""
-    keys = keyphrases(((text, 1.0) for text in texts), without=tuple(names))
+    keys = keyphrases(((text[:MOST_QUOTED], 1.0) for text in texts[-MOST_TEXTS:]), without=tuple(names))
     return ", ".join(keys)[:LONGEST_DESCRIPTION], keys
 
 
