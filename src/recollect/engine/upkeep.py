@@ -56,7 +56,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         if embedded < len(jobs):
             break
     total += _catch_up(engine, progress)
-    total += fold_waiting(engine, progress)
+    total = max(total, fold_waiting(engine, progress))  # what waited for its vectors waited for this too
     _drop_leftovers(engine)
     return total
 
