@@ -28,7 +28,7 @@ from recollect.core.chart import Map, MapEdge, MapNode
 from recollect.core.errors import RecollectError
 from recollect.core.feed import Feed, News, Waiting, Webhook
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
-from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
+from recollect.core.graph import Entity, EntityEdit, Fact
 from recollect.core.keys import ApiKey
 from recollect.core.layers import Identity, Told, WakeUp
 from recollect.core.values import (
@@ -50,6 +50,20 @@ from recollect.core.values import (
     Stats,
     Theme,
     Written,
+)
+from recollect.serial_derived import (
+    concept_edge_to_json,
+    concept_to_json,
+    concept_view_to_json,
+    edit_to_json,
+    entity_to_json,
+    entry_to_json,
+    fact_to_json,
+    folded_to_json,
+    ground_to_json,
+    moment_to_json,
+    span_to_json,
+    theme_to_json,
 )
 
 
@@ -107,11 +121,6 @@ def hits_to_json(hits: Hits) -> dict[str, Json]:
 def score_to_json(score: Score) -> dict[str, Json]:
     """Lay out what one stage said."""
     return {"stage": score.stage, "score": score.score, "rank": score.rank, "why": score.why}
-
-
-def span_to_json(span: Span) -> list[int]:
-    """Write a span as [start, end]."""
-    return [span.start, span.end]
 
 
 def context_to_json(context: Context) -> dict[str, Json]:
@@ -195,8 +204,8 @@ def artifact_to_json(artifact: Artifact) -> dict[str, Json]:
         "negated": artifact.negated,
         "confidence": artifact.confidence,
         "date": {"start": date.start.isoformat(), "end": date.end.isoformat(), "words": date.words} if date else None,
-        "valid_from": _moment(artifact.valid_from),
-        "valid_to": _moment(artifact.valid_to),
+        "valid_from": moment_to_json(artifact.valid_from),
+        "valid_to": moment_to_json(artifact.valid_to),
         "status": artifact.status.value,
         "replaces": artifact.replaces,
         "entities": list(artifact.entities),
@@ -231,63 +240,6 @@ def history_to_json(history: History) -> dict[str, Json]:
     }
 
 
-def entity_to_json(entity: Entity) -> dict[str, Json]:
-    """Lay out an entity with its names."""
-    return {
-        "id": entity.id,
-        "name": entity.name,
-        "type": entity.type.value,
-        "aliases": list(entity.aliases),
-        "kin": [{"of": owner, "as": kin} for owner, kin in entity.kin],
-        "events": entity.events,
-        "first_at": _moment(entity.first_at),
-        "last_at": _moment(entity.last_at),
-    }
-
-
-def fact_to_json(fact: Fact) -> dict[str, Json]:
-    """Lay out a fact with its window and what it rests on."""
-    return {
-        "id": fact.id,
-        "subject": fact.subject_name,
-        "subject_id": fact.subject,
-        "relation": fact.relation,
-        "object": fact.object_name,
-        "object_id": fact.object if fact.object.startswith(ENTITY_PREFIX) else None,
-        "valid_from": _moment(fact.valid_from),
-        "valid_to": _moment(fact.valid_to),
-        "recorded_at": fact.recorded_at.isoformat(),
-        "confidence": fact.confidence,
-        "conflicts": fact.conflicts,
-        "sources": [
-            {"event_id": source.event_id, "span": span_to_json(source.span), "quote": source.quote}
-            for source in fact.sources
-        ],
-    }
-
-
-def edit_to_json(edit: EntityEdit) -> dict[str, Json]:
-    """Lay out a merge or split by hand."""
-    return {
-        "number": edit.number,
-        "at": edit.at.isoformat(),
-        "kind": edit.kind,
-        "what": edit.what,
-        "undone": edit.undone,
-    }
-
-
-def theme_to_json(theme: Theme) -> dict[str, Json]:
-    """Lay out a sentence of a session's summary."""
-    return {
-        "text": theme.text,
-        "event_id": theme.event_id,
-        "span": span_to_json(theme.span),
-        "at": theme.at.isoformat(),
-        "speaker": theme.speaker,
-    }
-
-
 def intent_to_json(intent: Intent) -> dict[str, Json]:
     """Lay out an intent with why it is thought so."""
     return fields_to_json(intent) | {"priority": intent.priority, "due": intent.due.isoformat() if intent.due else None}
@@ -301,90 +253,6 @@ def window_to_json(window: Window) -> dict[str, Json]:
 def fields_to_json(value: Any) -> dict[str, Json]:
     """Lay out a value field by field, for those whose names say enough."""
     return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
-
-
-def concept_to_json(concept: Concept) -> dict[str, Json]:
-    """Lay out a concept."""
-    return {
-        "id": concept.id,
-        "label": concept.label,
-        "description": concept.description,
-        "strength": concept.strength,
-        "events": concept.events,
-        "keys": list(concept.keys),
-        "entities": list(concept.entities),
-        "wings": list(concept.wings),
-        "first_at": concept.first_at.isoformat(),
-        "last_at": concept.last_at.isoformat(),
-        "created_at": concept.created_at.isoformat(),
-        "closed_at": _moment(concept.closed_at),
-        "merged_into": concept.merged_into,
-        "written_by": concept.written_by,
-    }
-
-
-def concept_view_to_json(view: ConceptView) -> dict[str, Json]:
-    """Lay out a concept with all that hangs on it."""
-    return {
-        "concept": concept_to_json(view.concept),
-        "grounds": [ground_to_json(ground) for ground in view.grounds],
-        "edges": [concept_edge_to_json(edge) for edge in view.edges],
-        "journal": [entry_to_json(entry) for entry in view.journal],
-    }
-
-
-def ground_to_json(ground: Ground) -> dict[str, Json]:
-    """Lay out an event's part in a concept."""
-    return {
-        "event_id": ground.event_id,
-        "kind": ground.kind.value,
-        "weight": ground.weight,
-        "at": ground.at.isoformat(),
-        "quote": ground.quote,
-        "reason": ground.reason,
-    }
-
-
-def concept_edge_to_json(edge: ConceptEdge) -> dict[str, Json]:
-    """Lay out an edge of the concept graph."""
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "kind": edge.kind.value,
-        "weight": edge.weight,
-        "created_at": edge.created_at.isoformat(),
-        "supported_at": edge.supported_at.isoformat(),
-        "closed_at": _moment(edge.closed_at),
-        "events": list(edge.events),
-        "reason": edge.reason,
-    }
-
-
-def entry_to_json(entry: JournalEntry) -> dict[str, Json]:
-    """Lay out a change of the concept graph."""
-    return {
-        "id": entry.id,
-        "at": entry.at.isoformat(),
-        "action": entry.action,
-        "debt": entry.debt.value,
-        "reason": entry.reason,
-        "node_id": entry.node_id,
-        "target_id": entry.target_id,
-        "edge": entry.edge.value if entry.edge else None,
-        "events": list(entry.events),
-        "undone": entry.undone,
-    }
-
-
-def folded_to_json(folded: Folded) -> dict[str, Json]:
-    """Lay out what a pass over the log did, or would do."""
-    return {
-        "events": folded.events,
-        "waiting": folded.waiting,
-        "dry_run": folded.dry_run,
-        "counts": folded.counts,
-        "entries": [entry_to_json(entry) for entry in folded.entries],
-    }
 
 
 def session_to_json(session: Session) -> dict[str, Json]:
@@ -441,8 +309,8 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "sessions": stats.sessions,
         "speakers": stats.speakers,
         "wings": stats.wings,
-        "first_at": _moment(stats.first_at),
-        "last_at": _moment(stats.last_at),
+        "first_at": moment_to_json(stats.first_at),
+        "last_at": moment_to_json(stats.last_at),
         "model": stats.model,
         "vectors": stats.vectors,
         "pending": stats.pending,
@@ -486,8 +354,8 @@ def key_to_json(key: ApiKey) -> dict[str, Json]:
         "permission": key.permission.value,
         "spaces": list(key.spaces),
         "created_at": key.created_at.isoformat(),
-        "expires_at": _moment(key.expires_at),
-        "revoked_at": _moment(key.revoked_at),
+        "expires_at": moment_to_json(key.expires_at),
+        "revoked_at": moment_to_json(key.revoked_at),
     }
 
 
@@ -502,7 +370,7 @@ def webhook_to_json(webhook: Webhook) -> dict[str, Json]:
         "position": webhook.position,
         "delivered": webhook.delivered,
         "attempts": webhook.attempts,
-        "due_at": _moment(webhook.due_at),
+        "due_at": moment_to_json(webhook.due_at),
         "error": webhook.error,
     }
 
@@ -510,10 +378,6 @@ def webhook_to_json(webhook: Webhook) -> dict[str, Json]:
 def error_to_json(error: RecollectError) -> dict[str, Json]:
     """Lay out an error: its type, what happened, and what to do."""
     return {"error": {"type": type(error).__name__, "detail": error.detail, "fix": error.fix}}
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
 
 
 _WRITERS: dict[type, Callable[[Any], Json]] = {
