@@ -86,13 +86,26 @@ class AsyncMemory:
     export = _in_thread(Memory.export)
     changes = _in_thread(Memory.changes)
     jobs = _in_thread(Memory.jobs)
+    spaces = _in_thread(Memory.spaces)
+    job_counts = _in_thread(Memory.job_counts)
+    next_job_due = _in_thread(Memory.next_job_due)
+    pulse = _in_thread(Memory.pulse)
+    api_keys = _in_thread(Memory.api_keys)
+    create_key = _in_thread(Memory.create_key)
+    revoke_key = _in_thread(Memory.revoke_key)
+    key_for = _in_thread(Memory.key_for)
+    needs_keys = _in_thread(Memory.needs_keys)
+    webhooks = _in_thread(Memory.webhooks)
+    add_webhook = _in_thread(Memory.add_webhook)
+    remove_webhook = _in_thread(Memory.remove_webhook)
+    deliver_webhooks = _in_thread(Memory.deliver_webhooks)
     page_of_events = _in_thread(Memory.page_of_events)
     page_of_artifacts = _in_thread(Memory.page_of_artifacts)
     close = _in_thread(Memory.close)
 
-    def space(self, name: str) -> AsyncMemory:
+    def space(self, name: str, *, walled: bool = False) -> AsyncMemory:
         """Give a handle on another space of the same file."""
-        return AsyncMemory(self.memory.space(name))
+        return AsyncMemory(self.memory.space(name, walled=walled))
 
     def wing(self, name: str) -> AsyncMemory:
         """Give a handle on one wing."""

@@ -63,6 +63,7 @@ def theme_to_json(theme: Theme) -> dict[str, Json]:
         "span": span_to_json(theme.span),
         "at": theme.at.isoformat(),
         "speaker": theme.speaker,
+        "score": theme.score,
     }
 
 

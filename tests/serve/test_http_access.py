@@ -84,8 +84,24 @@ REACHING: dict[str, list[Any]] = {
     "events": [[{"text": "harmless", "space": "acme/ana"}]],
     "before": ["2100-01-01"],
     "since": ["1900-01-01"],
+    "subject": ["Ana"],
+    "prefix": ["A"],
+    "holder": ["Ana"],
+    "topic": [SECRET],
 }
-REQUIRED: dict[str, Any] = {"query": SECRET, "id": "EVENT", "text": "harmless", "events": [{"text": "harmless"}]}
+REQUIRED: dict[str, Any] = {
+    "query": SECRET,
+    "id": "EVENT",
+    "text": "harmless",
+    "events": [{"text": "harmless"}],
+    "name": "Ana",
+    "entity": "Ana",
+    "gone": "Ana",
+    "into": "Will",
+    "names": ["Ana"],
+    "number": 1,
+    "answer": "accept",
+}
 
 
 def attempts(tenants: Tenants) -> Iterator[tuple[str, str, dict[str, Any]]]:

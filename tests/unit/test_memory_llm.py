@@ -397,12 +397,14 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
     tmp_path: Path, clock: TestClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "memory.db"
+    dog = "You know, Maria adopted a greyhound last week."
+    found = {**FOUND, dog: [statement("Maria adopted a greyhound last week", "Maria has a greyhound", about="Maria")]}
     with Memory.open(path, embedder="none", clock=clock) as memory:
         memory.add("Thanks!", speaker="Ana")
         memory.add("exit status 0", role="tool")
-        memory.add(SHE, speaker="Ana")
+        memory.add(dog, speaker="Ana")
         memory.add(CHOIR, speaker="Ana")
-    with serving(knowing(FOUND)) as server:
+    with serving(knowing(found)) as server:
         doctor = ["--memory", str(path), "--embedder", "none", "--json", "--llm", f"openai:m@{server.url}", "doctor"]
         with remembering(server, clock, path) as memory:
             assert memory.settle() == 0
@@ -414,8 +416,8 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
             assert of_llm(memory) == ["The choir was never for Ana"]
         with remembering(server, clock, path, llm_read_past=100) as memory:
             assert memory.settle() == 1  # small talk is looked at and not sent
-            assert "Maria adopted a greyhound last week" in of_llm(memory)
-            assert set(turns_asked(server)) == {CHOIR, SHE}
+            assert "Maria has a greyhound" in of_llm(memory)
+            assert set(turns_asked(server)) == {CHOIR, dog}
             assert memory.settle() == 0
             assert memory.verify().ok
         assert main(doctor) == 0
