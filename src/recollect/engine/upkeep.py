@@ -61,7 +61,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         unmarked = [space for space in reader.spaces() if reader.marked_upto(space) is not None]
     for space in unmarked:
         mark_behind(engine.store, space)  # not counted: the same events, read once more
-    total += fold_waiting(engine, progress)
+    total = max(total, fold_waiting(engine, progress))  # what waited for its vectors waited for this too
     _drop_leftovers(engine)
     return total
 

@@ -22,7 +22,7 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
-from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, covered, shared, telling
+from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, Telling, covered, shared, telling
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
@@ -45,7 +45,7 @@ FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is th
 LEAST_SHARED = 2  # words of two events that share no theme and found a concept
 SAME_COMPANY = 1.0  # other words that two events with a word share on average, from which on it names a thing
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
-WORD_FAMILIAR = 0.4  # how well a word that serves as a theme is known here
+WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
 
 
@@ -57,7 +57,7 @@ class Scene:
     loose: list[Moment]
     near: Mapping[str, float]  # of the nodes
     near_loose: Mapping[str, float]  # of the loose events, by their ids
-    weights: dict[str, float] = field(default_factory=dict[str, float])
+    weights: Telling = field(default_factory=lambda: telling([]))
     level: float = USUAL_LEVEL  # how near a concept lies on average
     level_loose: float = USUAL_LEVEL  # and a loose event
 

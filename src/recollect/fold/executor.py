@@ -216,7 +216,8 @@ class Executor:
         description, keys = description_of(texts, names)
         if not label:
             others = [one.terms for one in self.graph.loose.values()]
-            weights = telling([*others, *(seen.terms for seen in window)])
+            told = telling([*others, *(seen.terms for seen in window)])
+            weights = {term: told[term] for seen in window for term in seen.terms}
             top = theme[len(WORD) :] if theme is not None else None
             label = label_of(texts, weights, top) if texts else description
         return {

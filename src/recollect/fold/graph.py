@@ -269,30 +269,43 @@ class Graph:
             self._areas[self.profile.areas.get(theme, "")] += by
 
 
-def telling(holders: Iterable[Iterable[str]]) -> dict[str, float]:
-    """Weigh words by how few of those that are compared have them."""
+class Telling(dict[str, float]):
+    """How telling words are: the fewer of those that are compared have one, the more. Worked out when asked for."""
+
+    def __init__(self, counts: Counter[str], total: int) -> None:
+        super().__init__()
+        self._counts, self._total = counts, total
+
+    def __missing__(self, term: str) -> float:
+        count = self._counts[term]
+        weight = self[term] = math.log(1 + self._total / count) if count else 0.0
+        return weight
+
+
+def telling(holders: Iterable[Iterable[str]]) -> Telling:
+    """Weigh words by how few of those that are compared have them; no word twice in one of them."""
     counts: Counter[str] = Counter()
     total = 0
     for terms in holders:
-        counts.update(set(terms))
+        counts.update(terms)
         total += 1
-    return {term: math.log(1 + total / count) for term, count in counts.items()}
+    return Telling(counts, total)
 
 
-def covered(terms: Sequence[str], shares: dict[str, float], weights: dict[str, float]) -> float:
+def covered(terms: Sequence[str], shares: dict[str, float], weights: Telling) -> float:
     """Tell which part of an event's words a concept has too, each by its weight, 0 to 1."""
-    whole = math.fsum(weights.get(term, 0.0) for term in terms)
-    both = math.fsum(weights.get(term, 0.0) * shares.get(term, 0.0) for term in terms)
+    whole = math.fsum(weights[term] for term in terms)
+    both = math.fsum(weights[term] * shares.get(term, 0.0) for term in terms)
     return both / whole if whole else 0.0
 
 
-def shared(one: Sequence[str], other: Sequence[str], weights: dict[str, float]) -> float:
+def shared(one: Sequence[str], other: Sequence[str], weights: Telling) -> float:
     """Tell which part of their words two events share, each by its weight, 0 to 1."""
     both = set(one) & set(other)
     if not both:
         return 0.0
-    whole = math.fsum(weights.get(term, 0.0) for term in (*one, *other))
-    return 2 * math.fsum(weights.get(term, 0.0) for term in sorted(both)) / whole if whole else 0.0
+    whole = math.fsum(weights[term] for term in (*one, *other))
+    return 2 * math.fsum(weights[term] for term in sorted(both)) / whole if whole else 0.0
 
 
 def summed(vectors: Iterable[NDArray[np.int8]]) -> Vector:
