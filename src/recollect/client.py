@@ -110,9 +110,13 @@ class Client(_Methods):
         *,
         format: str | None = None,
         redact: bool = True,
+        defer_embeddings: bool = False,
+        again: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Imported:
         """Send a file or a zip, and have it imported there."""
+        if defer_embeddings or again:
+            raise InvalidInput("A service embeds what it is sent, and reads it each time it is sent.")
         source = Path(path).expanduser()
         if not source.is_file():
             raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")
@@ -126,8 +130,18 @@ class Client(_Methods):
             progress("events", imported.read, imported.read)
         return imported
 
-    def export(self, path: str | os.PathLike[str]) -> int:
+    def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        wiki: str | os.PathLike[str] | None = None,
+        graph: str | os.PathLike[str] | None = None,
+    ) -> int:
         """Fetch the space's events as JSONL; count them. Never overwrites."""
+        if path is None or wiki is not None or graph is not None:
+            raise InvalidInput(
+                "A service sends events alone.", fix="Run `recollect export --wiki` or --graph where the memory is."
+            )
         return self._fetched("/v1/export", self._where(wing=True), path)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
