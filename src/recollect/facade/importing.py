@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 
 from recollect.core.errors import RecollectError
@@ -12,6 +13,7 @@ from recollect.engine.arguments import checked_path
 from recollect.engine.engine import Progress, silent
 from recollect.facade.handle import Handle
 
+_YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
 _LOOK_EVERY_S = (
     2.0  # between two looks at a folder: what is said is found in seconds, and looking costs next to nothing
 )
@@ -80,7 +82,7 @@ class Importing(Handle):
             except RecollectError as error:
                 if looked:
                     yield error
-                elif not _is_empty(path):
+                elif not _is_empty(path) and not _is_being_written(path):
                     raise
             stop.wait(every_s)
 
@@ -117,6 +119,16 @@ class Importing(Handle):
             return import_source(self._engine, self._space, found.format, found.source, how, progress=progress)
         finally:
             found.source.close()
+
+
+def _is_being_written(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something here changed just now: half a file can't be judged."""
+    source = checked_path(path)
+    files = source.rglob("*") if source.is_dir() else [source]
+    try:
+        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in files)
+    except OSError:
+        return True  # it went while we looked: things are moving
 
 
 def _is_empty(path: str | os.PathLike[str]) -> bool:
