@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test check lint types docs bench eval clean
+.PHONY: browser help setup demo serve test check lint types docs bench eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -26,8 +26,15 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/recollect import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/recollect serve --memory .demo/memory.db --open
 
-test: $(STAMP)  ## run every test, the fast ones first
+test: $(STAMP) browser  ## run every test, the fast ones first
 	$(BIN)/python -m pytest
+
+# The page is tested in a real browser; where none is there and none can be installed, its tests say so.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium) >/dev/null 2>&1; } || \
+	  echo 'NO BROWSER: the tests of the page will be skipped. Install chromium to run them.' >&2
 
 lint: $(STAMP)  ## ruff
 	$(BIN)/ruff check .

@@ -17,8 +17,10 @@ from recollect.serve.http.service import Service
 log = logging.getLogger("recollect.serve")
 
 # The page brings everything along: nothing is fetched from elsewhere, nothing inline is run, nobody frames it.
+# The hash is of the one rule that the graph's library writes into the page (vendor/cytoscape.js).
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'sha256-pgvDUBa4IjFA2yuSJ2cqcyxmNYJMborsd0ORcRv9vw8='; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {

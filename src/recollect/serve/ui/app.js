@@ -126,9 +126,8 @@ function shown(view, me) {
 }
 
 function told(kind, one) {
-  if (kind === "event") return `Remembered: ${Array.from(one.text || one.event?.text || "").slice(0, 80).join("")}`;
-  if (kind === "intent") return `New intent: ${one.statement || ""}`;
-  if (kind === "concept") return `New concept: ${one.label || ""}`;
+  if (kind === "event") return `Remembered: ${Array.from(one.item.text).slice(0, 80).join("")}`;
+  if (kind === "forgotten") return one.item.events ? `Forgotten: ${count(one.item.events, "event")}` : "";
   if (kind === "jobs") {
     const waiting = Object.values(one).reduce((sum, job) => sum + job.waiting, 0);
     return waiting ? `${count(waiting, "piece")} of work waiting` : "";

@@ -7,10 +7,11 @@ import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../pa
 const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
 const FAINTEST = 0.25; // opacity
+const DRAWN = 100; // nodes: more can't be told apart
 
 export default function Graph({ beat }) {
   const [round, setRound] = useState(0);
-  const found = useAsked((signal) => read("map", {}, signal), [round]);
+  const found = useAsked((signal) => read("map", { limit: DRAWN }, signal), [round]);
   const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
     <button onClick=${() => setRound(round + 1)} title=${`${beat} changes seen`}>Refresh</button></div>`;
   return html`<${Head} title="Graph" tools=${tools}>What the memory made of what was said. The slider replays how it grew.</>
@@ -83,8 +84,7 @@ function draw(cytoscape, container, graph, onChoose) {
       ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge, number) => ({ data: { ...edge, id: `edge ${number}`, width: 0.6 + 2.4 * edge.weight } })),
     ],
     style: styles(),
-    layout: { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 9000, idealEdgeLength: () => 70, randomize: true },
-    wheelSensitivity: 0.3,
+    layout: { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, randomize: true },
     minZoom: 0.1,
     maxZoom: 4,
   });

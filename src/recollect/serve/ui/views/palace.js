@@ -4,6 +4,8 @@ import { useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Empty, Head, Said, Trouble, Waiting, count, html, moment, useAsked } from "../parts.js";
 
+const SHOWN = 12; // tunnels, the strongest first
+
 export default function Palace() {
   const found = useAsked((signal) => read("palace", {}, signal), []);
   const [path, setPath] = useState([]);
@@ -17,7 +19,7 @@ export default function Palace() {
     ${!wings.some((one) => one.events) ? html`<${Empty} title="Nobody lives here yet">Rooms open when concepts form.</>` : html`
     <div class="crumbs" aria-label="Where you are">${crumbs.map((name, number) => html`${number > 0 && "›"}<button class="link" onClick=${() => back(number)}>${name}</button>`)}</div>
     ${!wing && html`<${Doors} doors=${wings.map((one) => ({ title: one.name || "No wing", note: `${count(one.events, "event")}, ${count(one.rooms.length, "room")}` }))} onOpen=${(number) => setPath([number])} />
-      ${tunnels.length > 0 && html`<section class="pad"><h2>Tunnels</h2><ul>${tunnels.map((one) => html`<li>${one.label}: ${one.wings.map((name) => name || "no wing").join(" and ")}</li>`)}</ul></section>`}`}
+      ${tunnels.length > 0 && html`<section class="pad"><h2>Tunnels</h2><ul>${tunnels.slice(0, SHOWN).map((one) => html`<li>${one.label}: ${one.wings.map((name) => name || "no wing").join(" and ")}</li>`)}</ul></section>`}`}
     ${wing && !room && html`<${Doors} doors=${wing.rooms.map((one) => ({ title: one.label, note: count(one.events, "event") }))} onOpen=${(number) => setPath([...path, number])} />`}
     ${room && !hall && html`<${Doors} doors=${room.halls.map((one) => ({ title: hallName(one), note: count(one.closets.reduce((sum, closet) => sum + closet.drawers.length, 0), "drawer") }))} onOpen=${(number) => setPath([...path, number])} />`}
     ${hall && hall.closets.map((closet) => html`<${Closet} closet=${closet} />`)}`}`;

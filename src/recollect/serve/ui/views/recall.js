@@ -65,7 +65,7 @@ function Packed({ question, budget, place, setPlace }) {
   const context = useAsked((signal) => read("context", { query: question, budget }, signal), [question, budget]);
   const copy = () => navigator.clipboard?.writeText(context.value.text);
   return html`<div class="card stack">
-    <div class="row"><h2 class="grow">Context</h2>${context.value && html`<span class="small soft tabular" data-tokens=${context.value.tokens}>${context.value.tokens.toLocaleString()} of ${budget.toLocaleString()} tokens</span>`}</div>
+    <div class="row"><h2 class="grow">Context</h2>${context.value && html`<span class="small soft tabular" data-tokens=${context.value.tokens}>${context.value.tokens.toLocaleString()} of ${context.value.budget.toLocaleString()} tokens</span>`}</div>
     <label class="field">Budget<input type="range" min="0" max=${BUDGETS.length - 1} value=${place} onInput=${(event) => setPlace(Number(event.target.value))} aria-valuetext=${`${budget} tokens`} /></label>
     ${context.error && html`<${Trouble} error=${context.error} />`}
     ${context.value ? html`<pre class="packed" tabindex="0">${context.value.text || "Nothing fits."}</pre>

@@ -1,0 +1,224 @@
+"""The page in a real browser: every view, an empty memory, an error, hostile words, a phone, keys and colours."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from recollect import Memory
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
+Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="NO BROWSER: install chromium, the page is not tested without one"
+)
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+RIGHT_TO_LEFT = "שלום עולם, this is said from right to left \u202e evil"
+VIEWS = ["recall", "timeline", "graph", "palace", "intents", "sessions", "artifacts", "forget", "health"]
+SAID = [
+    ("Ana", "I moved to Lisbon in March."),
+    ("Ana", "We decided to ship the radar feed on Friday."),
+    ("Will", "Remind me to renew the passport by the end of the year."),
+    ("Ana", "I work at Caudal Labs as a data engineer."),
+    ("Will", HOSTILE),
+    ("Ana", RIGHT_TO_LEFT),
+    ("Ana", "long " * 2_000 + "end"),
+]
+
+
+class Served(NamedTuple):
+    """A service that runs, and its file."""
+
+    url: str
+    path: Path
+
+
+def serving(path: Path) -> Iterator[Served]:
+    command = [sys.executable, "-m", "recollect", "serve", "--memory", str(path)]
+    command += ["--port", "0", "--embedder", "hashing"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        told = ""
+        for line in process.stdout:
+            told += line
+            if found := re.search(r"http://[\d.:]+", line):
+                yield Served(found.group().rstrip("/") + "/", path)
+                break
+        else:
+            pytest.fail(f"the service did not start: {told}")
+        process.terminate()
+        process.stdout.read()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    path = tmp_path_factory.mktemp("page") / "memory.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.add_many(
+            {
+                "text": text,
+                "speaker": who,
+                "session": f"s{number % 3}",
+                "at": f"2026-04-0{number + 1}T10:00Z",
+                "wing": "work",
+            }
+            for number, (who, text) in enumerate(SAID)
+        )
+    yield from serving(path)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    yield from serving(tmp_path_factory.mktemp("page") / "empty.db")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    options = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--no-sandbox")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Give a page that must say nothing on its console."""
+    opened = browser.new_page(viewport={"width": 1200, "height": 800})
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    yield opened
+    opened.close()
+    assert not said, said
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_opens(filled: Served, page: Page, view: str) -> None:
+    page.goto(f"{filled.url}#/{view}")
+    expect(page.locator("nav a[aria-current=page]")).to_be_visible()
+    expect(page.locator("main h1")).to_be_visible()
+    expect(page.locator("[role=alert]")).to_have_count(0)
+    assert page.title() == "Recollect"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_something_to_say_of_an_empty_memory(empty: Served, page: Page, view: str) -> None:
+    page.goto(f"{empty.url}#/{view}")
+    expect(page.locator("main h1")).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
+    expect(page.locator("[role=alert]")).to_have_count(0)
+
+
+def test_a_question_finds_hits_shows_why_and_packs_a_context(filled: Served, page: Page) -> None:
+    page.goto(filled.url)
+    page.get_by_label("Question").fill("Where does Ana live?")
+    expect(page.locator(".hit .said").first).to_contain_text("Lisbon")
+    expect(page.locator(".bar").first).to_be_visible()
+    expect(page.locator(".packed")).to_contain_text("Lisbon")
+    tokens = page.locator("[data-tokens]")
+    expect(tokens).to_contain_text("of 1,200 tokens")
+    page.get_by_label("Budget").press("Home")
+    expect(tokens).to_contain_text("of 150 tokens")
+    assert int(tokens.get_attribute("data-tokens") or "0") <= 150
+
+
+def test_hostile_words_are_words(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/sessions/s1")
+    expect(page.locator(".said", has_text="<script>document.title='owned'</script>")).to_be_visible()
+    assert page.title() == "Recollect"
+    page.goto(f"{filled.url}#/timeline")
+    expect(page.locator(".said", has_text="שלום")).to_be_attached()
+    expect(page.locator("button", has_text="Show all 10,003 characters")).to_be_attached()
+    assert page.title() == "Recollect"
+
+
+def test_a_statement_is_corrected_and_keeps_its_history(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/artifacts")
+    page.get_by_role("link", name=re.compile("Lisbon")).first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".versions section")).to_have_count(1)
+    dialog.get_by_label("What is so").fill("I moved to Porto in May.")
+    dialog.get_by_role("button", name="Correct").click()
+    expect(dialog.locator(".versions section")).to_have_count(2)
+    expect(dialog.locator(".versions")).to_contain_text("Porto")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Page) -> None:
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The vault code is plum.", speaker="Eve", session="vault")
+    page.goto(f"{filled.url}#/forget")
+    page.get_by_label("Session").fill("vault")
+    page.get_by_role("button", name="Show what would go").click()
+    expect(page.locator("main")).to_contain_text("1 event would go")
+    page.get_by_role("button", name=re.compile("for ever")).click()
+    expect(page.locator("main")).to_contain_text("Forgotten")
+    with Memory.open(filled.path, "hashing") as memory:
+        assert not list(memory.events(session="vault"))
+
+
+def test_an_error_says_what_to_do(filled: Served, browser: Browser) -> None:
+    page = browser.new_page()  # a browser reports a request that failed: here that is meant
+    page.route("**/v1/stats*", lambda route: route.abort())
+    page.goto(f"{filled.url}#/health")
+    expect(page.locator("[role=alert]")).to_contain_text("still running")
+    page.close()
+
+
+def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 375, "height": 700})
+    for view in VIEWS:
+        page.goto(f"{filled.url}#/{view}")
+        expect(page.locator("main h1")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375, view
+    page.close()
+
+
+def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/health")
+    expect(page.locator("main h1")).to_have_text("Health")
+    before = page.locator("html").get_attribute("data-theme")
+    page.keyboard.press("t")
+    expect(page.locator("html")).not_to_have_attribute("data-theme", before or "")
+    page.keyboard.press("2")
+    expect(page.locator("main h1")).to_have_text("Timeline")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Question")).to_be_focused()
+
+
+def test_what_others_write_is_told(filled: Served, page: Page) -> None:
+    page.goto(filled.url)
+    expect(page.locator("main h1")).to_have_text("Recall")
+    page.wait_for_timeout(500)  # until the page follows the feed
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The heron is back at the weir.", speaker="Ana")
+    expect(page.locator(".toast")).to_contain_text("heron", timeout=15_000)
+
+
+def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "locked.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.add("I moved to Lisbon.", speaker="Ana")
+        secret = memory.create_key("reader", permission="read").secret
+    page = browser.new_page()
+    for served in serving(path):
+        page.goto(served.url)
+        page.get_by_label("Key").fill(secret)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("main h1")).to_have_text("Recall")
+        expect(page.locator("nav")).not_to_contain_text("Forget")  # a key that only reads sees no more than it may
+    page.close()
