@@ -223,3 +223,13 @@ class TestStability:
             at="2026-03-10T08:00Z",
         )
         assert any("paint the boat red" in text for text in texts(lived.wake_up()))
+
+
+def test_goals_that_are_not_met_are_told_once(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="none") as memory:
+        memory.add("I need to renew my passport by 20 November 2026.", speaker="Ana", at="2026-11-10T10:00Z")
+        told = memory.wake_up(now="2026-11-15T12:00Z")
+        assert [intent.statement for intent in memory.intents(now="2026-11-15T12:00Z")]
+        assert told.text.count("passport") == 1
+        memory.add("I renewed my passport.", speaker="Ana", at="2026-11-16T10:00Z")
+        assert "need to renew" not in memory.wake_up(now="2026-11-17T12:00Z").text

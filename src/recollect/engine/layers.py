@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.core.artifacts import Artifact, ArtifactKind
+from recollect.core.attention import LIVE, URGENCY_SHARE, Intent
 from recollect.core.clock import day_in_words
 from recollect.core.ids import raw_event_id
 from recollect.core.layers import Identity, Told
@@ -32,6 +33,7 @@ _QUOTED_CHARS = 120  # of how a session began
 _LOOKED_BACK = 100  # events, for the latest sessions: going through all of them would take too long for a hook
 # Priorities of the last sessions: below what was decided lately, above what happened once.
 _LATEST_SESSIONS = (0.5, 0.4, 0.3)
+_INTENTS_TOLD = 5  # as many as are shown anywhere unasked
 _ASSISTANTS = ("assistant", "ai", "model", "bot")
 _BLANKS = re.compile(r"\s+")
 # What is told of the person whatever project is at hand; the rest belongs to the project in which it was said.
@@ -132,8 +134,18 @@ def latest_sessions(scene: Scene) -> Iterator[Candidate]:
             yield _session_line(said, weight)
 
 
+def live_intents(scene: Scene) -> Iterator[Candidate]:
+    """Tell which goals are not met, the most pressing first."""
+    from recollect.engine.attention import intents_in  # brings along what reads goals: not for a memory without any
+
+    found = intents_in(scene.reader, scene.space, now=scene.today, wing=scene.wing)
+    live = [intent for intent in found if intent.status in LIVE and intent.grounds]
+    for intent in live[:_INTENTS_TOLD]:
+        yield _intent_line(intent)
+
+
 # What L1 and L2 are chosen from. Each gives its lines with a priority and the reasons for it.
-SOURCES: tuple[Source, ...] = (about_topic, statements, latest_sessions)
+SOURCES: tuple[Source, ...] = (about_topic, statements, live_intents, latest_sessions)
 
 
 def _seen(scene: Scene, kind: ArtifactKind) -> str | None:
@@ -182,6 +194,25 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
         reasons=reasons,
     )
     return Candidate(told=told, order=(event.at.timestamp(), artifact.id), group=artifact.kind)
+
+
+def _intent_line(intent: Intent) -> Candidate:
+    ground = intent.grounds[-1]
+    due = "" if intent.due is None else f", due {day_in_words(intent.due)}"
+    reasons = (
+        Score(stage="urgency", score=round(URGENCY_SHARE * intent.urgency, 4), why=intent.reason or "a goal not met"),
+        Score(stage="importance", score=round((1 - URGENCY_SHARE) * intent.importance, 4), why=intent.category.value),
+    )
+    told = Told(
+        layer=1,
+        kind=f"intent{due}",
+        text=_one_line(intent.statement),
+        citation=Citation(mark="", event_id=ground.event_id, span=ground.span),
+        priority=priority(reasons),
+        reasons=reasons,
+    )
+    # A todo is told as a todo: an intent beside it would say the same twice.
+    return Candidate(told=told, order=(intent.last_at.timestamp(), intent.id), group="intent", quotes=True)
 
 
 def _session_line(said: Event, weight: float) -> Candidate:
