@@ -232,6 +232,15 @@ def _say(*words: object) -> None:
     sys.stdout.flush()
 
 
+def _warm() -> None:
+    """Load what the first write and the first question bring along: it is the file that is to be measured."""
+    from recollect import Memory
+
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("Warm words, said by nobody.")
+        memory.recall("warm")
+
+
 def _victim(path: str, seed: int) -> None:
     """Add, add batches, and forget, until killed; say what is done as soon as it is."""
     from recollect import Memory
@@ -241,6 +250,7 @@ def _victim(path: str, seed: int) -> None:
     draw = random.Random(seed)
     with Memory.open(path, embedder="hashing") as memory:
         alive: list[str] = []
+        _warm()
         _say("ready")
         for n in range(1_000_000):
             key = f"k{seed}-{n}"
@@ -268,6 +278,7 @@ def _writer(path: str, number: int, seconds: float) -> None:
     errors: list[str] = []
     new = turn = 0
     with Memory.open(path, embedder="hashing") as memory:
+        _warm()
         _say("ready")
         sys.stdin.readline()
         deadline = time.monotonic() + seconds
@@ -301,6 +312,7 @@ def _reader(path: str, number: int, seconds: float) -> None:
     reads = half = 0
     draw = random.Random(number)
     with Memory.open(path, embedder="hashing") as memory:
+        _warm()
         _say("ready")
         sys.stdin.readline()
         deadline = time.monotonic() + seconds

@@ -268,7 +268,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Give a file system of four megabytes, where we may make one."""
     folder = tmp_path / "small"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", str(folder)]
     try:
         made = subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -329,7 +329,7 @@ def test_a_file_that_may_not_grow_gives_one_typed_error(path: Path, start) -> No
 
 def test_a_backup_to_a_full_disk_leaves_nothing_behind(small_disk: Path, path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory:
-        memory.add_many([{"text": f"Bulk {n} " + "word " * 300} for n in range(2500)])
+        memory.add_many([{"text": f"Bulk {n} " + "word " * 300} for n in range(4000)])
         with pytest.raises(StoreError):
             memory.backup(small_disk / "copy.db")
         assert list(small_disk.iterdir()) == []

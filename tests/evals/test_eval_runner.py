@@ -398,7 +398,6 @@ def test_everything_says_what_to_set_when_the_data_are_not_there(
     assert main("all --folder nowhere --to out --systems bm25,chroma --limit 8 --no-peers".split()) == 0
     printed = capsys.readouterr().out
     assert "chroma" not in printed
-    assert "the metrics of its graph: no graph yet" in printed
     assert "Set EVAL_DATA to the folder with the development data" in printed
     assert "planted" in printed
     assert (here / "out" / "report" / "report.html").is_file()
