@@ -111,7 +111,8 @@ class SqliteStore:
                     copy.close()
             os.replace(partial, target)
         finally:
-            partial.unlink(missing_ok=True)
+            for left in ("", "-journal", "-wal", "-shm"):  # what SQLite had begun beside it, where the disk was full
+                partial.with_name(partial.name + left).unlink(missing_ok=True)
 
     def schema(self) -> int:
         self._check_usable()
