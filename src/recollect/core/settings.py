@@ -30,6 +30,8 @@ class Settings:
     llm_extract: bool = True
     # Tokens, in and out together, that reading events may cost in a day (UTC), all processes together. None: no limit.
     llm_tokens_per_day: int | None = None
+    # Connections that a process keeps to a database server, and so how many questions and writes run at once.
+    pool_size: int = 16
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -37,5 +39,7 @@ class Settings:
             raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
         if self.busy_timeout_s <= 0:
             raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")
+        if self.pool_size < 1:
+            raise InvalidSetting("pool_size must be at least 1.")
         if self.llm_tokens_per_day is not None and self.llm_tokens_per_day < 0:
             raise InvalidSetting("llm_tokens_per_day must not be negative.")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
 from recollect.store.artifacts import ArtifactReader, ArtifactWriter
 from recollect.store.postings import Ranking, Seqs, Terms
+from recollect.store.tables import TableReader, TableWriter
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
 
@@ -304,6 +305,14 @@ class Store(Protocol):
 
     def writer(self) -> AbstractContextManager[Writer]:
         """Wait for the turn to write and begin a transaction; commits at the end of the `with` block."""
+        ...
+
+    def table_reader(self) -> AbstractContextManager[TableReader]:
+        """Take a snapshot of the tables themselves, to copy them."""
+        ...
+
+    def table_writer(self) -> AbstractContextManager[TableWriter]:
+        """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
         ...
 
     def scrub(self) -> None:

@@ -9,9 +9,9 @@ _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
 
 
-def named_queries(package: str) -> dict[str, str]:
-    """Read every query of a package's `queries.sql`."""
-    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+def named_queries(package: str, file: str = "queries.sql") -> dict[str, str]:
+    """Read every query of a package's file."""
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
     parts = _NAMED.split(text)
     return {
         name: _COMMENT.sub("", body).strip().removesuffix(";")

@@ -1,0 +1,43 @@
+"""One snapshot of the server's store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import psycopg
+
+from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot
+from recollect.store.sql.caches import Caches
+from recollect.store.sql.reader import SqlReader
+from recollect.store.sql.snapshot import array
+
+
+class PostgresReader(PostgresSnapshot, SqlReader):
+    """Reads within one transaction of one connection."""
+
+    def __init__(self, connection: psycopg.Connection[Any], caches: Caches, everywhere: str = EVERYWHERE) -> None:
+        super().__init__(connection, everywhere)
+        self._caches = caches
+
+    def around(self, space: str, seqs: Sequence[int], reach: int) -> list[list[int]]:
+        found = self.space(space)
+        if found is None or not len(seqs):
+            return []
+        outlines = self.outlines(space, seqs)
+        beside: dict[int, list[tuple[int, int]]] = {}
+        for seq, at, near in self.rows("runs_around", (array(seqs), found.id, reach)):
+            beside.setdefault(seq, []).append((at, near))
+        return [
+            [near for _, near in sorted([*beside.get(int(seq), ()), (outlines[int(seq)].at, int(seq))])]
+            for seq in seqs
+            if int(seq) in outlines
+        ]
+
+    def own_problems(self, *, deep: bool) -> Iterator[str]:
+        """Leave the check of its files to the server: it has checksums of its own."""
+        return iter(())
+
+    def own_parts(self) -> dict[str, int]:
+        """Count the pages of the store's tables and indexes."""
+        return {"pages": int(self.one("count_pages"))}

@@ -1,0 +1,51 @@
+"""One transaction on the server's store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from recollect.store.postgres.numbers import lock_number, space_number
+from recollect.store.postgres.reader import PostgresReader
+from recollect.store.postgres.snapshot import EVERYWHERE
+from recollect.store.protocol import Model
+from recollect.store.sql.caches import Caches
+from recollect.store.sql.snapshot import Space
+from recollect.store.sql.writer import SqlWriter
+
+_OWING = frozenset(("insert_job", "queue_events_without_vectors", "owe_derivation"))
+
+
+class PostgresWriter(PostgresReader, SqlWriter):
+    """Writes within one transaction. Writers of one space take turns; those of different spaces do not wait."""
+
+    def __init__(self, connection: psycopg.Connection[Any], schema: str, everywhere: str = EVERYWHERE) -> None:
+        # Caches of its own: what it looks at may never be committed.
+        super().__init__(connection, Caches(), everywhere)
+        self._schema = schema
+        self._turns: set[str] = set()
+        self.owes = False  # whether it left work that a worker may be waiting for
+
+    def space(self, name: str) -> Space | None:
+        if name not in self._turns:
+            self._turns.add(name)
+            space_lock = lock_number(self._schema, f"space {space_number(name)}")
+            self.rows("take_turn", (self._models_lock(), space_lock))
+        return super().space(name)
+
+    def take_seqs(self, count: int) -> list[int]:
+        """Take the next numbers of the sequence: under the space's turn they rise with each arrival."""
+        return [row[0] for row in self.rows("next_seqs", (count,))]
+
+    def activate(self, model: Model) -> None:
+        # Nobody may be writing with the model before: what they write would be missed.
+        self.rows("keep_writers_out", (self._models_lock(),))
+        super().activate(model)
+
+    def _models_lock(self) -> int:
+        return lock_number(self._schema, "models")
+
+    def _reach(self, name: str) -> None:
+        super()._reach(name)
+        self.owes = self.owes or name in _OWING

@@ -1,0 +1,62 @@
+"""The tables of a file, to copy them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from recollect.store.sql.queries import named_queries
+from recollect.store.sql.tables import SqlTables
+from recollect.store.sqlite.reader import SqliteReader
+from recollect.store.sqlite.writer import SqliteWriter
+
+
+class SqliteTables(SqlTables):
+    """Reads and writes tables within one transaction of one connection."""
+
+    def __init__(self, within: SqliteReader | SqliteWriter) -> None:
+        super().__init__()
+        self._within = within
+        self._last = 0
+
+    def listed(self) -> list[tuple[str, str, int]]:
+        return [(row[0], row[1], row[2]) for row in self.read("listed", ())]
+
+    def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
+        return iter(self._within.connection.execute(_filled(template, parts), values))
+
+    def change(self, template: str, several: Sequence[Sequence[Any]], **parts: str) -> None:
+        self._within.connection.executemany(_filled(template, parts), several)
+
+    def marks(self, count: int) -> str:
+        return ", ".join("?" * count)
+
+    def number_of(self, name: str) -> int:
+        self._last = 1 + max(self._last, *self.names(), 0)
+        return self._last
+
+    def stored(self, value: Any) -> Any:
+        return self._within.storable(value) if isinstance(value, str) else value
+
+    def finish(self) -> None:
+        """Do nothing: a file counts on behind its highest numbers by itself."""
+
+    def fact(self, name: str) -> str | None:
+        return self._within.fact(name)
+
+    def set_fact(self, name: str, value: str) -> None:
+        if isinstance(self._within, SqliteWriter):
+            self._within.set_fact(name, value)
+
+
+@cache
+def _templates() -> dict[str, str]:
+    return named_queries("recollect.store.sqlite", "tables.sql")
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    sql = _templates()[template]
+    for name, part in parts.items():
+        sql = sql.replace(f"{{{name}}}", part)
+    return sql
