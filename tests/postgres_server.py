@@ -41,6 +41,17 @@ class Server:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
+    def empty(self, schema: str) -> None:
+        """Remove all rows of a store, and count from one again."""
+        named = self.as_admin(
+            "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class WHERE relkind IN ('r', 'p')"
+            f" AND NOT relispartition AND relname != 'schema_steps' AND relnamespace = '{schema}'::regnamespace"
+        )
+        self.as_admin(
+            f"TRUNCATE {named[0][0]} RESTART IDENTITY; ALTER SEQUENCE {schema}.event_seq RESTART;"
+            f" ALTER SEQUENCE {schema}.row_number RESTART"
+        )
+
     def restart(self, mode: str = "fast") -> None:
         """Stop the server in one of pg_ctl's ways and start it again."""
         assert self.folder is not None, "only a server that the tests started can be restarted"

@@ -41,6 +41,7 @@ from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, sil
 from recollect.engine.serving import Models
 from recollect.facade.recalling import Recalling
 from recollect.facade.statements import Statements
+from recollect.facade.working import Working
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
@@ -57,7 +58,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Statements):
+class Memory(Recalling, Statements, Working):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -89,7 +90,7 @@ class Memory(Recalling, Statements):
     ) -> Memory:
         """Open a memory, or make a new one.
 
-        location: a path, or ":memory:". embedder: None for the file's own or the bundled model, "hashing", "static",
+        location: a path, ":memory:", or "postgresql://...". embedder: None for the file's own or the bundled model, "hashing", "static",
         "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
         with weights. reranker: a third stage, "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL",
         "ollama:MODEL", "anthropic:MODEL" or "URL#MODEL". create=False refuses to make a new file. options: fields of

@@ -41,6 +41,14 @@ def _program(name: str, arguments: list[str]) -> int:
         from recollect.hooks import main as hook
 
         return hook(arguments)
+    if name == "worker":
+        from recollect.cli.worker import main as worker
+
+        return worker(arguments)
+    if name == "migrate":
+        from recollect.cli.migrate import main as migrate
+
+        return migrate(arguments)
     from recollect.cli.verbs import default_path
     from recollect.serve.mcp.__main__ import main as mcp
 

@@ -20,6 +20,8 @@ DOCTOR = "doctor"
 PROGRAMS = {
     "mcp": "serve a memory over MCP, to any client that speaks it",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
+    "worker": "do the work that waits on a server, beside any number of other workers",
+    "migrate": "copy a whole memory, as from a file to PostgreSQL or back",
 }
 _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say what to do"
 
@@ -140,7 +142,7 @@ def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGrou
         "--memory",
         metavar="PATH",
         default=unset,
-        help="the file (default: RECOLLECT_MEMORY, or memory.db in the user's data folder)",
+        help="the file, or postgresql://... (default: RECOLLECT_MEMORY, or memory.db in the user's data folder)",
     )
     parser.add_argument(
         "--space", metavar="NAME", type=_name, default=unset, help="the tenant; nothing crosses between spaces"

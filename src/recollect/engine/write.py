@@ -9,6 +9,7 @@ from recollect.capture.drafts import at_was_given, check_same, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.again import again
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.passages import embed
@@ -33,6 +34,10 @@ def write(
     if not drafts:
         return WrittenBatch()
     dated = [at_was_given(one) for one in given]
+    return again(engine, lambda: _write(engine, space, drafts, dated))
+
+
+def _write(engine: Engine, space: str, drafts: Sequence[Draft], dated: Sequence[bool]) -> WrittenBatch:
     with engine.store.reader() as reader:
         known = reader.find(space, [draft.raw_id for draft in drafts])
         serving = engine.models.serving(reader)

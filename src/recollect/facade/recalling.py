@@ -8,6 +8,7 @@ from functools import partial
 
 from recollect.core.errors import InvalidInput, ModelError
 from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits, Json
+from recollect.engine.again import again
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, filter_of
 from recollect.engine.asking import answered_by
 from recollect.engine.passages import ask
@@ -155,6 +156,9 @@ class Recalling(Handle):
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told)
 
     def _search(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
+        return again(self._engine, lambda: self._search_once(query, k, which, now))
+
+    def _search_once(self, query: str, k: int, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)

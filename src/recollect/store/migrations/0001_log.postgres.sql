@@ -51,12 +51,14 @@ CREATE FUNCTION partition_by_space(parts integer) RETURNS integer LANGUAGE plpgs
 DECLARE
   whole regclass;
   called text;
+  gated boolean;
   split integer := 0;
   columns text;
 BEGIN
   PERFORM set_config('recollect.space', '*', true);
   FOR whole IN SELECT t FROM tables_by_space() t JOIN pg_class c ON c.oid = t WHERE c.relkind = 'r' LOOP
     SELECT relname INTO called FROM pg_class WHERE oid = whole;
+    gated := EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = whole AND polname = 'gate');
     SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_attribute
     WHERE attrelid = whole AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
     EXECUTE format('ALTER TABLE %s RENAME TO whole', whole);
@@ -67,7 +69,11 @@ BEGIN
     END LOOP;
     EXECUTE format('INSERT INTO %I (%s) SELECT %s FROM whole', called, columns, columns);
     DROP TABLE whole;
-    PERFORM raise_wall(called::regclass);
+    IF gated THEN
+      PERFORM raise_gate(called::regclass);
+    ELSE
+      PERFORM raise_wall(called::regclass);
+    END IF;
     split := split + 1;
   END LOOP;
   RETURN split;

@@ -6,6 +6,7 @@ import os
 import queue
 import re
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import psycopg
 from psycopg import conninfo, sql
 
-from recollect.core.errors import BadLocation, StoreBusy, StoreError
+from recollect.core.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
 from recollect.store.postgres.adapt import adapt
 from recollect.store.postgres.errors import in_our_words
 from recollect.store.postgres.queries import query
@@ -26,6 +27,7 @@ DEFAULT_SCHEMA = "recollect"
 OLDEST_SERVER = 140000  # the oldest that its makers still mend
 OLDEST_VECTOR = (0, 7)  # the first with halfvec; an iterative scan, from 0.8 on, is used where there is one
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,48}")
+_BETWEEN_TRIES_S = 0.1  # to connect to a server that was there before
 _CONNECT_S = 10  # to wait for a server that does not answer, unless the location says otherwise
 
 
@@ -143,19 +145,27 @@ class Pool:
                 return
 
     def _begun(self, begin: sql.Composed) -> Connection:
+        deadline = time.monotonic() + self._wait_s
         while True:
+            connection = None
             try:
-                connection = self._idle.get_nowait()
-            except queue.Empty:
-                connection = connect(self._place)
+                connection = self._idle_or_new()
                 connection.execute(begin)
                 return connection
-            try:
-                connection.execute(begin)
             except psycopg.OperationalError:
-                connection.close()  # the server went away while it was idle: the next one may do, or a new one
-            else:
-                return connection
+                if connection is not None:
+                    connection.close()  # the server went away while it was idle: the next one may do, or a new one
+            except StoreUnreachable:
+                # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
+                if time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                    raise
+                time.sleep(_BETWEEN_TRIES_S)
+
+    def _idle_or_new(self) -> Connection:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return connect(self._place)
 
     def _give_back(self, connection: Connection) -> None:
         if self.closed or connection.closed or connection.info.transaction_status != 0:

@@ -44,6 +44,8 @@ _IN_OUR_WORDS: tuple[tuple[type[psycopg.Error], type[RecollectError], str | None
     (pg.DataCorrupted, StoreCorrupt, "The server says that its files are damaged; restore a backup."),
     (pg.IndexCorrupted, StoreCorrupt, "The server says that an index is damaged; run REINDEX, or restore a backup."),
 )
+# Two processes that both bring the first model: the second finds the first one's when it looks again.
+_MET = frozenset(("models_one_active", "models_one_building"))
 
 
 @contextmanager
@@ -61,6 +63,8 @@ def in_our_words(password: str | None = None, *, connecting: bool = False) -> Ge
 
 
 def _ours(error: psycopg.Error, password: str | None, *, connecting: bool) -> RecollectError:
+    if isinstance(error, pg.UniqueViolation) and error.diag.constraint_name in _MET:
+        return StoreInterrupted("Another process did the same at the same moment; do it again.")
     said = without_password(" ".join(str(error).split()), password)
     for theirs, ours, words in _IN_OUR_WORDS:
         if isinstance(error, theirs):

@@ -52,7 +52,7 @@ SELECT max(recorded_at) FROM events WHERE space = $1;
 
 -- name: events_by_id
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = $1 AND id = ANY($2::bytea[]);
+WHERE space = $1 AND id = ANY($2::bytea[]) ORDER BY seq;
 
 -- name: event_by_key
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
@@ -60,10 +60,10 @@ WHERE space = $1 AND key_hash = hashtextextended($2, 0) AND key = $2;
 
 -- name: events_by_seq
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE seq = ANY($1::bigint[]) AND space = $2;
+WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at FROM events WHERE seq = ANY($1::bigint[]) AND space = $2;
+SELECT seq, session, speaker, role, at FROM events WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- The runs around several events at once: a row for each turn, beside the event that it stands near.
 -- name: runs_around
@@ -292,6 +292,14 @@ DELETE FROM jobs WHERE seq = ANY($1::bigint[]) AND space = $2;
 -- name: job_seqs
 SELECT seq FROM jobs WHERE space = $1 AND kind = $2 ORDER BY seq;
 
+-- A space that owes work and that no other worker holds, the longest waiting first. What is behind the log goes before.
+-- name: take_owed_space
+SELECT spaces.name FROM (
+  SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
+  UNION ALL SELECT space, 0 FROM derivations
+) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
+WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
+
 -- Artifacts
 
 -- name: insert_artifact
@@ -518,12 +526,14 @@ UPDATE jobs SET error = NULL WHERE space = $1 AND kind = $2 AND error IS NOT NUL
 
 -- What another transaction is just taking is left to it.
 -- name: take_jobs
-UPDATE jobs SET due_at = $1 FROM (
+WITH due AS (
   SELECT jobs.space, jobs.id, spaces.name FROM jobs JOIN spaces ON spaces.space = jobs.space
   WHERE kind = $2 AND due_at <= $3 AND current_setting('recollect.space', true) IN ('*', jobs.space::text)
   ORDER BY jobs.id LIMIT $4 FOR UPDATE OF jobs SKIP LOCKED
-) AS due WHERE jobs.space = due.space AND jobs.id = due.id
-RETURNING jobs.id, due.name, jobs.kind, jobs.seq, jobs.attempts, jobs.error;
+), taken AS (
+  UPDATE jobs SET due_at = $1 FROM due WHERE jobs.space = due.space AND jobs.id = due.id
+  RETURNING jobs.id, due.name, jobs.kind, jobs.seq, jobs.attempts, jobs.error
+) SELECT id, name, kind, seq, attempts, error FROM taken ORDER BY id;
 
 -- name: finish_jobs
 DELETE FROM jobs WHERE id = ANY($1::bigint[]) RETURNING id;

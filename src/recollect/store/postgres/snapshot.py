@@ -21,7 +21,7 @@ EVERYWHERE = "*"
 # About all spaces, or about the one alone that a worker was given.
 _ACROSS = frozenset(
     (
-        *("space_names", "total_events", "jobs", "take_jobs", "finish_jobs"),
+        *("space_names", "total_events", "jobs", "take_jobs", "finish_jobs", "take_owed_space"),
         *("queue_events_without_vectors", "delete_some_vectors", "delete_model_blocks", "delete_model_tail"),
     )
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,12 +20,13 @@ from recollect.store.postgres.errors import in_our_words
 from recollect.store.postgres.numbers import space_number
 from recollect.store.postgres.queries import query
 from recollect.store.postgres.reader import PostgresReader
-from recollect.store.postgres.snapshot import EVERYWHERE, ask
+from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot, ask
 from recollect.store.postgres.tables import PostgresTables
 from recollect.store.postgres.writer import PostgresWriter
 from recollect.store.protocol import Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
+from recollect.store.sql.snapshot import array
 from recollect.store.sqlite import SqliteStore
 
 
@@ -39,6 +40,7 @@ class PostgresStore:
         self._owner = True
         self._everywhere = EVERYWHERE
         self._caches = Caches()
+        self._listening: Connection | None = None
         with in_our_words(self._place.password):
             self._open(create=create)
         self._pool = Pool(self._place, most=settings.pool_size, wait_s=settings.busy_timeout_s)
@@ -81,6 +83,27 @@ class PostgresStore:
                 _commit(connection)
             finally:
                 _end(connection)
+
+    @contextmanager
+    def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
+        self._check_usable()
+        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+            try:
+                snapshot = PostgresSnapshot(connection, self._everywhere)
+                left_out = array([space_number(space) for space in but])
+                rows = snapshot.rows("take_owed_space", (now, left_out))
+                yield rows[0][0] if rows else None
+            finally:
+                _end(connection)
+
+    def wait_for_work(self, timeout_s: float) -> None:
+        self._check_usable()
+        with in_our_words(self._place.password):
+            if self._listening is None or self._listening.closed:
+                self._listening = connect(self._place)
+                self._listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
+            for _ in self._listening.notifies(timeout=timeout_s, stop_after=1):
+                pass
 
     @property
     def channel(self) -> str:
@@ -144,6 +167,8 @@ class PostgresStore:
 
     def close(self) -> None:
         if self._owner and not self._pool.closed:
+            if self._listening is not None and os.getpid() == self._pid:
+                self._listening.close()
             # A forked child must not touch its parent's connections.
             self._pool.close(forked=os.getpid() != self._pid)
 

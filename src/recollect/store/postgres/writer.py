@@ -43,6 +43,10 @@ class PostgresWriter(PostgresReader, SqlWriter):
         self.rows("keep_writers_out", (self._models_lock(),))
         super().activate(model)
 
+    def drop_vectors(self, model: Model, *, limit: int) -> int:
+        # For one space alone there is no telling whether a model's last vector is gone.
+        return super().drop_vectors(model, limit=limit) if self._everywhere == EVERYWHERE else 0
+
     def _models_lock(self) -> int:
         return lock_number(self._schema, "models")
 
