@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 
+from recollect.cli.terminal import Terminal
 from recollect.core.errors import InvalidInput, RecollectError
 
 
@@ -25,14 +25,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--llm", metavar="NAME", help="an LLM that reads events (default: RECOLLECT_LLM)")
     parser.add_argument("--once", action="store_true", help="stop when no work is left")
     given = parser.parse_args(arguments)
+    terminal = Terminal(json_wanted=False)
     try:
-        return _work(given)
+        return _work(given, terminal)
     except RecollectError as error:
-        print(f"recollect worker: {error}", file=sys.stderr)  # noqa: T201
+        terminal.error(error)
         return error.exit_code
+    finally:
+        terminal.flush()
 
 
-def _work(given: argparse.Namespace) -> int:
+def _work(given: argparse.Namespace, terminal: Terminal) -> int:
     from recollect.memory import Memory
 
     location = given.memory or os.environ.get("RECOLLECT_MEMORY")
@@ -47,11 +50,9 @@ def _work(given: argparse.Namespace) -> int:
         llm=given.llm or os.environ.get("RECOLLECT_LLM"),
         create=False,
     ) as memory:
-        _say(f"working at {memory.location}")
-        done = memory.work(once=given.once, stop=stop, told=lambda space, count: _say(f"{space}: {count:,} done"))
-    _say(f"stopped; {done:,} done")
+        terminal.note(f"working at {memory.location}")
+        done = memory.work(
+            once=given.once, stop=stop, told=lambda space, count: terminal.note(f"{space}: {count:,} done")
+        )
+    terminal.page.line(f"done: {done:,}")
     return 0
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201

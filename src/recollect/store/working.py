@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from recollect.store.protocol import Store
+
+
+class ServerCard(NamedTuple):
+    """What a server is."""
+
+    version: str
+    vectors: str  # the version of its extension for vectors
+    walled: bool  # whether it keeps this user to one space at a time
+    indexed: int  # spaces whose vectors have an index
 
 
 @runtime_checkable
@@ -22,6 +31,10 @@ class Workplace(Protocol):
 
     def only(self, space: str) -> Store:
         """Give the same store as if it held one space alone."""
+        ...
+
+    def about(self) -> ServerCard:
+        """Say what the server is."""
         ...
 
     def wait_for_work(self, timeout_s: float) -> None:

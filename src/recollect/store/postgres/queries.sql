@@ -638,3 +638,8 @@ SELECT pg_advisory_xact_lock($1);
 
 -- name: tables
 SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' ORDER BY relname;
+
+-- name: server_card
+SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+       NOT (rolsuper OR rolbypassrls), (SELECT count(*) FROM near_spaces WHERE ready)
+FROM pg_roles WHERE rolname = current_user;

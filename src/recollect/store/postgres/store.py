@@ -28,6 +28,7 @@ from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.snapshot import array
 from recollect.store.sqlite import SqliteStore
+from recollect.store.working import ServerCard
 
 
 class PostgresStore:
@@ -95,6 +96,11 @@ class PostgresStore:
                 yield rows[0][0] if rows else None
             finally:
                 _end(connection)
+
+    def about(self) -> ServerCard:
+        with self.reader() as reader:
+            reader.go_everywhere()
+            return ServerCard(*reader.rows("server_card")[0])
 
     def wait_for_work(self, timeout_s: float) -> None:
         self._check_usable()
