@@ -55,12 +55,7 @@ class Server:
     def restart(self, mode: str = "fast") -> None:
         """Stop the server in one of pg_ctl's ways and start it again."""
         assert self.folder is not None, "only a server that the tests started can be restarted"
-        self.control("stop", "-m", mode)
-        self.start()
-
-    def start(self) -> None:
-        """Start the server again after it was stopped."""
-        self.control("start", "-l", str(self.folder / "again.log"))
+        self.control("restart", "-m", mode, "-l", str(self.folder / "again.log"))
 
     def control(self, *arguments: str) -> None:
         """Run pg_ctl."""
