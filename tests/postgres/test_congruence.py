@@ -21,7 +21,13 @@ SESSIONS = ("s1", "s2", "S1", None)
 PLACES = ("Lisbon", "Porto", "Faro", "Braga", "Évora")
 WORDS = "tea bread soup rain garden harbour train music letter friend sister doctor work plan budget code".split()
 QUESTIONS = ("Where does Ana live?", "tea soup", "What did Bo say about the garden?", "rain yesterday", "\x00?", "名前")
-HOSTILE = ("a\x00b I live in Faro.", "x\udfff\ud800y", "\x1aB64:looks like ours", "\x01 \\u0000 \\", "'; DROP TABLE events; --")
+HOSTILE = (
+    "a\x00b I live in Faro.",
+    "x\udfff\ud800y",
+    "\x1aB64:looks like ours",
+    "\x01 \\u0000 \\",
+    "'; DROP TABLE x; --",
+)
 METAS: tuple[Any, ...] = ({}, {"n": 1}, {"n": 1.0}, {"n": "a\x00b"}, {"k\ud800": [1, {"x": None}]}, {"n": True})
 
 
@@ -81,7 +87,8 @@ def _operation(draw: random.Random, number: int) -> tuple[str, dict[str, Any]]:
                 {"speaker": "Bo", "until": START + timedelta(minutes=3000)},
             )
         )
-    kind = draw.choices(("add_many", "recall", "events", "sessions", "artifacts", "forget", "upkeep"), (6, 4, 2, 1, 2, 1, 1))[0]
+    kinds = {"add_many": 6, "recall": 4, "events": 2, "sessions": 1, "artifacts": 2, "forget": 1, "upkeep": 1}
+    kind = draw.choices(list(kinds), list(kinds.values()))[0]
     if kind == "add_many":
         return kind, {"events": [_event(draw, number) for _ in range(draw.choice((1, 1, 3, 12)))]}
     if kind == "recall":

@@ -88,7 +88,7 @@ def test_a_role_that_has_no_business_here_sees_nothing_even_with_rights_on_the_t
                 assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
                 assert connection.execute(f"DELETE FROM {table}").rowcount == 0, table
     finally:
-        postgres.as_admin(f"DROP OWNED BY stranger")
+        postgres.as_admin("DROP OWNED BY stranger")
         postgres.as_admin("DROP ROLE stranger")
 
 
@@ -123,9 +123,7 @@ def test_every_table_stands_behind_the_wall_and_every_key_begins_with_the_space(
 def test_partitioned_by_space_all_is_as_before(location: str, schema: str, postgres: Server) -> None:
     with _as_owner(postgres, schema) as connection:
         assert connection.execute("SELECT partition_by_space(4)").fetchone()[0] > 10
-        parts = connection.execute(
-            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass"
-        ).fetchone()
+        parts = connection.execute("SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass").fetchone()
         assert parts == (4,)
     with Memory.open(location, embedder="hashing") as memory:
         mine = memory.space("mine")

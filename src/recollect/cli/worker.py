@@ -16,8 +16,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run a worker until it is told to stop; give the exit code."""
     parser = argparse.ArgumentParser(
         prog="recollect worker",
-        description="Do the work that waits in a memory on PostgreSQL (vectors, artifacts, an LLM's reading), a space at "
-        "a time. Start as many as you like, on any machine: each space is worked on by one of them.",
+        description="Do the work that waits in a memory on PostgreSQL (vectors, artifacts, an LLM's reading), a space "
+        "at a time. Start as many as you like, on any machine: each space is worked on by one of them.",
         allow_abbrev=False,
     )
     parser.add_argument("--memory", metavar="LOCATION", help="postgresql://... (default: RECOLLECT_MEMORY)")
@@ -43,7 +43,7 @@ def _work(given: argparse.Namespace, terminal: Terminal) -> int:
         raise InvalidInput("Say where the memory is.", fix="Give --memory postgresql://... or set RECOLLECT_MEMORY.")
     stop = threading.Event()
     for sign in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sign, lambda *_: stop.set())
+        signal.signal(sign, lambda _sign, _frame: stop.set())
     with Memory.open(
         location,
         embedder=given.embedder or os.environ.get("RECOLLECT_EMBEDDER"),

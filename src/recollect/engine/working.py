@@ -21,7 +21,7 @@ _SERVER_AWAY_S = 1.0  # between tries while the server is away
 
 
 def work(engine: Engine, *, stop: threading.Event, once: bool, told: Told) -> int:
-    """Do the work that waits, a space at a time, until told to stop, or once until none is left; count what was done."""
+    """Do the work that waits, a space at a time, until told to stop or, once, until none is left; count it."""
     place = engine.store
     if not isinstance(place, Workplace):
         raise InvalidInput("A file has no workers: whoever opens it does its work.", fix="Run: recollect settle")

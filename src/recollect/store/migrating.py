@@ -15,7 +15,7 @@ from typing import Any
 from recollect.core.errors import StoreError
 from recollect.store.facts import COPYING
 from recollect.store.protocol import Store
-from recollect.store.tables import SPACES, Sum, Table, TableReader, TableWriter
+from recollect.store.tables import SPACES, Sum, Table, TableReader
 
 Progress = Callable[[str, int, int], None]
 
@@ -70,16 +70,16 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
         if missing := [table.name for table in tables if table.name not in there]:
             raise StoreError(f"The target knows no {', '.join(missing)}; open both with the same version of Recollect.")
         said = writer.fact(COPYING)
-        state = json.loads(said) if said else None
+        state: dict[str, Any] | None = json.loads(said) if said else None
         if state is None and (said == "" or any(writer.count(there[table.name]) for table in tables)):
             raise StoreError("The target holds a memory already; copy into an empty one.")
         if state is not None and state["of"] == fingerprint:
             return {**state, "after": _unpacked(state["after"])} if state["after"] else state
         for table in tables:
             writer.clear(there[table.name])
-        state = {"of": fingerprint, "done": [], "after": None, "rows": 0}
-        writer.set_fact(COPYING, json.dumps(state))
-        return state
+        anew: dict[str, Any] = {"of": fingerprint, "done": [], "after": None, "rows": 0}
+        writer.set_fact(COPYING, json.dumps(anew))
+        return anew
 
 
 def _fingerprint(reader: TableReader, tables: Sequence[Table], counts: Mapping[str, int]) -> str:
@@ -103,9 +103,7 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield batch
 
 
-def _compare(
-    reader: TableReader, target: Store, tables: Sequence[Table], progress: Progress, total: int
-) -> None:
+def _compare(reader: TableReader, target: Store, tables: Sequence[Table], progress: Progress, total: int) -> None:
     """Hold every row of the copy against its source."""
     done = 0
     with target.table_reader() as copy:

@@ -8,7 +8,7 @@ that comparing and indexing them works as ever.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,15 @@ def adapt(connection: psycopg.Connection[Any]) -> None:
         adapters.register_loader(name, _TextBinaryLoader)
 
 
-def bound(values: Any) -> Any:
+def bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
     """Make what a query takes as a whole an array."""
     if isinstance(values, Mapping):
         return values
-    return [list(value) if isinstance(value, tuple) else value for value in values]  # type: ignore[arg-type]
+    return [_listed(value) if isinstance(value, tuple) else value for value in values]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value)
 
 
 class _TextDumper(Dumper):

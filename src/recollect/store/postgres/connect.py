@@ -1,4 +1,4 @@
-"""From a location to connections: what it names, whether the server will do, and a few connections kept for the next."""
+"""From a location to connections: what it names, whether the server will do, and a few of them kept for the next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from psycopg import conninfo, sql
 from recollect.core.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
 from recollect.store.postgres.adapt import adapt
 from recollect.store.postgres.errors import in_our_words
-from recollect.store.postgres.queries import query
+from recollect.store.postgres.queries import statement
 
 Connection = psycopg.Connection[Any]
 
@@ -59,7 +59,7 @@ def place_of(location: str) -> Place:
     except (ValueError, psycopg.ProgrammingError):
         # Without the driver's words: they may quote the location, password and all.
         raise BadLocation(
-            "This PostgreSQL location can't be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %-escapes."
+            "This location can't be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %-escapes."
         ) from None
     if not _SCHEMA_NAME.fullmatch(schema):
         raise BadLocation(f"{schema!r} can't be the schema; use lower-case letters, digits and _.")
@@ -91,16 +91,16 @@ def connect(place: Place) -> Connection:
 
 def vector_schema(connection: Connection) -> str:
     """Tell in which schema pgvector is, and make it where it can be made."""
-    row = connection.execute(query("vector_extension")).fetchone()
+    row = connection.execute(statement("vector_extension")).fetchone()
     if row is None:
         try:
-            connection.execute(query("add_vector_extension"))
+            connection.execute(statement("add_vector_extension"))
         except psycopg.Error as error:
             raise StoreError(
                 "This database has no pgvector.",
                 fix="Install it on the server, then run as a superuser: CREATE EXTENSION vector",
             ) from error
-        row = connection.execute(query("vector_extension")).fetchone()
+        row = connection.execute(statement("vector_extension")).fetchone()
     if row is None:
         raise StoreError("The server's list of extensions can't be read.")
     schema, version = row
@@ -172,5 +172,3 @@ class Pool:
             connection.close()
         else:
             self._idle.put(connection)
-
-

@@ -16,3 +16,8 @@ def queries() -> dict[str, str]:
 def query(name: str) -> str:
     """Give one query."""
     return queries()[name]
+
+
+def statement(name: str) -> bytes:
+    """Give one query as the driver takes it: a text that came from a file it takes for a mistake."""
+    return queries()[name].encode()

@@ -13,6 +13,7 @@ from recollect.store.postgres.connect import Connection, Place
 from recollect.store.postgres.numbers import lock_number
 from recollect.store.postgres.snapshot import EVERYWHERE, ask
 
+_NOTHING = sql.SQL("")
 _NUMBERED = re.compile(r"(\d{4})_\w+\.postgres\.sql")
 
 
@@ -29,13 +30,13 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def begin(place: Place, vectors_in: str, *, read_only: bool, settings: str = "") -> sql.Composed:
+def begin(place: Place, vectors_in: str, *, read_only: bool, settings: sql.Composable = _NOTHING) -> sql.Composed:
     """Write how a transaction begins: all that it needs is said in it, so that any pooler may stand in between."""
     # Readers see one moment; writers see what the turn before them left behind.
     how = "ISOLATION LEVEL REPEATABLE READ READ ONLY" if read_only else "ISOLATION LEVEL READ COMMITTED READ WRITE"
     path = sql.SQL(", ").join(sql.Identifier(name) for name in dict.fromkeys((place.schema, vectors_in)))
     return sql.SQL("BEGIN {how}; SET LOCAL search_path = {path}; SET LOCAL jit = off{more}").format(
-        how=sql.SQL(how), path=path, more=sql.SQL(settings)
+        how=sql.SQL(how), path=path, more=settings
     )
 
 

@@ -14,7 +14,7 @@ import psycopg
 from recollect.core.errors import StoreError
 from recollect.store.postgres.adapt import bound
 from recollect.store.postgres.numbers import space_number
-from recollect.store.postgres.queries import query
+from recollect.store.postgres.queries import query, statement
 from recollect.store.sql.snapshot import Row, Snapshot, Space
 
 EVERYWHERE = "*"
@@ -61,7 +61,7 @@ class PostgresSnapshot(Snapshot):
         self._reach(name)
         with psycopg.RawServerCursor(self._connection, name) as cursor:
             cursor.itersize = _ROWS_AT_ONCE
-            cursor.execute(query(name), bound(values), binary=True)
+            cursor.execute(statement(name), bound(values), binary=True)
             yield from cursor
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
@@ -71,7 +71,7 @@ class PostgresSnapshot(Snapshot):
         self._reach(name)
         several = [bound(row) for row in values]
         if several:
-            self._by_place.executemany(query(name), several)
+            self._by_place.executemany(statement(name), several)
 
     def space(self, name: str) -> Space | None:
         number = space_number(name)
@@ -100,7 +100,7 @@ class PostgresSnapshot(Snapshot):
         if "{where}" in sql:
             sql = sql.replace("{where}", where)
         cursor = self._by_name if isinstance(values, Mapping) else self._by_place
-        return cursor.execute(sql, bound(values))
+        return cursor.execute(sql.encode(), bound(values))
 
     def _reach(self, name: str) -> None:
         if name in _ACROSS and self._about != self._everywhere:
@@ -109,7 +109,7 @@ class PostgresSnapshot(Snapshot):
             self._spaces.clear()
 
     def _go_to(self, about: str) -> None:
-        self._by_place.execute(query("go_to_space"), [about])
+        self._by_place.execute(statement("go_to_space"), [about])
         self._about = about
 
     def _kept(self, name: str, row: Row) -> Space:
@@ -124,6 +124,6 @@ class PostgresSnapshot(Snapshot):
 def ask(connection: psycopg.Connection[Any], name: str, values: Sequence[Any] = ()) -> Any:
     """Run a named query outside of any snapshot; give its one value, if it has one."""
     cursor = psycopg.RawCursor(connection)
-    cursor.execute(query(name), bound(values))
+    cursor.execute(statement(name), bound(values))
     row = cursor.fetchone() if cursor.description else None
     return row[0] if row else None

@@ -18,7 +18,7 @@ from recollect.store.postgres import schema
 from recollect.store.postgres.connect import Connection, Pool, connect, place_of, vector_schema
 from recollect.store.postgres.errors import in_our_words
 from recollect.store.postgres.numbers import space_number
-from recollect.store.postgres.queries import query
+from recollect.store.postgres.queries import statement
 from recollect.store.postgres.reader import PostgresReader
 from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot, ask
 from recollect.store.postgres.tables import PostgresTables
@@ -198,9 +198,9 @@ class PostgresStore:
                 )
             vectors_in = vector_schema(connection)
             wait_ms = int(self._settings.busy_timeout_s * 1000)
-            waits = f"; SET LOCAL lock_timeout = {wait_ms}"
+            waits = sql.SQL("; SET LOCAL lock_timeout = {}").format(sql.Literal(wait_ms))
             if self._settings.durability == "normal":
-                waits += "; SET LOCAL synchronous_commit = off"
+                waits += sql.SQL("; SET LOCAL synchronous_commit = off")
             self._begin_reading = schema.begin(self._place, vectors_in, read_only=True)
             self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, settings=waits)
             if have < schema.newest():
@@ -217,7 +217,7 @@ class PostgresStore:
 
     def _tables(self, connection: Connection) -> list[str]:
         cursor = psycopg.RawCursor(connection)
-        return [row[0] for row in cursor.execute(query("tables"), [self._place.schema]).fetchall()]
+        return [row[0] for row in cursor.execute(statement("tables"), [self._place.schema]).fetchall()]
 
     def _check_usable(self) -> None:
         if self._pool.closed:

@@ -71,8 +71,8 @@ def _templates() -> dict[str, str]:
     return named_queries("recollect.store.postgres", "tables.sql")
 
 
-def _filled(template: str, parts: dict[str, str]) -> str:
+def _filled(template: str, parts: dict[str, str]) -> bytes:
     sql = _templates()[template]
     for name, part in parts.items():
         sql = sql.replace(f"{{{name}}}", part)
-    return sql
+    return sql.encode()

@@ -77,7 +77,10 @@ class SqlTables(ABC):
         self.change(
             "put",
             [
-                [*(self.number_of(row["name"]) for _ in number), *(self._settled(mine, name, row[name]) for name in columns)]
+                [
+                    *(self.number_of(row["name"]) for _ in number),
+                    *(self._settled(mine, name, row[name]) for name in columns),
+                ]
                 for row in rows
             ],
             table=mine.name,
