@@ -54,6 +54,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
         if embedded < len(jobs):
             break
     total += _catch_up(engine, progress)
+    total += engine.store.tend()
     _drop_leftovers(engine)
     return total
 

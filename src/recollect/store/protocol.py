@@ -315,6 +315,10 @@ class Store(Protocol):
         """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
         ...
 
+    def tend(self) -> int:
+        """Do what the store itself has to look after, such as an index that a grown space needs; count it."""
+        ...
+
     def scrub(self) -> None:
         """Rewrite what lies on disk so that nothing removed can be read from it any more."""
         ...

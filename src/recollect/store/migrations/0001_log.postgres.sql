@@ -212,14 +212,15 @@ CREATE TABLE near (
 );
 SELECT raise_wall('near');
 
--- Which spaces search in `near`: complete from the moment that a row is here.
+-- Which spaces are to search in `near`, and how far each is.
 CREATE TABLE near_spaces (
   space bigint NOT NULL,
   model bigint NOT NULL,
-  ready boolean NOT NULL DEFAULT false,       -- whether the index is there
+  upto bigint NOT NULL DEFAULT 0,             -- vectors up to this position are there
+  state text COLLATE "C" NOT NULL DEFAULT 'wanted' CHECK (state IN ('wanted', 'filled', 'ready')),
   PRIMARY KEY (space, model)
 );
-SELECT raise_wall('near_spaces');
+SELECT raise_gate('near_spaces');
 
 CREATE TABLE jobs (
   space bigint NOT NULL,

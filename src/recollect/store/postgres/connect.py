@@ -25,7 +25,7 @@ Connection = psycopg.Connection[Any]
 
 DEFAULT_SCHEMA = "recollect"
 OLDEST_SERVER = 140000  # the oldest that its makers still mend
-OLDEST_VECTOR = (0, 7)  # the first with halfvec; an iterative scan, from 0.8 on, is used where there is one
+OLDEST_VECTOR = (0, 8)  # the first that goes on looking when a filter leaves too few
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,48}")
 _BETWEEN_TRIES_S = 0.1  # to connect to a server that was there before
 _CONNECT_S = 10  # to wait for a server that does not answer, unless the location says otherwise
@@ -106,7 +106,7 @@ def vector_schema(connection: Connection) -> str:
     schema, version = row
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST_VECTOR:
         raise StoreError(
-            f"pgvector {version} is too old.", fix="Install 0.7 or newer, then run: ALTER EXTENSION vector UPDATE"
+            f"pgvector {version} is too old.", fix="Install 0.8 or newer, then run: ALTER EXTENSION vector UPDATE"
         )
     return str(schema)
 

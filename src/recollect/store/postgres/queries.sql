@@ -6,7 +6,10 @@
 -- One space's counters; says at the same time whose rows the transaction is about from here on.
 -- name: space_by_name
 SELECT space, name, events, words, generation, words_upto, word_tail, epoch,
-       set_config('recollect.space', space::text, true) FROM spaces WHERE space = $1;
+       set_config('recollect.space', space::text, true),
+       ARRAY(SELECT model FROM near_spaces WHERE near_spaces.space = $1 AND state != 'wanted'),
+       ARRAY(SELECT model FROM near_spaces WHERE near_spaces.space = $1 AND state = 'ready')
+FROM spaces WHERE space = $1;
 
 -- name: space_names
 SELECT name FROM spaces WHERE current_setting('recollect.space', true) IN ('*', space::text) ORDER BY name;
@@ -14,7 +17,7 @@ SELECT name FROM spaces WHERE current_setting('recollect.space', true) IN ('*', 
 -- name: add_space
 INSERT INTO spaces (space, name) VALUES ($1, $2)
 RETURNING space, name, events, words, generation, words_upto, word_tail, epoch,
-          set_config('recollect.space', space::text, true);
+          set_config('recollect.space', space::text, true), '{}'::bigint[], '{}'::bigint[];
 
 -- name: add_turn
 INSERT INTO turns (space) VALUES ($1);
@@ -251,6 +254,64 @@ DELETE FROM pooled_blocks WHERE model = $1;
 -- name: delete_model_tail
 DELETE FROM pooled_tail WHERE model = $1;
 
+-- Nearest vectors of large spaces: see near.py.
+
+-- name: want_near
+INSERT INTO near_spaces (space, model) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: wanted_near
+SELECT spaces.name, near_spaces.model, upto, near_spaces.state FROM near_spaces
+  JOIN spaces ON spaces.space = near_spaces.space JOIN models ON models.id = near_spaces.model
+WHERE near_spaces.state != 'ready' AND current_setting('recollect.space', true) IN ('*', spaces.space::text)
+ORDER BY spaces.name;
+
+-- name: set_near
+UPDATE near_spaces SET upto = $1, state = $2 WHERE space = $3 AND model = $4;
+
+-- name: insert_near
+INSERT INTO near (space, unit, pooled) VALUES ($1, $2, $3::real[]::halfvec) ON CONFLICT DO NOTHING;
+
+-- name: delete_near
+DELETE FROM near WHERE space = $1 AND unit = ANY($2::bigint[]);
+
+-- name: drop_near
+DELETE FROM near WHERE unit BETWEEN $1 AND $2;
+
+-- name: drop_near_spaces
+DELETE FROM near_spaces WHERE model = $1;
+
+-- name: near_of_events
+SELECT unit, pooled FROM unnest($1::bigint[]) AS event (first)
+  JOIN near ON space = $2 AND unit BETWEEN event.first AND event.first + 1023;
+
+-- Numbers stand in the text, so that the index that was made for just them can be told to fit.
+-- name: nearest
+SELECT unit, pooled FROM near WHERE space = {space} AND unit BETWEEN {low} AND {high} {where}
+ORDER BY (pooled::halfvec({dims})) <#> $1::real[]::halfvec({dims}) LIMIT $2;
+
+-- name: among_events
+AND ((unit >> 10) & 4398046511103) = ANY($3::bigint[]);
+
+-- name: index_near
+CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON {table} USING hnsw ((pooled::halfvec({dims})) halfvec_ip_ops)
+WHERE space = {space} AND unit BETWEEN {low} AND {high};
+
+-- name: drop_index
+DROP INDEX CONCURRENTLY IF EXISTS {name};
+
+-- name: near_index_is_sound
+SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1);
+
+-- name: table_of_near
+SELECT tableoid::regclass::text FROM near WHERE space = $1 LIMIT 1;
+
+-- name: loose_near
+SELECT spaces.name FROM near_spaces JOIN spaces ON spaces.space = near_spaces.space
+WHERE near_spaces.state != 'wanted'
+  AND (SELECT count(*) FROM near WHERE near.space = near_spaces.space
+         AND unit >> 52 = model) != (SELECT count(*) FROM vectors WHERE vectors.space = near_spaces.space
+         AND unit >> 52 = model);
+
 -- name: events_without_vectors
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
 WHERE space = $1 AND seq > $2
@@ -297,6 +358,7 @@ SELECT seq FROM jobs WHERE space = $1 AND kind = $2 ORDER BY seq;
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
   UNION ALL SELECT space, 0 FROM derivations
+  UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
 
@@ -641,5 +703,5 @@ SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkin
 
 -- name: server_card
 SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-       NOT (rolsuper OR rolbypassrls), (SELECT count(*) FROM near_spaces WHERE ready)
+       NOT (rolsuper OR rolbypassrls), (SELECT count(*) FROM near_spaces WHERE state = 'ready')
 FROM pg_roles WHERE rolname = current_user;

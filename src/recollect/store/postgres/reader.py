@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
+from recollect.store.postgres.near import nearest
 from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot
+from recollect.store.protocol import Model, Ranking, Seqs
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.reader import SqlReader
 from recollect.store.sql.snapshot import array
@@ -34,9 +38,22 @@ class PostgresReader(PostgresSnapshot, SqlReader):
             if int(seq) in outlines
         ]
 
+    def by_vector(self, space: str, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
+        found = self.space(space)
+        if found is None or model.id not in self.near[found.id].indexed:
+            return super().by_vector(space, model, vector, k, allowed)
+        return nearest(self, found, model, vector, k, allowed)
+
+    def prepare(self, space: str, model: Model) -> None:
+        found = self.space(space)
+        if found is not None and model.id not in self.near[found.id].indexed:
+            super().prepare(space, model)
+
     def own_problems(self, *, deep: bool) -> Iterator[str]:
-        """Leave the check of its files to the server: it has checksums of its own."""
-        return iter(())
+        """Leave the check of its files to the server, which has checksums; look at what SQLite does not have."""
+        if deep:
+            for (space,) in self.rows("loose_near"):
+                yield f"the vectors of space {space} and those that are searched are not the same"
 
     def own_parts(self) -> dict[str, int]:
         """Count the pages of the store's tables and indexes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -13,7 +14,8 @@ from recollect.store.postgres.connect import Connection, Place
 from recollect.store.postgres.numbers import lock_number
 from recollect.store.postgres.snapshot import EVERYWHERE, ask
 
-_NOTHING = sql.SQL("")
+# How many candidates a search in an index keeps: near.py asks for no more, and `make bench` tells what it misses.
+EF_SEARCH = 400
 _NUMBERED = re.compile(r"(\d{4})_\w+\.postgres\.sql")
 
 
@@ -30,14 +32,25 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def begin(place: Place, vectors_in: str, *, read_only: bool, settings: sql.Composable = _NOTHING) -> sql.Composed:
+def begin(place: Place, vectors_in: str, *, read_only: bool, more: Sequence[sql.Composable] = ()) -> sql.Composed:
     """Write how a transaction begins: all that it needs is said in it, so that any pooler may stand in between."""
     # Readers see one moment; writers see what the turn before them left behind.
     how = "ISOLATION LEVEL REPEATABLE READ READ ONLY" if read_only else "ISOLATION LEVEL READ COMMITTED READ WRITE"
-    path = sql.SQL(", ").join(sql.Identifier(name) for name in dict.fromkeys((place.schema, vectors_in)))
-    return sql.SQL("BEGIN {how}; SET LOCAL search_path = {path}; SET LOCAL jit = off{more}").format(
-        how=sql.SQL(how), path=path, more=settings
+    said = sql.SQL("; SET LOCAL ").join(
+        (
+            sql.SQL("search_path = {}").format(search_path(place, vectors_in)),
+            sql.SQL("jit = off"),  # questions are short: compiling them would take longer than they do
+            sql.SQL("hnsw.iterative_scan = strict_order"),
+            sql.SQL("hnsw.ef_search = {}").format(sql.Literal(EF_SEARCH)),
+            *more,
+        )
     )
+    return sql.SQL("BEGIN {}; SET LOCAL {}").format(sql.SQL(how), said)
+
+
+def search_path(place: Place, vectors_in: str) -> sql.Composed:
+    """Write where names are looked up: in the store's schema, then where pgvector is."""
+    return sql.SQL(", ").join(sql.Identifier(name) for name in dict.fromkeys((place.schema, vectors_in)))
 
 
 def version(connection: Connection) -> int:

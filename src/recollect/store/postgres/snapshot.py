@@ -7,7 +7,7 @@ hold it to that. Queries that are about all spaces are named here, so that there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -21,13 +21,30 @@ EVERYWHERE = "*"
 # About all spaces, or about the one alone that a worker was given.
 _ACROSS = frozenset(
     (
-        *("space_names", "total_events", "jobs", "take_jobs", "finish_jobs", "take_owed_space"),
+        *(
+            "space_names",
+            "total_events",
+            "jobs",
+            "take_jobs",
+            "finish_jobs",
+            "take_owed_space",
+            "wanted_near",
+            "drop_near",
+            "loose_near",
+        ),
         *("queue_events_without_vectors", "delete_some_vectors", "delete_model_blocks", "delete_model_tail"),
     )
 )
 # These change a space's row: what was read of it is out of date.
 _COUNTING = frozenset(("count_space", "next_epoch", "set_words_upto", "take_generation", "adopt_generation"))
 _ROWS_AT_ONCE = 500  # that a query sends while its rows are read one by one
+
+
+class Near(NamedTuple):
+    """The models whose vectors of a space are also kept one a row, and those for which they have an index."""
+
+    kept: frozenset[int]
+    indexed: frozenset[int]
 
 
 class PostgresSnapshot(Snapshot):
@@ -41,6 +58,7 @@ class PostgresSnapshot(Snapshot):
         self._by_place.format = self._by_name.format = psycopg.pq.Format.BINARY
         self._about: str | None = None  # whose rows the transaction is about
         self._spaces: dict[str, Space] = {}
+        self.near: dict[int, Near] = {}  # of the spaces that were read
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
@@ -56,6 +74,10 @@ class PostgresSnapshot(Snapshot):
 
     def rows(self, name: str, values: Sequence[Any] | Mapping[str, Any] = (), where: str = "") -> list[Row]:
         return self._execute(name, values, where).fetchall()
+
+    def raw_rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
+        """Run a query whose text was completed, and read all its rows."""
+        return self._by_place.execute(sql.encode(), bound(values)).fetchall()
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         self._reach(name)
@@ -118,6 +140,7 @@ class PostgresSnapshot(Snapshot):
             raise StoreError(f"The space {name!r} has the number of another one; choose another name.")
         self._about = str(found.id)
         self._spaces[name] = found
+        self.near[found.id] = Near(frozenset(row[9]), frozenset(row[10]))
         return found
 
 

@@ -17,6 +17,7 @@ from recollect.store.migrating import copy_store
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import Connection, Pool, connect, place_of, vector_schema
 from recollect.store.postgres.errors import in_our_words
+from recollect.store.postgres.near import build_near
 from recollect.store.postgres.numbers import space_number
 from recollect.store.postgres.queries import statement
 from recollect.store.postgres.reader import PostgresReader
@@ -127,16 +128,26 @@ class PostgresStore:
             yield PostgresTables(writer)
         self._caches.clear()
 
-    def scrub(self) -> None:
-        # Rows that are gone leave their pages; what the write-ahead log, replicas and backups hold is the operator's.
-        self._check_usable()
+    def tend(self) -> int:
+        return build_near(self)
+
+    @contextmanager
+    def plain_connection(self) -> Generator[Connection]:
+        """Give a connection without a transaction, for what can't be done in one."""
         with in_our_words(self._place.password):
             connection = connect(self._place)
             try:
-                for table in self._tables(connection):
-                    connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
+                connection.execute(sql.SQL("SET search_path = {}").format(self._path))
+                yield connection
             finally:
                 connection.close()
+
+    def scrub(self) -> None:
+        # Rows that are gone leave their pages; what the write-ahead log, replicas and backups hold is the operator's.
+        self._check_usable()
+        with self.plain_connection() as connection:
+            for table in self._tables(connection):
+                connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
 
     def audit(self, *, deep: bool = True) -> Audit:
         with self.reader() as reader:
@@ -197,12 +208,13 @@ class PostgresStore:
                     fix="Open it once for writing, so that it is brought up to date.",
                 )
             vectors_in = vector_schema(connection)
+            self._path = schema.search_path(self._place, vectors_in)
             wait_ms = int(self._settings.busy_timeout_s * 1000)
-            waits = sql.SQL("; SET LOCAL lock_timeout = {}").format(sql.Literal(wait_ms))
+            more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
             if self._settings.durability == "normal":
-                waits += sql.SQL("; SET LOCAL synchronous_commit = off")
+                more.append(sql.SQL("synchronous_commit = off"))
             self._begin_reading = schema.begin(self._place, vectors_in, read_only=True)
-            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, settings=waits)
+            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more)
             if have < schema.newest():
                 schema.migrate(connection, self._place, self._begin_writing)
         finally:

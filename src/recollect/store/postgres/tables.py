@@ -68,7 +68,7 @@ class PostgresTables(SqlTables):
 
 @cache
 def _templates() -> dict[str, str]:
-    return named_queries("recollect.store.postgres", "tables.sql")
+    return named_queries("recollect.store.postgres.copying")
 
 
 def _filled(template: str, parts: dict[str, str]) -> bytes:

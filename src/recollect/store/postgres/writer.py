@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
 
+from recollect.store.postgres.near import NEAR_FROM, put_near
 from recollect.store.postgres.numbers import lock_number, space_number
 from recollect.store.postgres.reader import PostgresReader
 from recollect.store.postgres.snapshot import EVERYWHERE
-from recollect.store.protocol import Model
+from recollect.store.protocol import Model, Seqs, UnitVector
 from recollect.store.sql.caches import Caches
-from recollect.store.sql.snapshot import Space
+from recollect.store.sql.snapshot import Space, array
 from recollect.store.sql.writer import SqlWriter
+from recollect.store.units import unit_bounds, unit_of
 
-_OWING = frozenset(("insert_job", "queue_events_without_vectors", "owe_derivation"))
+_OWING = frozenset(("insert_job", "queue_events_without_vectors", "owe_derivation", "want_near"))
 
 
 class PostgresWriter(PostgresReader, SqlWriter):
@@ -44,8 +47,34 @@ class PostgresWriter(PostgresReader, SqlWriter):
         super().activate(model)
 
     def drop_vectors(self, model: Model, *, limit: int) -> int:
-        # For one space alone there is no telling whether a model's last vector is gone.
-        return super().drop_vectors(model, limit=limit) if self._everywhere == EVERYWHERE else 0
+        if self._everywhere != EVERYWHERE:
+            return 0  # for one space alone there is no telling whether a model's last vector is gone
+        self.run("drop_near", unit_bounds(model.id))
+        self.run("drop_near_spaces", (model.id,))
+        return super().drop_vectors(model, limit=limit)
+
+    def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
+        super()._insert_vectors(space, model, vectors)
+        if model.id in self.near[space.id].kept:
+            units = [
+                (unit_of(model.id, seq, window), vector.pooled)
+                for seq, several in vectors.items()
+                for window, vector in enumerate(several)
+            ]
+            put_near(self, space, units)
+
+    def _seal_pooled(self, space: Space, model: Model) -> None:
+        super()._seal_pooled(space, model)
+        if self.one("last_position", (space.id, model.id)) >= NEAR_FROM:
+            self.run("want_near", (space.id, model.id))
+
+    def _remove_vectors(self, space: Space, gone: Seqs) -> int:
+        for model in self.near[space.id].kept:
+            firsts = array([unit_of(model, seq, 0) for seq in gone.tolist()])
+            counted = self.rows("windows_of_units", (firsts, space.id))
+            units = array([unit + window for unit, count in counted for window in range(count)])
+            self.run("delete_near", (space.id, units))
+        return super()._remove_vectors(space, gone)
 
     def _models_lock(self) -> int:
         return lock_number(self._schema, "models")

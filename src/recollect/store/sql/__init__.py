@@ -1,1 +1,1 @@
-"""What the SQL stores share: readers and writers made of queries by name. A backend brings and runs those."""
+"""What the SQL stores share: readers and writers made of queries by name; a backend brings the queries."""

@@ -91,6 +91,9 @@ class SqliteStore:
             yield SqliteTables(writer)
         self._caches.clear()
 
+    def tend(self) -> int:
+        return 0
+
     def scrub(self) -> None:
         # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
         # left copies of themselves in unused space. A rewritten file has no unused space.

@@ -52,7 +52,7 @@ class SqliteTables(SqlTables):
 
 @cache
 def _templates() -> dict[str, str]:
-    return named_queries("recollect.store.sqlite", "tables.sql")
+    return named_queries("recollect.store.sqlite.copying")
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
