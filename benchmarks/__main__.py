@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "recall", "survival")
+PARTS = ("start", "writing", "recall", "survival", "postgres")
 
 
 def main() -> None:
@@ -41,6 +41,10 @@ def main() -> None:
         results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers)
     if "survival" in asked.only:
         results["survival"] = _survival(folder, asked.kills, asked.storm_s)
+    if "postgres" in asked.only:
+        from benchmarks.postgres import serving
+
+        results["postgres"] = serving(folder)
     (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
 
 

@@ -18,7 +18,8 @@ USER, PASSWORD, DATABASE = "recollect", "wide open", "memory"
 _ROOT = 0
 _NOBODY = 65534
 # Data of tests need not survive a power cut, and the machine may be busy.
-_SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=120", "shared_buffers=128MB")
+_CARELESS = ("fsync=off", "full_page_writes=off")
+_SETTINGS = ("max_connections=120", "shared_buffers=128MB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class Server:
 
 
 @contextmanager
-def running() -> Generator[Server]:
+def running(*, durable: bool = False) -> Generator[Server]:
     """Give a server for a session; one that can't be started is an error, never a skipped test."""
     if named := os.environ.get(VARIABLE):
         yield _prepared(named, None)
@@ -79,7 +80,7 @@ def running() -> Generator[Server]:
     data = home / name
     with _port() as port:
         pass
-    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    settings = [word for setting in (*_SETTINGS, *(() if durable else _CARELESS)) for word in ("-c", setting)]
     try:
         _pg0(home, "start", "--name", name, "--port", str(port), "--data-dir", str(data), *settings)
         yield _prepared(f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres", data)
