@@ -15,7 +15,7 @@ from typing import Any
 from recollect.core.errors import StoreError
 from recollect.store.facts import COPYING
 from recollect.store.protocol import Store
-from recollect.store.tables import SPACES, Sum, Table, TableReader
+from recollect.store.tables import FIRST, SPACES, Sum, Table, TableReader
 
 Progress = Callable[[str, int, int], None]
 
@@ -39,7 +39,7 @@ class Copied:
 def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
     """Copy all that a store holds into an empty one, or go on with that; then compare both."""
     with source.table_reader() as reader:
-        tables = sorted(reader.tables(), key=lambda table: (table.name != SPACES, table.name))
+        tables = sorted(reader.tables(), key=lambda table: (*(table.name != name for name in FIRST), table.name))
         counts = {table.name: reader.count(table) for table in tables}
         state = _begun(target, _fingerprint(reader, tables, counts), tables)
         resumed = bool(state["done"] or state["after"])

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-SPACES = "spaces"  # the table that is copied first: the others name its rows
+SPACES = "spaces"
+FIRST = (SPACES, "artifacts")  # copied before the others, which point to their rows
 # What belongs to one server, or is made anew from what was copied.
 LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces"))
 

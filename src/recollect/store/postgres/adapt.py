@@ -30,6 +30,7 @@ def adapt(connection: psycopg.Connection[Any]) -> None:
     """Teach a connection how our values travel."""
     adapters = connection.adapters
     adapters.register_dumper(int, Int8BinaryDumper)  # always alike, so that a query is planned once
+    adapters.register_dumper(bool, Int8BinaryDumper)  # as SQLite has it: a column can be copied either way
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(np.ndarray, _NumbersDumper)
     for name in _TEXT_OIDS:

@@ -358,6 +358,7 @@ SELECT seq FROM jobs WHERE space = $1 AND kind = $2 ORDER BY seq;
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
   UNION ALL SELECT space, 0 FROM derivations
+  UNION ALL SELECT space, 0 FROM graphs WHERE upto IS NOT NULL
   UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
@@ -367,7 +368,21 @@ WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF tu
 -- name: insert_artifact
 INSERT INTO artifacts
   (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING number;
+
+-- name: insert_artifact_key
+INSERT INTO artifact_keys (space, key, number) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- name: delete_artifact_keys
+DELETE FROM artifact_keys WHERE space = $1 AND number = (SELECT number FROM artifacts WHERE space = $1 AND id = $2);
+
+-- name: artifacts_standing_by
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+       valid_from, valid_to, body, events.id, events.text, events.at_offset
+FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
+WHERE artifacts.space = $1 AND artifacts.number IN (
+  SELECT number FROM artifact_keys WHERE space = $1 AND key = ANY($2::bigint[])
+) ORDER BY artifacts.number DESC LIMIT $3;
 
 -- name: close_artifact
 UPDATE artifacts SET status = $1, valid_to = coalesce($2::bigint, valid_to), closed_at = $3 WHERE space = $4 AND id = $5;
@@ -437,7 +452,13 @@ SELECT about FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])
 UNION SELECT artifacts.about FROM journal JOIN artifacts ON artifacts.space = $1 AND artifacts.id = journal.target
 WHERE journal.space = $1 AND journal.seq = ANY($2::bigint[]);
 
+-- Artifacts go with their keys.
 -- name: drop_artifacts_about
+WITH gone AS (
+  DELETE FROM artifact_keys WHERE space = $1 AND number IN (
+    SELECT number FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
+      AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a))
+)
 DELETE FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
   AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a);
 
@@ -455,7 +476,7 @@ DELETE FROM journal WHERE space = $1 AND number IN (
 );
 
 -- name: drop_all_artifacts
-DELETE FROM artifacts WHERE space = $1;
+WITH gone AS (DELETE FROM artifact_keys WHERE space = $1) DELETE FROM artifacts WHERE space = $1;
 
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = $1;
@@ -480,6 +501,10 @@ DELETE FROM journal WHERE space = $1 AND (
 );
 
 -- name: delete_artifacts_of
+WITH gone AS (
+  DELETE FROM artifact_keys WHERE space = $1 AND number IN (
+    SELECT number FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[]))
+)
 DELETE FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[]);
 
 -- name: delete_tags_of
@@ -616,6 +641,19 @@ DELETE FROM artifact_edges WHERE space = $1 AND (
 
 -- name: delete_refusals_of
 DELETE FROM journal WHERE space = $1 AND seq = ANY($2::bigint[]) AND artifact IS NULL AND target IS NULL;
+
+-- Imports
+
+-- name: files_read
+SELECT path, reading, bytes, modified, hash, position, events, whole FROM imports WHERE space = $1
+  AND path = ANY($2::text[]) AND path_hash IN (SELECT hashtextextended(p, 0) FROM unnest($2::text[]) AS p);
+
+-- name: put_file_read
+INSERT INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (space, path_hash) DO UPDATE SET path = excluded.path, reading = excluded.reading, bytes = excluded.bytes,
+  modified = excluded.modified, hash = excluded.hash, position = excluded.position, events = excluded.events,
+  whole = excluded.whole;
 
 -- The store
 

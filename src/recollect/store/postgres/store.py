@@ -42,6 +42,7 @@ class PostgresStore:
         self._owner = True
         self._everywhere = EVERYWHERE
         self._caches = Caches()
+        self._memos = Caches()
         self._listening: Connection | None = None
         with in_our_words(self._place.password):
             self._open(create=create)
@@ -78,11 +79,14 @@ class PostgresStore:
             raise StoreReadOnly
         with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
             try:
-                writer = PostgresWriter(connection, self._place.schema, self._everywhere)
+                writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
                 yield writer
                 if writer.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
                 _commit(connection)
+            except BaseException:
+                self._memos.clear()
+                raise
             finally:
                 _end(connection)
 

@@ -13,7 +13,7 @@ from recollect.store.postgres.numbers import space_number
 from recollect.store.postgres.reader import PostgresReader
 from recollect.store.postgres.writer import PostgresWriter
 from recollect.store.sql.queries import named_queries
-from recollect.store.sql.tables import SqlTables
+from recollect.store.sql.tables import Column, SqlTables
 
 _ROWS_AT_ONCE = 200  # that the server sends: some are half a megabyte
 _COUNTED = ("block", "number", "id")  # columns that count up with `row_number`
@@ -28,8 +28,8 @@ class PostgresTables(SqlTables):
         self._cursors = 0
         within.go_everywhere()
 
-    def listed(self) -> list[tuple[str, str, int]]:
-        return [(row[0], row[1], row[2]) for row in self.read("listed", ())]
+    def listed(self) -> list[Column]:
+        return [Column(*row) for row in self.read("listed", ())]
 
     def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
         self._cursors += 1

@@ -23,9 +23,13 @@ _OWING = frozenset(("insert_job", "queue_events_without_vectors", "owe_derivatio
 class PostgresWriter(PostgresReader, SqlWriter):
     """Writes within one transaction. Writers of one space take turns; those of different spaces do not wait."""
 
-    def __init__(self, connection: psycopg.Connection[Any], schema: str, everywhere: str = EVERYWHERE) -> None:
-        # Caches of its own: what it looks at may never be committed.
+    def __init__(
+        self, connection: psycopg.Connection[Any], schema: str, memos: Caches, everywhere: str = EVERYWHERE
+    ) -> None:
+        # Caches of its own: what it looks at may never be committed. Memos are looked at by one writer of a space at a
+        # time, and thrown away when what they remember is undone.
         super().__init__(connection, Caches(), everywhere)
+        self._memos = memos
         self._schema = schema
         self._turns: set[str] = set()
         self.owes = False  # whether it left work that a worker may be waiting for
@@ -36,6 +40,9 @@ class PostgresWriter(PostgresReader, SqlWriter):
             space_lock = lock_number(self._schema, f"space {space_number(name)}")
             self.rows("take_turn", (self._models_lock(), space_lock))
         return super().space(name)
+
+    def memo(self, space: str) -> dict[str, object]:
+        return self._memos.memo(self.space_to_write(space).id)
 
     def take_seqs(self, count: int) -> list[int]:
         """Take the next numbers of the sequence: under the space's turn they rise with each arrival."""

@@ -48,12 +48,21 @@ class Caches:
         self._lock = threading.Lock()
         self._words: dict[int, _WordTail] = {}
         self._pooled: dict[tuple[int, int], _Pooled] = {}
+        self._memos: dict[int, dict[str, object]] = {}
 
     def clear(self) -> None:
         """Start anew: a transaction that may have been looked at was undone, and its numbers will be used again."""
         with self._lock:
             self._words.clear()
             self._pooled.clear()
+            self._memos.clear()
+
+    def memo(self, space: int) -> dict[str, object]:
+        """Give what writers remember of a space; only they look at it, in their turn."""
+        with self._lock:
+            kept = self._memos.pop(space, {})
+            _keep(self._memos, space, kept)
+            return kept
 
     def word_tail(self, reader: Snapshot, space: Space) -> Tail:
         """Give the terms of the events that are not in postings yet."""

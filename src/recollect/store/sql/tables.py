@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.store.facts import COPYING
 from recollect.store.tables import LEFT_OUT, SPACES, Table, as_text
 
 _FACTS = "facts_of_file"
+
+
+class Column(NamedTuple):
+    """A column, its place in the key or 0, and whether it is copied: one that follows from others is not."""
+
+    table: str
+    name: str
+    place: int
+    copied: bool
 
 
 class SqlTables(ABC):
@@ -20,8 +29,8 @@ class SqlTables(ABC):
         self._numbered: dict[str, int] | None = None
 
     @abstractmethod
-    def listed(self) -> list[tuple[str, str, int]]:
-        """List (table, column, place in the key or 0) in the order of the columns."""
+    def listed(self) -> list[Column]:
+        """List all columns in their order."""
 
     @abstractmethod
     def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
@@ -39,20 +48,28 @@ class SqlTables(ABC):
     def number_of(self, name: str) -> int:
         """Give the number that a space of this name is to have."""
 
+    def selected(self, table: str, column: str) -> str:
+        """Write how a column is read."""
+        return column
+
+    def holds(self, table: str, column: str) -> bool:
+        """Tell whether a column is written."""
+        return True
+
     def stored(self, value: Any) -> Any:
         """Give a value as the database can hold it."""
         return value
 
     def tables(self) -> list[Table]:
-        by_name: dict[str, list[tuple[str, int]]] = {}
-        for table, column, place in self.listed():
-            if table not in LEFT_OUT:
-                by_name.setdefault(table, []).append((column, place))
+        by_name: dict[str, list[Column]] = {}
+        for column in self.listed():
+            if column.table not in LEFT_OUT:
+                by_name.setdefault(column.table, []).append(column)
         return [
             Table(
                 name,
-                tuple(column for column, _ in columns if not _is_number_of_space(name, column)),
-                tuple(column for column, place in sorted(columns, key=lambda one: one[1]) if place),
+                tuple(one.name for one in columns if one.copied and not _is_number_of_space(name, one.name)),
+                tuple(one.name for one in sorted(columns, key=lambda one: one.place) if one.place),
             )
             for name, columns in by_name.items()
         ]
@@ -65,14 +82,19 @@ class SqlTables(ABC):
         key = self._own(table, after) if after else ()
         where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")
         rows = self.read(
-            "rows", key, table=table.name, columns=", ".join(columns), where=where, key=", ".join(table.key)
+            "rows",
+            key,
+            table=table.name,
+            columns=", ".join(self.selected(table.name, column) for column in columns),
+            where=where,
+            key=", ".join(table.key),
         )
         for row in rows:
             yield self._travelling(table, dict(zip(columns, row, strict=True)))
 
     def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         mine = next(one for one in self.tables() if one.name == table.name)
-        columns = [name for name in mine.columns if name in rows[0]]
+        columns = [name for name in mine.columns if name in rows[0] and self.holds(mine.name, name)]
         number = [name for name in mine.key if _is_number_of_space(mine.name, name)]
         self.change(
             "put",

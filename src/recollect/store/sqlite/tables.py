@@ -7,9 +7,12 @@ from functools import cache
 from typing import Any
 
 from recollect.store.sql.queries import named_queries
-from recollect.store.sql.tables import SqlTables
+from recollect.store.sql.tables import Column, SqlTables
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.writer import SqliteWriter
+
+# Rows that belong to a space by what they point to: the column, and the table that says whose it is.
+_OWNED = {"fact_claims": ("fact", "facts"), "entity_pins": ("edit", "entity_edits")}
 
 
 class SqliteTables(SqlTables):
@@ -20,8 +23,19 @@ class SqliteTables(SqlTables):
         self._within = within
         self._last = 0
 
-    def listed(self) -> list[tuple[str, str, int]]:
-        return [(row[0], row[1], row[2]) for row in self.read("listed", ())]
+    def listed(self) -> list[Column]:
+        found = [Column(*row) for row in self.read("listed", ())]
+        tables = {column.table for column in found}
+        return [*found, *(Column(table, "space", 0, True) for table in _OWNED if table in tables)]
+
+    def selected(self, table: str, column: str) -> str:
+        if column == "space" and table in _OWNED:
+            pointer, owner = _OWNED[table]
+            return f"(SELECT space FROM {owner} WHERE number = {pointer})"
+        return column
+
+    def holds(self, table: str, column: str) -> bool:
+        return not (column == "space" and table in _OWNED)
 
     def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
         return iter(self._within.connection.execute(_filled(template, parts), values))

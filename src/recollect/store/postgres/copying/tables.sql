@@ -1,11 +1,11 @@
 -- Queries about tables of any name, for copying a whole store. {parts} are names from the database's own list.
 
 -- name: listed
-SELECT c.relname, a.attname, coalesce(array_position(i.indkey::int2[], a.attnum), -1) + 1
+SELECT c.relname, a.attname, coalesce(array_position(i.indkey::int2[], a.attnum), -1) + 1, a.attgenerated = ''
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
   LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-  AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY c.relname, a.attnum;
+  AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum;
 
 -- name: count
 SELECT count(*) FROM {table} {where};

@@ -1,7 +1,7 @@
 -- Queries about tables of any name, for copying a whole store. {parts} are names from the database's own list.
 
 -- name: listed
-SELECT schema.name, info.name, info.pk FROM sqlite_schema AS schema, pragma_table_info(schema.name) AS info
+SELECT schema.name, info.name, info.pk, 1 FROM sqlite_schema AS schema, pragma_table_info(schema.name) AS info
 WHERE schema.type = 'table' AND schema.name NOT LIKE 'sqlite_%' ORDER BY schema.name, info.cid;
 
 -- name: count
