@@ -110,7 +110,7 @@ def _load(location: str, spaces: int, clients: int, seconds: float) -> dict[str,
 
 def _client(what: str, location: str, spaces: int, number: int, seconds: float) -> None:
     chance = np.random.default_rng(number)
-    made: Iterator[dict[str, object]] = lines(seed=1000 + number)
+    made: Iterator[dict[str, object]] = lines(seed=time.time_ns() % 1_000_000_007 + number)
     taken: list[float] = []
     with Memory.open(location, embedder=EMBEDDER) as memory:
         handles = [memory.space(f"tenant {n}") for n in range(spaces)]

@@ -9,12 +9,13 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from recollect.store.pooled import PooledView
 from recollect.store.postgres.near import nearest
 from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot
 from recollect.store.protocol import Model, Ranking, Seqs
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.reader import SqlReader
-from recollect.store.sql.snapshot import array
+from recollect.store.sql.snapshot import Space, array
 
 
 class PostgresReader(PostgresSnapshot, SqlReader):
@@ -23,6 +24,7 @@ class PostgresReader(PostgresSnapshot, SqlReader):
     def __init__(self, connection: psycopg.Connection[Any], caches: Caches, everywhere: str = EVERYWHERE) -> None:
         super().__init__(connection, everywhere)
         self._caches = caches
+        self._views: dict[tuple[int, int], PooledView] = {}
 
     def around(self, space: str, seqs: Sequence[int], reach: int) -> list[list[int]]:
         found = self.space(space)
@@ -40,14 +42,23 @@ class PostgresReader(PostgresSnapshot, SqlReader):
 
     def by_vector(self, space: str, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
         found = self.space(space)
-        if found is None or model.id not in self.near[found.id].indexed:
-            return super().by_vector(space, model, vector, k, allowed)
-        return nearest(self, found, model, vector, k, allowed)
+        if found is None:
+            return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+        if model.id in self.near[found.id].indexed:
+            return nearest(self, found, model, vector, k, allowed)
+        return self._pooled(found, model).nearest(vector, k, allowed)
 
     def prepare(self, space: str, model: Model) -> None:
         found = self.space(space)
         if found is not None and model.id not in self.near[found.id].indexed:
-            super().prepare(space, model)
+            self._pooled(found, model)
+
+    def _pooled(self, space: Space, model: Model) -> PooledView:
+        """Give the vectors of a small space; a snapshot looks once for newer ones: each look is a way to the server."""
+        key = (space.id, model.id)
+        if key not in self._views:
+            self._views[key] = self._caches.pooled(self, space, model)
+        return self._views[key]
 
     def own_problems(self, *, deep: bool) -> Iterator[str]:
         """Leave the check of its files to the server, which has checksums; look at what SQLite does not have."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 
+from recollect.store.pooled import PooledView
 from recollect.store.postgres.near import NEAR_FROM, put_near
 from recollect.store.postgres.numbers import lock_number, space_number
 from recollect.store.postgres.reader import PostgresReader
@@ -52,6 +53,9 @@ class PostgresWriter(PostgresReader, SqlWriter):
         # Nobody may be writing with the model before: what they write would be missed.
         self.rows("keep_writers_out", (self._models_lock(),))
         super().activate(model)
+
+    def _pooled(self, space: Space, model: Model) -> PooledView:
+        return self._caches.pooled(self, space, model)  # a writer may have added some since it last looked
 
     def drop_vectors(self, model: Model, *, limit: int) -> int:
         if self._everywhere != EVERYWHERE:
