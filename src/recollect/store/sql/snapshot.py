@@ -57,6 +57,10 @@ class Snapshot(ABC):
         rows = self.rows(name, values)
         return rows[0][0] if rows else None
 
+    def storable(self, text: str) -> str | bytes:
+        """Give a text as the database can hold it."""
+        return text
+
     def space(self, name: str) -> Space | None:
         """Read a space's row."""
         rows = self.rows("space_by_name", (name,))
