@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.pooled import PooledMatrix
+from recollect.store.pooled import EXACT_UP_TO, PooledMatrix
 from recollect.store.postgres.queries import query
 from recollect.store.postgres.snapshot import ask
 from recollect.store.postings import Ranking, Seqs
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from recollect.store.postgres.store import PostgresStore
     from recollect.store.postgres.writer import PostgresWriter
 
-# Vectors of a space past which it gets an index: about where a scan takes as long as the rest of a question
-# (docs/scale.md has the measurement).
-NEAR_FROM = 50_000
+# Vectors of a space past which it gets an index. Up to here a scan in memory is exact and quick (2.5 ms for 50,000, see
+# docs/scale.md); beyond, each process would hold a tenth of a gigabyte for the space, and scan a shortlist anyway.
+NEAR_FROM = EXACT_UP_TO
 # Events that a filter leaves up to which their vectors are read and scanned.
 _NARROW = 4_000
 # How many windows are asked for an event that is wanted: long events have several.
