@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 SPACES = "spaces"
 FIRST = (SPACES, "artifacts")  # copied before the others, which point to their rows
+# Where "space" is a name: what is there stands for itself, also where nobody has written yet.
+BY_NAME = frozenset(("webhooks",))
 # What belongs to one server, or is made anew from what was copied.
 LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces"))
 

@@ -41,7 +41,7 @@ def adapt(connection: psycopg.Connection[Any]) -> None:
 def bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
     """Make what a query takes as a whole an array."""
     if isinstance(values, Mapping):
-        return values
+        return {name: _listed(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return [_listed(value) if isinstance(value, tuple) else value for value in values]
 
 

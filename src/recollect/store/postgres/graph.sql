@@ -112,6 +112,9 @@ LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.sub
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
 WHERE claims.space = $1 AND claims.seq = ANY($2::bigint[]) ORDER BY claims.number;
 
+-- name: session_seqs
+SELECT seq FROM events WHERE space = $1 AND session_hash = hashtextextended($2, 0) AND session = $2 ORDER BY at, seq;
+
 -- name: claims_of_names
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,

@@ -359,6 +359,7 @@ SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
   UNION ALL SELECT space, 0 FROM derivations
   UNION ALL SELECT space, 0 FROM graphs WHERE upto IS NOT NULL
+  UNION ALL SELECT space, 0 FROM marking
   UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
@@ -416,12 +417,38 @@ WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifa
 -- name: stated_by
 SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
+-- name: statements
+SELECT seq, any_json(body) ->> 'content', status = 'current' FROM artifacts
+WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
+
+-- name: linked
+SELECT here.seq, there.seq, weight FROM artifacts AS here
+JOIN artifact_edges AS edge ON edge.space = $2 AND edge.source = here.id
+JOIN artifacts AS there ON there.space = $2 AND there.id = edge.target
+WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq
+UNION SELECT here.seq, there.seq, weight FROM artifacts AS here
+JOIN artifact_edges AS edge ON edge.space = $2 AND edge.target = here.id
+JOIN artifacts AS there ON there.space = $2 AND there.id = edge.source
+WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq ORDER BY 1, 2, 3;
+
 -- name: artifacts_standing
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
 FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
 WHERE artifacts.space = $1 AND about_hash = hashtextextended($2, 0) AND about = $2 AND status = $3
 ORDER BY artifacts.number DESC LIMIT $4;
+
+-- name: artifacts_latest
+SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+       valid_from, valid_to, body, events.id, events.text, events.at_offset
+FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
+WHERE artifacts.space = %(space)s AND kind = %(kind)s AND status = 'current'
+  AND (%(wing)s::text IS NULL OR events.wing = %(wing)s) ORDER BY artifacts.number DESC LIMIT %(limit)s;
+
+-- What was said before and did not change anything: the journal has it as "none".
+-- name: confirmations
+SELECT target, count(*) FROM journal WHERE space = $1 AND target IS NOT NULL AND action = 'none'
+GROUP BY target ORDER BY count(*) DESC, target LIMIT $2;
 
 -- name: artifact_versions
 WITH RECURSIVE
@@ -608,6 +635,35 @@ DELETE FROM readings WHERE space = $1 AND seq = ANY($2::bigint[]);
 -- name: delete_sources_of
 DELETE FROM reading_sources WHERE space = $1 AND seq = ANY($2::bigint[]);
 
+-- name: delete_sources_from
+DELETE FROM reading_sources WHERE space = $1 AND source = ANY($2::bigint[]);
+
+-- name: count_readings
+SELECT count(*) FROM readings WHERE space = $1;
+
+-- name: loose_readings
+SELECT count(*) FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
+
+-- name: loose_sources
+SELECT count(*) FROM reading_sources WHERE space = $1 AND (
+  source NOT IN (SELECT seq FROM events WHERE space = $1) OR seq NOT IN (SELECT seq FROM readings WHERE space = $1)
+);
+
+-- name: drop_loose_readings
+DELETE FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
+
+-- name: drop_loose_sources
+DELETE FROM reading_sources WHERE space = $1 AND (
+  source NOT IN (SELECT seq FROM events WHERE space = $1) OR seq NOT IN (SELECT seq FROM readings WHERE space = $1)
+);
+
+-- Events that an LLM has neither read nor is to read, the newest first.
+-- name: unread
+SELECT seq FROM events WHERE space = $1 AND lower(coalesce(role, '')) != ALL($2::text[])
+  AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = $1 AND readings.seq = events.seq)
+  AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = $1 AND jobs.kind = $3 AND jobs.seq = events.seq)
+ORDER BY seq DESC LIMIT $4;
+
 -- name: clear_errors_of
 UPDATE jobs SET error = NULL WHERE space = $1 AND kind = $2 AND error IS NOT NULL;
 
@@ -677,6 +733,62 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' GROUP 
 -- name: count_pages
 SELECT coalesce(sum(pg_relation_size(oid)), 0)::bigint / current_setting('block_size')::bigint FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i', 't');
+
+-- The service: keys, webhooks and the feed of changes
+
+-- name: insert_key
+INSERT INTO api_keys (id, hash, name, permission, spaces, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: keys
+SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys ORDER BY created_at, id;
+
+-- name: key_by_id
+SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys WHERE id = $1;
+
+-- name: any_key
+SELECT EXISTS (SELECT 1 FROM api_keys);
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL;
+
+-- name: insert_webhook
+INSERT INTO webhooks (id, space, url, secret, kinds, created_at, position) VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: webhooks
+SELECT id, space, url, secret, kinds, created_at, position, delivered, attempts, due_at, error FROM webhooks
+ORDER BY created_at, id;
+
+-- Only from where the sender stood: two processes that send the same do not move it twice.
+-- name: move_webhook
+UPDATE webhooks SET position = $1, delivered = delivered + $2, attempts = 0, due_at = 0, error = NULL
+WHERE id = $3 AND position = $4;
+
+-- name: fail_webhook
+UPDATE webhooks SET attempts = attempts + 1, due_at = $1, error = $2 WHERE id = $3 AND position = $4;
+
+-- name: delete_webhook
+DELETE FROM webhooks WHERE id = $1;
+
+-- name: receipts_after
+SELECT id, receipt FROM receipts WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
+
+-- All but events count with one sequence.
+-- name: last_number
+SELECT CASE $1 WHEN 'events' THEN (SELECT last_value FROM event_seq WHERE is_called)
+  ELSE (SELECT last_value FROM row_number WHERE is_called) END;
+
+-- name: jobs_of_space
+SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
+
+-- name: jobs_by_kind
+SELECT kind, count(*), count(*) FILTER (WHERE attempts > 0) FROM jobs WHERE space = $1 GROUP BY kind ORDER BY kind;
+
+-- name: next_job_due
+SELECT min(due_at) FROM jobs;
+
+-- Which transactions are done. Sequences move before what they numbered can be seen, and would be looked at too early.
+-- name: pulse
+SELECT pg_current_snapshot()::text;
 
 -- Conditions of a filter
 

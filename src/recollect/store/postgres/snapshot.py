@@ -28,6 +28,7 @@ _ACROSS = frozenset(
             "take_jobs",
             "finish_jobs",
             "take_owed_space",
+            "next_job_due",
             "wanted_near",
             "drop_near",
             "loose_near",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recollect.store.facts import COPYING
-from recollect.store.tables import LEFT_OUT, SPACES, Table, as_text
+from recollect.store.tables import BY_NAME, LEFT_OUT, SPACES, Table, as_text
 
 _FACTS = "facts_of_file"
 
@@ -128,20 +128,20 @@ class SqlTables(ABC):
         return self._names
 
     def _travelling(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
-        if table.name != SPACES and "space" in row:
+        if "space" in row and _is_of_space(table.name, "space"):
             row["space"] = self.names()[row["space"]]
         if isinstance(text := row.get("text"), bytes):
             row["text"] = as_text(text)
         return row
 
     def _settled(self, table: Table, column: str, value: Any) -> Any:
-        if column == "space" and table.name != SPACES:
+        if _is_of_space(table.name, column):
             return self._numbers()[value]
         return self.stored(value) if column == "text" else value
 
     def _own(self, table: Table, key: Sequence[Any]) -> Sequence[Any]:
         return [
-            self._numbers()[value] if name == "space" and table.name != SPACES else value
+            self._numbers()[value] if _is_of_space(table.name, name) else value
             for name, value in zip(table.key, key, strict=True)
         ]
 
@@ -160,6 +160,11 @@ def _where(table: Table, condition: str = "") -> str:
     if table.name == _FACTS:
         conditions.append(f"name != '{COPYING}'")
     return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _is_of_space(table: str, column: str) -> bool:
+    """Tell whether a column is the number of the space that a row belongs to."""
+    return column == "space" and table != SPACES and table not in BY_NAME
 
 
 def _is_number_of_space(table: str, column: str) -> bool:
