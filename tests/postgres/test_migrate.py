@@ -18,6 +18,14 @@ from recollect.store.opening import open_store
 from recollect.store.sql import writer
 
 
+THEMES = (
+    "I slept badly, only five hours.",
+    "Insomnia again, I lay awake until four.",
+    "Took a nap on the sofa, some sleep at last.",
+    "I need to finish the tax report by Friday.",
+)
+
+
 def _fill(location: str) -> None:
     with Memory.open(location, embedder="hashing") as memory:
         for name in ("default", "tenant 1", "名前"):
@@ -31,6 +39,10 @@ def _fill(location: str) -> None:
             space.add("a\x00b \udfff I live in Faro.", speaker="Ana", key="k", meta={"n": [1, "\x00"]})
             space.add("I moved to Porto.", speaker="Ana")
             space.forget(session="s1")
+            space.add_many([{"text": text, "speaker": "Ana", "wing": "home"} for text in THEMES])
+            space.recall("Where does Ana live?")
+            space.add_webhook("http://example.org/told")
+        memory.create_key("laptop", permission="read", spaces=["*"])
     with Memory.open(location, embedder="hashing", embed_on_write=False) as memory:
         memory.add("This waits for its vector.")
 
@@ -43,6 +55,8 @@ def _seen(location: str) -> list:
             space = memory.space(name)
             stats = space.stats()
             seen += [list(space.events()), space.artifacts(), space.sessions(), stats.events, stats.pending, stats.tags]
+            seen += [space.facts(), space.entities(), space.concepts(), space.journal(), space.intents(now="2030-01-01")]
+            seen += [space.webhooks(), space.changes().position]
             seen += [[(hit.event.id, round(hit.score, 4)) for hit in space.recall("Where does Ana live?", k=30)]]
         return seen
 

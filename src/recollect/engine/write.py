@@ -83,7 +83,7 @@ def _write(
             units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
             vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
             fold_written(engine, writer, space, vectors, min(seqs.values()))
-        engine.accesses.flush(writer)
+        engine.accesses.flush(writer, space)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
         if change is not None:

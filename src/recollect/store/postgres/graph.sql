@@ -35,7 +35,7 @@ SELECT home FROM names WHERE space = %(space)s
   SELECT 1 FROM names AS own JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
   JOIN events ON events.space = mentions.space AND events.seq = mentions.seq
   WHERE own.space = %(space)s AND own.home = names.home AND mentions.start != -2 AND events.wing = %(wing)s
-)) GROUP BY home ORDER BY sum(events) DESC, home LIMIT %(limit)s;
+)) GROUP BY home ORDER BY sum(events) DESC, min(key), home LIMIT %(limit)s;
 
 -- name: put_name
 INSERT INTO names (space, id, key, home, changed, events, first_at, last_at, body)

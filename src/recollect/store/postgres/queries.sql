@@ -360,6 +360,8 @@ SELECT spaces.name FROM (
   UNION ALL SELECT space, 0 FROM derivations
   UNION ALL SELECT space, 0 FROM graphs WHERE upto IS NOT NULL
   UNION ALL SELECT space, 0 FROM marking
+  UNION ALL SELECT space, 0 FROM fold_marks
+    WHERE upto < (SELECT max(seq) FROM events WHERE events.space = fold_marks.space)
   UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;

@@ -16,7 +16,6 @@ from recollect.store.sql.queries import named_queries
 from recollect.store.sql.tables import Column, SqlTables
 
 _ROWS_AT_ONCE = 200  # that the server sends: some are half a megabyte
-_COUNTED = ("block", "number", "id")  # columns that count up with `row_number`
 
 
 class PostgresTables(SqlTables):
@@ -50,10 +49,8 @@ class PostgresTables(SqlTables):
     def finish(self) -> None:
         for template in ("add_turns", "count_seqs_on", "count_models_on"):
             self._once(template)
-        for table in self.tables():
-            for column in table.key:
-                if column in _COUNTED and "space" in table.key:
-                    self._once("count_rows_on", table=table.name, column=column)
+        for table, column in list(self.read("counted", ())):
+            self._once("count_rows_on", table=table, column=column)
 
     def fact(self, name: str) -> str | None:
         return self._within.fact(name)

@@ -29,5 +29,12 @@ SELECT setval('event_seq', greatest((SELECT max(seq) FROM events), (SELECT max(u
 -- name: count_models_on
 SELECT setval(pg_get_serial_sequence('models', 'id'), greatest((SELECT max(id) FROM models), 1));
 
+-- Columns that count up with one sequence.
+-- name: counted
+SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+  JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%row_number%' ORDER BY 1, 2;
+
 -- name: count_rows_on
 SELECT setval('row_number', greatest(nextval('row_number'), (SELECT max({column}) FROM {table})));
