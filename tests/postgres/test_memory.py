@@ -121,7 +121,7 @@ def test_changes_by_hand_are_taken_alike(both: tuple[Memory, Memory]) -> None:
     for memory in both:
         goal = next(one for one in memory.intents() if "sail" in one.statement)
         memory.answer_intent(goal.id, "accept")
-        grown = next(entry for entry in memory.journal(limit=1_000) if entry.action == "add_node")
+        grown = next(entry for entry in memory.journal(limit=1_000) if entry.action == "add_edge")
         memory.unfold(grown.id)
         memory.identity("I am Ana's memory.")
         memory.correct(memory.artifacts(kind="preference")[0].id, "I prefer coffee over tea.")
