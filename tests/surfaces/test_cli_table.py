@@ -20,7 +20,7 @@ PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
-rebuild settle backup export doctor mcp hook"""
+rebuild settle backup export doctor mcp hook worker migrate"""
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
