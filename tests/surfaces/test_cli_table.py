@@ -16,7 +16,7 @@ from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
-PROGRAMS = {"mcp", "hook"}  # listed, and run by themselves
+PROGRAMS = {"mcp", "hook", "worker", "migrate"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}}
 ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
 VERBS = """add import recall context ask artifacts history correct retract sessions events show forget stats verify
