@@ -40,7 +40,10 @@ def copy_store(source: Store, target: Store, progress: Progress) -> Copied:
     """Copy all that a store holds into an empty one, or go on with that; then compare both."""
     with source.table_reader() as reader:
         tables = sorted(reader.tables(), key=lambda table: (*(table.name != name for name in FIRST), table.name))
+        with target.table_reader() as copy:
+            there = {table.name for table in copy.tables()}
         counts = {table.name: reader.count(table) for table in tables}
+        tables = [table for table in tables if table.name in there or counts[table.name]]
         state = _begun(target, _fingerprint(reader, tables, counts), tables)
         resumed = bool(state["done"] or state["after"])
         total, done = sum(counts.values()), state["rows"]

@@ -31,7 +31,7 @@ class SqliteTables(SqlTables):
     def selected(self, table: str, column: str) -> str:
         if column == "space" and table in _OWNED:
             pointer, owner = _OWNED[table]
-            return f"(SELECT space FROM {owner} WHERE number = {pointer})"
+            return _filled("space_of", {"owner": owner, "pointer": pointer})
         return column
 
     def holds(self, table: str, column: str) -> bool:

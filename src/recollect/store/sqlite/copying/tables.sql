@@ -15,3 +15,7 @@ INSERT INTO {table} ({columns}) VALUES ({marks});
 
 -- name: clear
 DELETE FROM {table} {where};
+
+-- Whose a row is that points to one which says it.
+-- name: space_of
+(SELECT space FROM {owner} WHERE number = {pointer});
