@@ -266,11 +266,11 @@ class StoreUnreachable(StoreError):
     """The database server can't be reached; check its address and that it runs. Nothing was changed."""
 
     status = 503
-    exit_code = 16
+    exit_code = 20
 
 
 class StoreInterrupted(StoreError):
     """The database server broke this off; do it again: what was written already is known by its id."""
 
     status = 503
-    exit_code = 17
+    exit_code = 21
