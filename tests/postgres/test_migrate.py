@@ -17,7 +17,6 @@ from recollect.store.migrating import copy_store
 from recollect.store.opening import open_store
 from recollect.store.sql import writer
 
-
 THEMES = (
     "I slept badly, only five hours.",
     "Insomnia again, I lay awake until four.",
@@ -54,8 +53,15 @@ def _seen(location: str) -> list:
         for name in ("default", "tenant 1", "名前"):
             space = memory.space(name)
             stats = space.stats()
-            seen += [list(space.events()), space.artifacts(), space.sessions(), stats.events, stats.pending, stats.tags]
-            seen += [space.facts(), space.entities(), space.concepts(), space.journal(), space.intents(now="2030-01-01")]
+            seen += [list(space.events()), space.artifacts(), space.sessions()]
+            seen += [stats.events, stats.pending, stats.tags, stats.graph, stats.concepts]
+            seen += [
+                space.facts(),
+                space.entities(),
+                space.concepts(),
+                space.journal(),
+                space.intents(now="2030-01-01"),
+            ]
             seen += [space.webhooks(), space.changes().position]
             seen += [[(hit.event.id, round(hit.score, 4)) for hit in space.recall("Where does Ana live?", k=30)]]
         return seen

@@ -31,7 +31,7 @@ class Accesses:
     def flush(self, writer: Writer, space: str) -> None:
         """Write a space's counts with a transaction that is under way. Counts are hints: should it fail, they are lost.
 
-        Not those of other spaces: who writes there has a turn of its own, and two that wait for each other's stand still.
+        Not those of other spaces: each has a turn of its own, and two writers must not wait for each other's.
         """
         with self._guard:
             found = self._found.pop(space, {})
