@@ -53,6 +53,9 @@ def _text(draw: random.Random) -> str:
                 f"We decided to use {draw.choice(WORDS)} for the {draw.choice(WORDS)}.",
                 f"I have to call the {draw.choice(WORDS)} tomorrow.",
                 f"I no longer like {draw.choice(WORDS)}.",
+                f"I slept badly because of the {draw.choice(WORDS)}.",
+                f"Planted {draw.choice(WORDS)} in the garden of the greenhouse.",
+                f"I want to learn about {draw.choice(WORDS)} by Friday.",
             )
         )
     return " ".join(draw.choices(WORDS, k=draw.randint(1, 30)))
@@ -141,6 +144,8 @@ def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest
             for question in QUESTIONS:
                 _same(*(memory.space(space).recall(question, k=50) for memory in (one, other)))
             _same(*(list(memory.space(space).events()) for memory in (one, other)))
-            _same(*(memory.space(space).artifacts() for memory in (one, other)))
+            for derived in ("artifacts", "entities", "facts", "concepts", "journal", "intents", "beliefs", "window"):
+                _same(*(getattr(memory.space(space), derived)() for memory in (one, other)))
+            assert one.space(space).wake_up().text == other.space(space).wake_up().text
         assert one.verify().ok
         assert other.verify().ok
