@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from conformance.making import append, drafts
 from recollect import Memory
+from recollect.core.values import Event
 from recollect.engine import folding
 from recollect.store.attention import Access
 
@@ -171,3 +173,23 @@ def test_a_worker_folds_what_a_write_had_no_time_for(
         memory.work(once=True)
         assert not memory.fold(dry_run=True).events
         assert {"Sleep", "Gardening"} <= {one.label for one in memory.concepts()}
+
+
+def test_who_follows_from_now_on_misses_nothing_that_is_just_being_written(location: str) -> None:
+    with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
+        memory.add("Said before.")
+        with memory._engine.store.writer() as writer:
+            append(writer, drafts(["Said meanwhile."]), space="default")
+            now = other.changes(after="now").position
+        assert [news.item.text for news in other.changes(after=now) if isinstance(news.item, Event)] == [
+            "Said meanwhile."
+        ]
+
+
+def test_a_pulse_is_felt_when_a_write_is_done_not_when_it_begins(location: str) -> None:
+    with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
+        memory.add("Said before.")
+        with memory._engine.store.writer() as writer:
+            writer.set_fact("anything", "new")
+            began = other.pulse()
+        assert other.pulse() != began

@@ -17,7 +17,7 @@ from recollect.store.postgres.queries import queries
 ALL_OF_IT = {
     *("space_names", "total_events", "jobs", "take_jobs", "finish_jobs", "take_owed_space", "loose_near"),
     *("queue_events_without_vectors", "delete_model_blocks", "delete_model_tail", "drop_near", "wanted_near"),
-    *("last_seq", "last_number", "models", "next_job_due", "schema_version"),
+    *("last_seq", "models", "next_job_due", "schema_version"),
 }
 NO_PLAN = re.compile(r"\s*(CREATE|DROP)\b")
 FEW_ROWS = {"spaces", "models", "facts_of_file", "schema_steps", "near_spaces", "turns", "row_number", "event_seq"} | {

@@ -774,10 +774,11 @@ DELETE FROM webhooks WHERE id = $1;
 -- name: receipts_after
 SELECT id, receipt FROM receipts WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
 
--- All but events count with one sequence.
+-- Of what can be seen: a sequence is ahead of what is just being written, which a follower would miss.
 -- name: last_number
-SELECT CASE $1 WHEN 'events' THEN (SELECT last_value FROM event_seq WHERE is_called)
-  ELSE (SELECT last_value FROM row_number WHERE is_called) END;
+SELECT CASE %(table)s WHEN 'events' THEN (SELECT max(seq) FROM events WHERE space = %(space)s)
+  WHEN 'artifacts' THEN (SELECT max(number) FROM artifacts WHERE space = %(space)s)
+  WHEN 'receipts' THEN (SELECT max(id) FROM receipts WHERE space = %(space)s) END;
 
 -- name: jobs_of_space
 SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
