@@ -39,7 +39,7 @@ class SqliteSnapshot(Snapshot):
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         return iter(self._connection.execute(query(name), _bound(values)))
 
-    def one(self, name: str, values: Sequence[Any] = ()) -> Any:
+    def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         return self._connection.execute(query(name), _bound(values)).get
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
