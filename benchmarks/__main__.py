@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "folding", "recall", "survival", "serving")
+PARTS = ("start", "writing", "folding", "recall", "survival", "serving", "postgres")
 
 
 def main() -> None:
@@ -56,6 +56,10 @@ def main() -> None:
             pauses=asked.pauses,
             filled=asked.filled,
         )
+    if "postgres" in asked.only:
+        from benchmarks.postgres import serving as on_a_server
+
+        results["postgres"] = on_a_server(folder)
     (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
 
 

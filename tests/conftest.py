@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((number for number, folder in enumerate(SLOW_LAST, 1) if folder in parts), 0)
 
     items.sort(key=place)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator:
+    """Start a PostgreSQL when a test first needs one."""
+    from postgres_server import running
+
+    with running() as server:
+        yield server

@@ -44,6 +44,7 @@ from recollect.facade.following import Following
 from recollect.facade.importing import Importing
 from recollect.facade.layers import Layers
 from recollect.facade.recalling import Recalling
+from recollect.facade.working import Working
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
@@ -60,7 +61,7 @@ _PAGE = 500  # events read at a time by events(): no lock is held while the call
 _TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Charting, Layers, Importing, Following, Access):
+class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working):
     """Long-term memory in one file.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
@@ -92,11 +93,11 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access):
     ) -> Memory:
         """Open a memory, or make a new one.
 
-        location: a path, or ":memory:". embedder: None for the file's own or the bundled model, "hashing", "static",
-        "none" for words alone, an endpoint, or an object. tokenizer: what budgets are counted with. models: a folder
-        with weights. reranker: a third stage, "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL",
-        "ollama:MODEL", "anthropic:MODEL" or "URL#MODEL". create=False refuses to make a new file. options: fields of
-        `Settings`, as durability="normal".
+        location: a path, ":memory:", or "postgresql://USER@HOST/DATABASE". embedder: None for the file's own or the
+        bundled model, "hashing", "static", "none" for words alone, an endpoint, or an object. tokenizer: what budgets
+        are counted with. models: a folder with weights. reranker: a third stage, "cross-encoder", "onnx:FOLDER", an
+        endpoint, "llm". llm: "openai:MODEL", "ollama:MODEL", "anthropic:MODEL" or "URL#MODEL". create=False refuses to
+        make a new file. options: fields of `Settings`, as durability="normal".
         """
         chosen = settings or settings_of(options)
         store = open_store(location, chosen, create=create)

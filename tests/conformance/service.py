@@ -71,13 +71,15 @@ class ServiceConformance:
 
     def test_numbers_grow_and_are_never_given_twice(self, store: Store) -> None:
         with store.reader() as reader:
-            assert reader.last_number("events") == reader.last_number("receipts") == 0
+            assert reader.last_number(SPACE, "events") == reader.last_number(SPACE, "receipts") == 0
         seqs = put(store, drafts(["one", "two", "three"]))
         with store.reader() as reader:
-            assert reader.last_number("events") == seqs[-1]
+            assert reader.last_number(SPACE, "events") == seqs[-1]
         remove(store, seqs[-1:])
         with store.reader() as reader:
-            assert reader.last_number("events") == seqs[-1]
+            stands = reader.last_number(SPACE, "events")
+            assert reader.log(SPACE, after=stands, limit=1) == []
+        assert put(store, drafts(["four"]))[0] > max(stands, seqs[-1])
         receipts = [Receipt(at=START, space=SPACE, dry_run=False, ids=(id,), hashes=("h",)) for id in ("a", "b", "c")]
         with store.writer() as writer:
             for receipt in receipts:

@@ -49,6 +49,14 @@ def _program(name: str, arguments: list[str], terminal: Terminal) -> int:
         from recollect.hooks import main as hook
 
         return hook(arguments)
+    if name == "worker":
+        from recollect.cli.worker import main as worker
+
+        return worker(arguments)
+    if name == "migrate":
+        from recollect.cli.migrate import main as migrate
+
+        return migrate(arguments)
     from recollect.cli.verbs import default_path
 
     named = any(argument.split("=")[0] == "--memory" for argument in arguments) or "--help" in arguments

@@ -178,8 +178,33 @@ def _memory(request: Request, location: str) -> Iterator[Check]:
     with Memory.open(location, embedder=request.embedder, create=False) as memory:
         if is_file:
             yield _lock(path)
+        elif "://" in location:
+            yield from _server(location)
         here = memory if request.space is None else memory.space(request.space)
         yield from _contents(here, location, llm=request.llm is not None)
+
+
+def _server(location: str) -> Iterator[Check]:
+    """Say what a database server is, and whether it keeps tenants apart by itself."""
+    from recollect.core.settings import Settings
+    from recollect.store.opening import open_store
+    from recollect.store.working import Workplace
+
+    with closing(open_store(location, Settings(read_only=True), create=False)) as store:
+        if not isinstance(store, Workplace):
+            return
+        server = store.about()
+    yield Check(name="server", detail=f"PostgreSQL {server.version}, pgvector {server.vectors}")
+    yield Check(name="search", detail=f"words by our own BM25; {server.indexed} spaces have an index of vectors")
+    if server.walled:
+        yield Check(name="wall", detail="the server keeps every transaction to its space")
+    else:
+        yield Check(
+            name="wall",
+            detail="this user is not bound by row-level security",
+            state="warning",
+            fix="Connect as a role without SUPERUSER and BYPASSRLS.",
+        )
 
 
 def _file(path: Path) -> Iterator[Check]:

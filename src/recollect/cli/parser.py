@@ -25,6 +25,8 @@ PROGRAMS = {
     "keys": "make, list and revoke keys for the service",
     "webhooks": "let the service tell other programs what happens",
     "hook": "let a coding assistant save and recall by itself: install, status, uninstall ...",
+    "worker": "do the work that waits on a server, beside any number of other workers",
+    "migrate": "copy a whole memory, as from a file to PostgreSQL or back",
 }
 _WATCH_SUMMARY = "print new intents and concepts as they come, whichever process writes"
 _WATCH_OPTIONS = {"every": "seconds between two looks (default: 1)", "count": "end after so many (default: never)"}
@@ -153,7 +155,7 @@ def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGrou
         "--memory",
         metavar="PATH",
         default=unset,
-        help="the file (default: RECOLLECT_MEMORY, or memory.db in the user's data folder)",
+        help="the file, or postgresql://... (default: RECOLLECT_MEMORY, or memory.db in the user's data folder)",
     )
     parser.add_argument(
         "--space", metavar="NAME", type=_name, default=unset, help="the tenant; nothing crosses between spaces"

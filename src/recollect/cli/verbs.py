@@ -86,7 +86,10 @@ def default_path(*, make_folder: bool = False) -> str:
     """Tell where the memory is when nobody names one."""
     from platformdirs import user_data_path
 
-    location = Path(os.environ.get("RECOLLECT_MEMORY") or user_data_path("recollect", appauthor=False) / "memory.db")
+    named = os.environ.get("RECOLLECT_MEMORY")
+    if named and "://" in named:
+        return named
+    location = Path(named or user_data_path("recollect", appauthor=False) / "memory.db")
     if make_folder:
         try:
             location.parent.mkdir(parents=True, exist_ok=True)

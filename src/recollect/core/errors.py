@@ -34,7 +34,9 @@
         ├── StoreBusy
         ├── StoreCorrupt
         ├── StoreFull
-        └── StoreReadOnly
+        ├── StoreReadOnly
+        ├── StoreUnreachable    no server answers there, or not now
+        └── StoreInterrupted    the server broke a transaction off; the same request may work now
 
 A class's docstring is its default message and says what to do. `status` is its HTTP status, `exit_code` the
 code that the command line ends with. Errors of drivers never leak: each is turned into one of these.
@@ -258,3 +260,17 @@ class StoreReadOnly(StoreError):
 
     status = 403
     exit_code = 15
+
+
+class StoreUnreachable(StoreError):
+    """The database server can't be reached; check its address and that it runs. Nothing was changed."""
+
+    status = 503
+    exit_code = 20
+
+
+class StoreInterrupted(StoreError):
+    """The database server broke this off; do it again: what was written already is known by its id."""
+
+    status = 503
+    exit_code = 21

@@ -42,6 +42,8 @@ class Settings:
     # A JSON file of patterns of secrets: {"name": "regular expression"} adds one, {"name": false} leaves a known one
     # out. None: RECOLLECT_SECRET_PATTERNS, or those that are known alone.
     secret_patterns: str | None = None
+    # Connections that a process keeps to a database server, and so how many questions and writes run at once.
+    pool_size: int = 16
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -51,5 +53,7 @@ class Settings:
             raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")
         if self.llm_read_past < 0:
             raise InvalidSetting("llm_read_past must not be negative.")
+        if self.pool_size < 1:
+            raise InvalidSetting("pool_size must be at least 1.")
         if self.llm_tokens_per_day is not None and self.llm_tokens_per_day < 0:
             raise InvalidSetting("llm_tokens_per_day must not be negative.")

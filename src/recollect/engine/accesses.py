@@ -28,15 +28,14 @@ class Accesses:
             for seq in seqs:
                 held[seq] = Access(held[seq].times + 1 if seq in held else 1, at)
 
-    def take(self) -> dict[str, dict[int, Access]]:
-        """Give what was counted, and begin anew."""
-        with self._guard:
-            taken, self._found = self._found, {}
-            return taken
+    def flush(self, writer: Writer, space: str) -> None:
+        """Write a space's counts with a transaction that is under way. Counts are hints: should it fail, they are lost.
 
-    def flush(self, writer: Writer) -> None:
-        """Write the counts with a transaction that is under way. Counts are hints: should it fail, they are lost."""
-        for space, found in self.take().items():
+        Not those of other spaces: each has a turn of its own, and two writers must not wait for each other's.
+        """
+        with self._guard:
+            found = self._found.pop(space, {})
+        if found:
             writer.put_accesses(space, found)
 
     def flush_alone(self, store: Store) -> None:
@@ -44,7 +43,8 @@ class Accesses:
         if store.read_only or not self._found:
             return
         try:
-            with store.writer() as writer:
-                self.flush(writer)
+            for space in list(self._found):
+                with store.writer() as writer:
+                    self.flush(writer, space)
         except RecollectError:
             return

@@ -37,11 +37,11 @@ class Source(NamedTuple):
 def feed(reader: Reader, space: str, wing: str | None, after: str | None, *, limit: int) -> Feed:
     """Read what happened behind a position: None is the beginning, "now" the end."""
     if after == NOW:
-        return Feed(position=position_of({one.kind: reader.last_number(one.table) for one in SOURCES}))
+        return Feed(position=position_of({one.kind: reader.last_number(space, one.table) for one in SOURCES}))
     places = {} if after is None else places_of(after)
     known = {
         # A kind of news that is younger than the position begins where it stands.
-        one.kind: places.get(one.kind, 0 if after is None else reader.last_number(one.table))
+        one.kind: places.get(one.kind, 0 if after is None else reader.last_number(space, one.table))
         for one in SOURCES
     }
     news: list[News] = []

@@ -7,6 +7,7 @@ for the next write or for `settle`. Nothing depends on where a pass stops, so th
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -44,17 +45,20 @@ class Folds:
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[FoldMark, Graph]] = {}
+        self._guard = threading.Lock()  # on a server, spaces are written to at the same time
 
     def take(self, space: str, mark: FoldMark) -> Graph | None:
         """Take a graph out, where it is at a mark. Whoever takes it puts it back when all went well."""
-        kept = self._kept.pop(space, None)
+        with self._guard:
+            kept = self._kept.pop(space, None)
         return kept[1] if kept is not None and kept[0] == mark else None
 
     def put(self, space: str, mark: FoldMark, graph: Graph) -> None:
         """Keep a graph for the next event."""
-        self._kept[space] = (mark, graph)
-        while len(self._kept) > _MOST_REMEMBERED:
-            self._kept.pop(next(iter(self._kept)))
+        with self._guard:
+            self._kept[space] = (mark, graph)
+            while len(self._kept) > _MOST_REMEMBERED:
+                self._kept.pop(next(iter(self._kept)))
 
 
 def fold_written(engine: Engine, writer: Writer, space: str, vectors: Vectors, first: int) -> None:

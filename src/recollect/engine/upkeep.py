@@ -77,6 +77,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
     for space in unmarked:
         mark_behind(engine.store, space)  # not counted: the same events, read once more
     total = max(total, fold_waiting(engine, progress))  # what waited for its vectors waited for this too
+    total += engine.store.tend()
     _drop_leftovers(engine)
     return total
 

@@ -9,6 +9,7 @@ from recollect.capture.drafts import at_was_given, check_same, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
+from recollect.engine.again import again
 from recollect.engine.attention import mark, marks_in
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
@@ -43,6 +44,18 @@ def write(
         _only(engine, in_the_same_turn)
         return WrittenBatch()
     dated = [at_was_given(one) for one in given]
+    return again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
+
+
+def _write(
+    engine: Engine,
+    space: str,
+    drafts: Sequence[Draft],
+    dated: Sequence[bool],
+    *,
+    defer: bool,
+    change: Callable[[Writer], None] | None,
+) -> WrittenBatch:
     with engine.store.reader() as reader:
         known = reader.find(space, [draft.raw_id for draft in drafts])
         serving = engine.models.serving(reader)
@@ -54,7 +67,7 @@ def write(
     readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
     marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
-        _only(engine, in_the_same_turn)
+        _only(engine, change)
         return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
     with engine.store.writer() as writer:
         # Another process may have written the same since; under the turn nobody can.
@@ -70,11 +83,11 @@ def write(
             units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
             vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
             fold_written(engine, writer, space, vectors, min(seqs.values()))
-        engine.accesses.flush(writer)
+        engine.accesses.flush(writer, space)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
-        if in_the_same_turn is not None:
-            in_the_same_turn(writer)
+        if change is not None:
+            change(writer)
     engine.listeners.tell(engine, space)
     return _outcome(drafts, known, stored)
 

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from recollect.core.errors import InvalidInput, ModelError
 from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits
+from recollect.engine.again import again
 from recollect.engine.arguments import (
     Conditions,
     Time,
@@ -180,6 +181,9 @@ class Recalling(Handle):
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
     def _search(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
+        return again(self._engine, lambda: self._search_once(query, k, which, now))
+
+    def _search_once(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder = engine.models.serving(reader)

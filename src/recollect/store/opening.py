@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from recollect.core.errors import BadLocation
+from recollect.core.extras import need
 from recollect.core.settings import Settings
 from recollect.store.protocol import Store
 
@@ -15,8 +16,15 @@ def open_store(location: str | os.PathLike[str], settings: Settings, *, create: 
     if not isinstance(text, str) or not text.strip() or "\x00" in text:
         raise BadLocation(f"{location!r} is not a location; give the path of a file, or ':memory:'.")
     scheme = text.partition("://")[0] if "://" in text else ""
+    if scheme in ("postgresql", "postgres"):
+        need("psycopg", extra="postgres")
+        from recollect.store.postgres import PostgresStore
+
+        return PostgresStore(text, settings, create=create)
     if scheme:
-        raise BadLocation(f"Recollect can't open {scheme}:// locations; give the path of a file, or ':memory:'.")
+        raise BadLocation(
+            f"Recollect can't open {scheme}:// locations; give the path of a file, ':memory:', or postgresql://..."
+        )
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(text, settings, create=create)

@@ -24,6 +24,7 @@ from recollect.store.graph import GraphReader, GraphWriter
 from recollect.store.imports import ImportReader, ImportWriter
 from recollect.store.postings import Ranking, Seqs, Terms
 from recollect.store.service import ServiceReader, ServiceWriter
+from recollect.store.tables import TableReader, TableWriter
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
 IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
@@ -312,6 +313,18 @@ class Store(Protocol):
 
     def writer(self) -> AbstractContextManager[Writer]:
         """Wait for the turn to write and begin a transaction; commits at the end of the `with` block."""
+        ...
+
+    def table_reader(self) -> AbstractContextManager[TableReader]:
+        """Take a snapshot of the tables themselves, to copy them."""
+        ...
+
+    def table_writer(self) -> AbstractContextManager[TableWriter]:
+        """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
+        ...
+
+    def tend(self) -> int:
+        """Do what the store itself has to look after, such as an index that a grown space needs; count it."""
         ...
 
     def scrub(self) -> None:

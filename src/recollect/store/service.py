@@ -57,8 +57,8 @@ class ServiceReader(Protocol):
         """Read what was forgotten, from behind a number."""
         ...
 
-    def last_number(self, table: str) -> int:
-        """Tell the highest number that was ever given to an event, an artifact or a receipt."""
+    def last_number(self, space: str, table: str) -> int:
+        """Tell where a space's events, artifacts or receipts stand: none is behind it now, all to come will be."""
         ...
 
     def jobs_of(self, space: str, *, after: int = 0, limit: int) -> list[JobRow]:

@@ -182,11 +182,12 @@ class FoldingChanges(FoldingRows):
         self.run("close_fold_edge", (*act, self.space_to_write(space).id, source, target, kind))
 
     def undo_entry(self, space: str, act: Act, number: int) -> Undone:
-        closed = self.rows("close_edges_born_by", (*act, number))
-        nodes = {row[0] for row in self.rows("close_nodes_born_by", (*act, number))}
-        nodes |= {row[0] for row in self.rows("restore_nodes_closed_by", (*act, number))}
-        restored = self.rows("restore_edges_closed_by", (*act, number))
-        self.run("mark_undone", (act.seq, number))
+        entry = (self.space_to_write(space).id, number)
+        closed = self.rows("close_edges_born_by", (*act, *entry))
+        nodes = {row[0] for row in self.rows("close_nodes_born_by", (*act, *entry))}
+        nodes |= {row[0] for row in self.rows("restore_nodes_closed_by", (*act, *entry))}
+        restored = self.rows("restore_edges_closed_by", (*act, *entry))
+        self.run("mark_undone", (act.seq, *entry))
         ends = {end for row in (*closed, *restored) for end in row[:2]}
         return Undone(
             concepts=frozenset(nodes | ends),

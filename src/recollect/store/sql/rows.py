@@ -13,8 +13,8 @@ from recollect.store.protocol import Draft
 from recollect.store.sql.snapshot import Row
 
 
-def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
-    """Lay an event out for `insert_event`."""
+def event_values(space: int, draft: Draft, recorded_at: int, text: str | bytes) -> tuple[Any, ...]:
+    """Lay an event out for `insert_event`; `text` is its text as the database can hold it."""
     event = draft.event
     return (
         space,
@@ -28,7 +28,7 @@ def event_values(space: int, draft: Draft, recorded_at: int) -> tuple[Any, ...]:
         *draft.moment,
         recorded_at,
         meta_json(event.meta) if event.meta else None,
-        storable(event.text),
+        text,
     )
 
 
@@ -48,15 +48,6 @@ def event_of(space: str, row: Row) -> Event:
         meta=json.loads(meta) if meta else {},
         text=text if isinstance(text, str) else bytes(text).decode("utf-8", "surrogatepass"),
     )
-
-
-def storable(text: str) -> str | bytes:
-    """Keep text as text, unless a lone surrogate makes it something that a database's text can't hold."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
 
 
 def meta_json(value: Json) -> str:

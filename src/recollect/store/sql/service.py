@@ -35,8 +35,9 @@ class ServiceRows(Snapshot):
         rows = self.rows("receipts_after", (found.id, number, limit)) if found else []
         return [(row[0], receipt_from_json(row[1])) for row in rows]
 
-    def last_number(self, table: str) -> int:
-        return self.one("last_number", (table,)) or 0
+    def last_number(self, space: str, table: str) -> int:
+        found = self.space(space)
+        return (self.one("last_number", {"space": found.id, "table": table}) or 0) if found else 0
 
     def jobs_of(self, space: str, *, after: int = 0, limit: int) -> list[JobRow]:
         found = self.space(space)

@@ -52,10 +52,14 @@ class Snapshot(ABC):
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a named query for each row of values."""
 
-    def one(self, name: str, values: Sequence[Any] = ()) -> Any:
+    def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         """Run a named query for one value; None where there is no row."""
         rows = self.rows(name, values)
         return rows[0][0] if rows else None
+
+    def storable(self, text: str) -> str | bytes:
+        """Give a text as the database can hold it."""
+        return text
 
     def space(self, name: str) -> Space | None:
         """Read a space's row."""

@@ -59,7 +59,10 @@ class SqlWriter(SqlReader, AttentionChanges, GraphChanges, FoldingChanges, Impor
         numbered = list(zip(self.take_seqs(len(drafts)), drafts, strict=True))
         self.run_many(
             "insert_event",
-            ((seq, *event_values(into.id, draft, at)) for (seq, draft), at in zip(numbered, learned, strict=True)),
+            (
+                (seq, *event_values(into.id, draft, at, self.storable(draft.event.text)))
+                for (seq, draft), at in zip(numbered, learned, strict=True)
+            ),
         )
         self.run_many(
             "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in numbered)

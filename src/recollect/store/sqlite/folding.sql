@@ -127,23 +127,23 @@ WHERE space = :space AND source = :from AND closed_by = :born_by AND target <> :
 -- Taking back
 
 -- name: close_nodes_born_by
-UPDATE fold_nodes SET closed = ?, closed_at = ?, closed_by = ? WHERE born_by = ? AND closed IS NULL RETURNING id;
+UPDATE fold_nodes SET closed = ?, closed_at = ?, closed_by = ? WHERE +space = ? AND born_by = ? AND closed IS NULL RETURNING id;
 
 -- name: close_edges_born_by
-UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE born_by = ? AND closed IS NULL
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE +space = ? AND born_by = ? AND closed IS NULL
 RETURNING source, target, kind, seq;
 
 -- name: restore_nodes_closed_by
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
-SELECT space, id, label_key, ?, ?, ?, body FROM fold_nodes WHERE closed_by = ? ORDER BY number RETURNING id;
+SELECT space, id, label_key, ?, ?, ?, body FROM fold_nodes WHERE +space = ? AND closed_by = ? ORDER BY number RETURNING id;
 
 -- name: restore_edges_closed_by
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 SELECT space, source, target, kind, weight, seq, at, ?, ?, ?, reason FROM fold_edges
-WHERE closed_by = ? ORDER BY number RETURNING source, target, kind, seq;
+WHERE +space = ? AND closed_by = ? ORDER BY number RETURNING source, target, kind, seq;
 
 -- name: mark_undone
-UPDATE fold_journal SET undone = ? WHERE number = ?;
+UPDATE fold_journal SET undone = ? WHERE +space = ? AND number = ?;
 
 -- name: insert_fold_apart
 INSERT OR IGNORE INTO fold_apart (space, seq, one, other) VALUES (?, ?, ?, ?);

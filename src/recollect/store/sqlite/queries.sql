@@ -668,9 +668,9 @@ DELETE FROM webhooks WHERE id = ?;
 -- name: receipts_after
 SELECT id, receipt FROM receipts WHERE space = ? AND id > ? ORDER BY id LIMIT ?;
 
--- The highest number that was ever given in a table, also to a row that is gone.
+-- The highest number that was ever given in a table, to whichever space, also to a row that is gone.
 -- name: last_number
-SELECT seq FROM sqlite_sequence WHERE name = ?;
+SELECT seq FROM sqlite_sequence WHERE name = :table;
 
 -- name: jobs_of_space
 SELECT jobs.id, kind, seq, attempts, due_at, error FROM jobs WHERE space = ? AND id > ? ORDER BY id LIMIT ?;

@@ -22,6 +22,11 @@ class SqliteSnapshot(Snapshot):
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
+    @property
+    def connection(self) -> apsw.Connection:
+        """Give the connection itself, for what has no name."""
+        return self._connection
+
     def query(self, name: str) -> str:
         return query(name)
 
@@ -34,7 +39,7 @@ class SqliteSnapshot(Snapshot):
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
         return iter(self._connection.execute(query(name), _bound(values)))
 
-    def one(self, name: str, values: Sequence[Any] = ()) -> Any:
+    def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         return self._connection.execute(query(name), _bound(values)).get
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
@@ -43,6 +48,14 @@ class SqliteSnapshot(Snapshot):
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(query(name), values)
+
+    def storable(self, text: str) -> str | bytes:
+        """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "surrogatepass")
+        return text
 
 
 def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:

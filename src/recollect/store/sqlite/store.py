@@ -22,6 +22,7 @@ from recollect.store.sqlite.connect import connect, inspect
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
+from recollect.store.sqlite.tables import SqliteTables
 from recollect.store.sqlite.turn import Turn
 from recollect.store.sqlite.writer import SqliteWriter
 
@@ -77,6 +78,20 @@ class SqliteStore:
                     self._writing.execute("ROLLBACK")
                 self._caches.clear()
                 raise
+
+    @contextmanager
+    def table_reader(self) -> Generator[SqliteTables]:
+        with self.reader() as reader:
+            yield SqliteTables(reader)
+
+    @contextmanager
+    def table_writer(self) -> Generator[SqliteTables]:
+        with self.writer() as writer:
+            yield SqliteTables(writer)
+        self._caches.clear()
+
+    def tend(self) -> int:
+        return 0
 
     def scrub(self) -> None:
         # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have

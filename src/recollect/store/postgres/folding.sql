@@ -1,0 +1,267 @@
+-- The concept graph, by the names that SQLite's queries have and with values in the same order.
+
+-- How far
+
+-- name: fold_mark
+SELECT upto, epoch, profile FROM fold_marks WHERE space = $1;
+
+-- name: set_fold_mark
+INSERT INTO fold_marks (space, upto, epoch, profile) VALUES ($1, $2, $3, $4)
+ON CONFLICT (space) DO UPDATE SET upto = excluded.upto, epoch = excluded.epoch, profile = excluded.profile;
+
+-- name: events_waiting
+SELECT count(*) FROM events WHERE space = $1 AND seq > $2;
+
+-- The first event whose vectors are still owed: folding waits for it, since order matters.
+-- name: first_job
+SELECT min(seq) FROM jobs WHERE kind = $1 AND space = $2;
+
+-- Concepts
+
+-- Each as it was worded at a time, with what its events at that time come to.
+-- name: concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(*), count(*) FILTER (WHERE edge.weight >= %(counted)s), min(edge.at), max(edge.at),
+       coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
+       node.closed_at, node.merged_into
+FROM fold_nodes node
+JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(as_of)s
+  AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
+  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
+GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
+
+-- name: concepts_by_id
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(edge.number), count(*) FILTER (WHERE edge.weight >= %(counted)s), min(edge.at), max(edge.at),
+       coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
+       node.closed_at, node.merged_into
+FROM fold_nodes node
+LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
+ AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.born_at <= %(as_of)s
+  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
+GROUP BY node.space, node.number ORDER BY node.number;
+
+-- name: concept_of_label
+SELECT id FROM fold_nodes WHERE space = $1 AND label_hash = hashtextextended($2, 0) AND label_key = $2 AND closed IS NULL ORDER BY number LIMIT 1;
+
+-- name: concept_body
+SELECT body FROM fold_nodes WHERE space = $1 AND id = $2 ORDER BY number DESC LIMIT 1;
+
+-- name: count_concepts
+SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL;
+
+-- name: insert_fold_node
+INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body) VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- name: close_fold_node
+UPDATE fold_nodes SET closed = $1, closed_at = $2, closed_by = $3, merged_into = $4
+WHERE space = $5 AND id = $6 AND closed IS NULL;
+
+-- Edges
+
+-- name: fold_members
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind IN ('grounds', 'reinforces')
+  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+ORDER BY edge.number;
+
+-- name: fold_held
+SELECT seq, target, weight FROM fold_edges
+WHERE space = $1 AND seq = ANY($2::bigint[]) AND kind IN ('grounds', 'reinforces') AND closed IS NULL ORDER BY number;
+
+-- name: fold_recent
+SELECT seq FROM fold_edges
+WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3 AND closed IS NULL
+ORDER BY number DESC LIMIT $4;
+
+-- name: fold_links
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.source = ANY(%(ids)s::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+ORDER BY edge.number;
+
+-- name: fold_links_into
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+ORDER BY edge.number;
+
+-- name: insert_fold_edge
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: close_fold_edge
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3
+WHERE space = $4 AND source = $5 AND target = $6 AND kind = $7 AND closed IS NULL;
+
+-- Everything that leads to or from a concept.
+-- name: close_fold_edges_into
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND target = $5 AND closed IS NULL;
+
+-- name: close_fold_edges_from
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5 AND closed IS NULL;
+
+-- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
+-- name: move_fold_edges_into
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, source, %(to)s, kind, weight, seq, at, %(born)s, %(born_at)s, %(born_by)s, reason FROM fold_edges
+WHERE space = %(space)s AND target = %(from)s AND closed_by = %(born_by)s AND source <> %(to)s AND NOT EXISTS
+  (SELECT 1 FROM fold_edges other WHERE other.space = %(space)s AND other.source = fold_edges.source
+   AND other.target = %(to)s AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+ORDER BY number;
+
+-- name: move_fold_edges_from
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, %(to)s, target, kind, weight, seq, at, %(born)s, %(born_at)s, %(born_by)s, reason FROM fold_edges
+WHERE space = %(space)s AND source = %(from)s AND closed_by = %(born_by)s AND target <> %(to)s ORDER BY number;
+
+-- Taking back
+
+-- name: close_nodes_born_by
+UPDATE fold_nodes SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND born_by = $5 AND closed IS NULL RETURNING id;
+
+-- name: close_edges_born_by
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND born_by = $5 AND closed IS NULL
+RETURNING source, target, kind, seq;
+
+-- name: restore_nodes_closed_by
+INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
+SELECT space, id, label_key, $1, $2, $3, body FROM fold_nodes WHERE space = $4 AND closed_by = $5 ORDER BY number RETURNING id;
+
+-- name: restore_edges_closed_by
+INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
+SELECT space, source, target, kind, weight, seq, at, $1, $2, $3, reason FROM fold_edges
+WHERE space = $4 AND closed_by = $5 ORDER BY number RETURNING source, target, kind, seq;
+
+-- name: mark_undone
+UPDATE fold_journal SET undone = $1 WHERE space = $2 AND number = $3;
+
+-- name: insert_fold_apart
+INSERT INTO fold_apart (space, seq, one, other) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
+
+-- name: fold_apart
+SELECT one, other FROM fold_apart WHERE space = $1;
+
+-- The journal
+
+-- name: insert_fold_entry
+INSERT INTO fold_journal (space, id, seq, at, action, debt, node, target, edge, reason, events)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING number;
+
+-- name: fold_entries
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3;
+
+-- name: fold_entries_newest
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = $1 AND number < $2 ORDER BY number DESC LIMIT $3;
+
+-- name: fold_entries_of
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = $1 AND node = $2 UNION
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = $1 AND target = $2 ORDER BY number;
+
+-- name: fold_steps
+SELECT count(*) FROM fold_journal WHERE space = $1 AND seq = $2;
+
+-- name: fold_entry
+SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
+WHERE space = $1 AND id = $2;
+
+-- What is at work
+
+-- name: fold_work
+SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
+FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+WHERE work.space = $1 AND work.touched >= coalesce(
+  (SELECT touched FROM fold_work WHERE space = $1 ORDER BY touched DESC LIMIT 1 OFFSET $2), 0)
+ORDER BY work.touched, work.id;
+
+-- name: fold_work_of
+SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
+FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+WHERE work.space = $1 AND work.id = $2;
+
+-- name: put_fold_work
+INSERT INTO fold_work (space, id, touched, size, last_at, total, recent) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (space, id) DO UPDATE SET touched = excluded.touched, size = excluded.size, last_at = excluded.last_at,
+  total = excluded.total, recent = excluded.recent;
+
+-- name: drop_fold_work
+DELETE FROM fold_work WHERE space = $1 AND id = $2;
+
+-- name: fold_loose
+SELECT seq, at, vector, body FROM fold_loose WHERE space = $1 AND settled IS NULL ORDER BY seq;
+
+-- name: put_fold_loose
+INSERT INTO fold_loose (space, seq, at, vector, body) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (space, seq) DO UPDATE SET settled = NULL, at = excluded.at, vector = excluded.vector, body = excluded.body;
+
+-- name: settle_fold_loose
+UPDATE fold_loose SET settled = $1 WHERE space = $2 AND seq = $3 AND settled IS NULL;
+
+-- Taking back all that came of an event and of those after it
+
+-- name: work_touched_since
+SELECT id FROM fold_work WHERE space = $1 AND touched >= $2;
+
+-- name: roll_back_nodes
+DELETE FROM fold_nodes WHERE space = $1 AND born >= $2;
+
+-- name: reopen_nodes
+UPDATE fold_nodes SET closed = NULL, closed_at = NULL, closed_by = NULL, merged_into = NULL
+WHERE space = $1 AND closed >= $2 RETURNING id;
+
+-- name: roll_back_edges
+DELETE FROM fold_edges WHERE space = $1 AND born >= $2;
+
+-- name: reopen_edges
+UPDATE fold_edges SET closed = NULL, closed_at = NULL, closed_by = NULL WHERE space = $1 AND closed >= $2;
+
+-- name: roll_back_entries
+DELETE FROM fold_journal WHERE space = $1 AND seq >= $2;
+
+-- name: reopen_entries
+UPDATE fold_journal SET undone = NULL WHERE space = $1 AND undone >= $2;
+
+-- name: roll_back_apart
+DELETE FROM fold_apart WHERE space = $1 AND seq >= $2;
+
+-- name: roll_back_loose
+DELETE FROM fold_loose WHERE space = $1 AND seq >= $2;
+
+-- name: reopen_loose
+UPDATE fold_loose SET settled = NULL WHERE space = $1 AND settled >= $2;
+
+-- Checking
+
+-- name: count_fold_edges
+SELECT count(*) FROM fold_edges WHERE space = $1 AND closed IS NULL;
+
+-- name: count_fold_entries
+SELECT count(*) FROM fold_journal WHERE space = $1;
+
+-- name: lost_fold_edges
+SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND NOT EXISTS
+  (SELECT 1 FROM events WHERE events.space = edge.space AND events.seq = edge.seq);
+
+-- name: loose_fold_edges
+SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND edge.closed IS NULL AND NOT EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = edge.space AND node.id = edge.target AND node.closed IS NULL);
+
+-- name: groundless_concepts
+SELECT count(*) FROM fold_nodes node WHERE node.space = $1 AND node.closed IS NULL AND NOT EXISTS
+  (SELECT 1 FROM fold_edges edge WHERE edge.space = node.space AND edge.target = node.id AND edge.closed IS NULL
+   AND edge.kind IN ('grounds', 'reinforces'));

@@ -1,0 +1,258 @@
+"""A PostgreSQL server as a store: snapshots for readers, a turn a space and one transaction for a writer."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreError, StoreReadOnly
+from recollect.core.settings import Settings
+from recollect.store.migrating import copy_store
+from recollect.store.postgres import schema
+from recollect.store.postgres.connect import Connection, Pool, connect, place_of, vector_schema
+from recollect.store.postgres.errors import in_our_words
+from recollect.store.postgres.near import build_near
+from recollect.store.postgres.numbers import space_number
+from recollect.store.postgres.queries import statement
+from recollect.store.postgres.reader import PostgresReader
+from recollect.store.postgres.snapshot import EVERYWHERE, PostgresSnapshot, ask
+from recollect.store.postgres.tables import PostgresTables
+from recollect.store.postgres.writer import PostgresWriter
+from recollect.store.protocol import Audit
+from recollect.store.sql.audit import audit
+from recollect.store.sql.caches import Caches
+from recollect.store.sql.snapshot import array
+from recollect.store.sqlite import SqliteStore
+from recollect.store.working import ServerCard
+
+
+class PostgresStore:
+    """One schema of a database, shared by any number of threads, processes and machines."""
+
+    def __init__(self, location: str, settings: Settings, *, create: bool = True) -> None:
+        self._place = place_of(location)
+        self._settings = settings
+        self._pid = os.getpid()
+        self._owner = True
+        self._everywhere = EVERYWHERE
+        self._caches = Caches()
+        self._memos = Caches()
+        self._listening: Connection | None = None
+        with in_our_words(self._place.password):
+            self._open(create=create)
+        self._pool = Pool(self._place, most=settings.pool_size, wait_s=settings.busy_timeout_s)
+
+    @property
+    def location(self) -> str:
+        return self._place.shown
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    def only(self, space: str) -> PostgresStore:
+        """Give the same store as if it held one space alone: what a worker does with it is done for that one."""
+        one = copy.copy(self)
+        one._everywhere = str(space_number(space))
+        one._owner = False
+        return one
+
+    @contextmanager
+    def reader(self) -> Generator[PostgresReader]:
+        self._check_usable()
+        with in_our_words(self._place.password), self._pool.taken(self._begin_reading) as connection:
+            try:
+                yield PostgresReader(connection, self._caches, self._everywhere)
+            finally:
+                _end(connection)
+
+    @contextmanager
+    def writer(self) -> Generator[PostgresWriter]:
+        self._check_usable()
+        if self._read_only:
+            raise StoreReadOnly
+        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+            try:
+                writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
+                yield writer
+                if writer.owes:
+                    connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
+                _commit(connection)
+            except BaseException:
+                self._memos.clear()
+                raise
+            finally:
+                _end(connection)
+
+    @contextmanager
+    def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
+        self._check_usable()
+        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+            try:
+                snapshot = PostgresSnapshot(connection, self._everywhere)
+                left_out = array([space_number(space) for space in but])
+                rows = snapshot.rows("take_owed_space", (now, left_out))
+                yield rows[0][0] if rows else None
+            finally:
+                _end(connection)
+
+    def about(self) -> ServerCard:
+        with self.reader() as reader:
+            reader.go_everywhere()
+            return ServerCard(*reader.rows("server_card")[0])
+
+    def wait_for_work(self, timeout_s: float) -> None:
+        self._check_usable()
+        with in_our_words(self._place.password):
+            if self._listening is None or self._listening.closed:
+                self._listening = connect(self._place)
+                self._listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
+            for _ in self._listening.notifies(timeout=timeout_s, stop_after=1):
+                pass
+
+    @property
+    def channel(self) -> str:
+        """Name the channel on which work is announced."""
+        return f"recollect_{self._place.schema}"
+
+    @contextmanager
+    def table_reader(self) -> Generator[PostgresTables]:
+        with self.reader() as reader:
+            yield PostgresTables(reader)
+
+    @contextmanager
+    def table_writer(self) -> Generator[PostgresTables]:
+        with self.writer() as writer:
+            yield PostgresTables(writer)
+        self._caches.clear()
+
+    def tend(self) -> int:
+        return build_near(self)
+
+    @contextmanager
+    def plain_connection(self) -> Generator[Connection]:
+        """Give a connection without a transaction, for what can't be done in one."""
+        with in_our_words(self._place.password):
+            connection = connect(self._place)
+            try:
+                connection.execute(sql.SQL("SET search_path = {}").format(self._path))
+                yield connection
+            finally:
+                connection.close()
+
+    def scrub(self) -> None:
+        # Rows that are gone leave their pages; what the write-ahead log, replicas and backups hold is the operator's.
+        self._check_usable()
+        with self.plain_connection() as connection:
+            for table in self._tables(connection):
+                connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
+
+    def audit(self, *, deep: bool = True) -> Audit:
+        with self.reader() as reader:
+            return audit(reader, deep=deep)
+
+    def backup(self, path: str) -> None:
+        """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""
+        self._check_usable()
+        target = Path(path).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
+        if not target.parent.is_dir():
+            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
+        partial = target.with_name(target.name + ".partial")
+        try:
+            copy = SqliteStore(partial, Settings(durability="normal"))
+            try:
+                copy_store(self, copy, lambda what, done, total: None)
+            finally:
+                copy.close()
+            os.replace(partial, target)
+        finally:
+            for left in (partial, Path(f"{partial}-wal"), Path(f"{partial}-shm"), Path(f"{partial}-lock")):
+                left.unlink(missing_ok=True)
+
+    def schema(self) -> int:
+        with self.reader() as reader:
+            return int(reader.one("schema_version"))
+
+    def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
+        with self.reader() as reader:
+            parts: dict[str, int] = {row[0]: row[1] for row in reader.rows("bytes_by_part")}
+        return sum(parts.values()), parts if by_part else {}
+
+    def close(self) -> None:
+        if self._owner and not self._pool.closed:
+            if self._listening is not None and os.getpid() == self._pid:
+                self._listening.close()
+            # A forked child must not touch its parent's connections.
+            self._pool.close(forked=os.getpid() != self._pid)
+
+    # Inside
+
+    def _open(self, *, create: bool) -> None:
+        connection = connect(self._place)
+        try:
+            self._read_only = self._settings.read_only or bool(ask(connection, "server_reads_only"))
+            have = self._version(connection)
+            if have == 0 and (self._read_only or not create):
+                raise BadLocation(f"There is no memory at {self.location}; write to it first, or check the location.")
+            if have > schema.newest():
+                raise NewerSchema(
+                    f"This memory has schema {have}; this Recollect knows {schema.newest()}.", fix=NewerSchema.__doc__
+                )
+            if have < schema.newest() and self._read_only:
+                raise StoreError(
+                    f"This memory has the older schema {have} and was opened read-only.",
+                    fix="Open it once for writing, so that it is brought up to date.",
+                )
+            vectors_in = vector_schema(connection)
+            self._path = schema.search_path(self._place, vectors_in)
+            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
+            if self._settings.durability == "normal":
+                more.append(sql.SQL("synchronous_commit = off"))
+            self._begin_reading = schema.begin(self._place, vectors_in, read_only=True)
+            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more)
+            if have < schema.newest():
+                schema.migrate(connection, self._place, self._begin_writing)
+        finally:
+            connection.close()
+
+    def _version(self, connection: Connection) -> int:
+        connection.execute(schema.begin(self._place, "pg_catalog", read_only=True))
+        try:
+            return schema.version(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _tables(self, connection: Connection) -> list[str]:
+        cursor = psycopg.RawCursor(connection)
+        return [row[0] for row in cursor.execute(statement("tables"), [self._place.schema]).fetchall()]
+
+    def _check_usable(self) -> None:
+        if self._pool.closed:
+            raise Closed
+        if os.getpid() != self._pid:
+            raise Closed("This memory was opened before the process forked; open it again in the child.")
+
+
+def _commit(connection: Connection) -> None:
+    done = connection.execute("COMMIT").statusmessage
+    if done != "COMMIT":  # the server undid it, and somebody went on as if nothing had happened
+        raise StoreError("A query had failed, so that nothing of this write was kept.")
+
+
+def _end(connection: Connection) -> None:
+    """Undo what was not committed; a connection on which that fails is not used again."""
+    if connection.closed or connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+        return
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()

@@ -1,0 +1,171 @@
+"""Tables as they are: the same on every SQL database, but for how it lists them and counts on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from recollect.store.facts import COPYING
+from recollect.store.tables import BY_NAME, LEFT_OUT, SPACES, Table, as_text
+
+_FACTS = "facts_of_file"
+
+
+class Column(NamedTuple):
+    """A column, its place in the key or 0, and whether it is copied: one that follows from others is not."""
+
+    table: str
+    name: str
+    place: int
+    copied: bool
+
+
+class SqlTables(ABC):
+    """Reads and writes tables within one transaction."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] | None = None
+        self._numbered: dict[str, int] | None = None
+
+    @abstractmethod
+    def listed(self) -> list[Column]:
+        """List all columns in their order."""
+
+    @abstractmethod
+    def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
+        """Run a query of `tables.sql` and read its rows one by one."""
+
+    @abstractmethod
+    def change(self, template: str, several: Sequence[Sequence[Any]], **parts: str) -> None:
+        """Run a query of `tables.sql` for each row of values."""
+
+    @abstractmethod
+    def marks(self, count: int) -> str:
+        """Write so many places for values."""
+
+    @abstractmethod
+    def number_of(self, name: str) -> int:
+        """Give the number that a space of this name is to have."""
+
+    def selected(self, table: str, column: str) -> str:
+        """Write how a column is read."""
+        return column
+
+    def holds(self, table: str, column: str) -> bool:
+        """Tell whether a column is written."""
+        return True
+
+    def stored(self, value: Any) -> Any:
+        """Give a value as the database can hold it."""
+        return value
+
+    def tables(self) -> list[Table]:
+        by_name: dict[str, list[Column]] = {}
+        for column in self.listed():
+            if column.table not in LEFT_OUT:
+                by_name.setdefault(column.table, []).append(column)
+        return [
+            Table(
+                name,
+                tuple(one.name for one in columns if one.copied and not _is_number_of_space(name, one.name)),
+                tuple(one.name for one in sorted(columns, key=lambda one: one.place) if one.place),
+            )
+            for name, columns in by_name.items()
+        ]
+
+    def count(self, table: Table) -> int:
+        return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
+
+    def each(self, table: Table, after: Sequence[Any] | None) -> Iterator[dict[str, Any]]:
+        columns = list(dict.fromkeys((*table.key, *table.columns)))
+        key = self._own(table, after) if after else ()
+        where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")
+        rows = self.read(
+            "rows",
+            key,
+            table=table.name,
+            columns=", ".join(self.selected(table.name, column) for column in columns),
+            where=where,
+            key=", ".join(table.key),
+        )
+        for row in rows:
+            yield self._travelling(table, dict(zip(columns, row, strict=True)))
+
+    def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        mine = next(one for one in self.tables() if one.name == table.name)
+        columns = [name for name in mine.columns if name in rows[0] and self.holds(mine.name, name)]
+        number = [name for name in mine.key if _is_number_of_space(mine.name, name)]
+        self.change(
+            "put",
+            [
+                [
+                    *(self.number_of(row["name"]) for _ in number),
+                    *(self._settled(mine, name, row[name]) for name in columns),
+                ]
+                for row in rows
+            ],
+            table=mine.name,
+            columns=", ".join((*number, *columns)),
+            marks=self.marks(len(number) + len(columns)),
+        )
+        if table.name == SPACES:
+            self._forget_names()
+
+    def clear(self, table: Table) -> None:
+        self.change("clear", [()], table=table.name, where=_where(table))
+        self._forget_names()
+
+    # Inside
+
+    def names(self) -> dict[int, str]:
+        """Read the names of spaces by their numbers."""
+        if self._names is None:
+            spaces = next(table for table in self.tables() if table.name == SPACES)
+            number = spaces.key[0]
+            rows = self.read("rows", (), table=SPACES, columns=f"{number}, name", where="", key=number)
+            self._names = {row[0]: row[1] for row in rows}
+        return self._names
+
+    def _travelling(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+        if "space" in row and _is_of_space(table.name, "space"):
+            row["space"] = self.names()[row["space"]]
+        if isinstance(text := row.get("text"), bytes):
+            row["text"] = as_text(text)
+        return row
+
+    def _settled(self, table: Table, column: str, value: Any) -> Any:
+        if _is_of_space(table.name, column):
+            return self._numbers()[value]
+        return self.stored(value) if column == "text" else value
+
+    def _own(self, table: Table, key: Sequence[Any]) -> Sequence[Any]:
+        return [
+            self._numbers()[value] if _is_of_space(table.name, name) else value
+            for name, value in zip(table.key, key, strict=True)
+        ]
+
+    def _numbers(self) -> dict[str, int]:
+        if self._numbered is None:
+            self._numbered = {name: number for number, name in self.names().items()}
+        return self._numbered
+
+    def _forget_names(self) -> None:
+        self._names = self._numbered = None
+
+
+def _where(table: Table, condition: str = "") -> str:
+    """Write the conditions of a query; how far a copy is belongs to the target alone."""
+    conditions = [condition] if condition else []
+    if table.name == _FACTS:
+        conditions.append(f"name != '{COPYING}'")
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _is_of_space(table: str, column: str) -> bool:
+    """Tell whether a column is the number of the space that a row belongs to."""
+    return column == "space" and table != SPACES and table not in BY_NAME
+
+
+def _is_number_of_space(table: str, column: str) -> bool:
+    return table == SPACES and column in ("id", "space")

@@ -1,0 +1,195 @@
+"""All that a memory does, on a server as in a file: the same story comes to the same, and survives upkeep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.making import append, drafts
+from recollect import Memory
+from recollect.core.values import Event
+from recollect.engine import folding
+from recollect.store.attention import Access
+
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+STORY = (
+    ("Ana", "s1", None, "I live in Lisbon and I work at Acme."),
+    ("Ana", "s1", None, "I slept badly, only five hours."),
+    ("Bo", "s1", None, "Insomnia again, I lay awake until four."),
+    ("Ana", "s2", "home", "Took a nap on the sofa, some sleep at last."),
+    ("Ana", "s2", "home", "Planted tomato seeds in the greenhouse."),
+    ("Ana", "s2", "home", "The garden needs weeding, the compost is full."),
+    ("Bo", "s2", "home", "Pruned the roses and mowed the garden lawn."),
+    ("Ana", "s3", "work", "We decided to use PostgreSQL for the archive."),
+    ("Ana", "s3", "work", "I need to finish the tax report by Friday."),
+    ("Bo", "s3", "work", "Ana thinks the meeting is on Monday, but it was moved to Tuesday."),
+    ("Ana", "s3", "work", "I moved to Porto last month."),
+    ("Ana", "s4", None, "I prefer tea over coffee."),
+    ("Ana", "s4", None, "I want to learn how to sail this year."),
+)
+NOW = START + timedelta(days=len(STORY) + 1)
+
+
+class _Clock:
+    """Time that both memories are told alike."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> _Clock:
+    return _Clock()
+
+
+@pytest.fixture
+def both(location: str, clock: _Clock) -> Iterator[tuple[Memory, Memory]]:
+    """Give a memory in a file and one on a server, with the same story."""
+    given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock}
+    with Memory.open(":memory:", **given) as file, Memory.open(location, **given) as server:
+        for number, (speaker, session, wing, text) in enumerate(STORY):
+            clock.now = START + timedelta(days=number)
+            for memory in (file, server):
+                memory.add(text, speaker=speaker, session=session, wing=wing, at=clock.now)
+        clock.now = NOW
+        yield file, server
+
+
+def _all(memory: Memory) -> dict[str, Any]:
+    """Give what there is to see, without what can't be the same: places, sizes, running numbers."""
+    concepts = memory.concepts()
+    return {
+        "events": list(memory.events()),
+        "artifacts": memory.artifacts(),
+        "sessions": memory.sessions(),
+        "recalled": [[hit.event.id for hit in memory.recall(one)] for one in ("Where does Ana live?", "sleep", "tea")],
+        "context": memory.context("Where does Ana live?", budget=200).text,
+        "answer": memory.ask("Where does Ana live?").text,
+        "entities": memory.entities(),
+        "facts": memory.facts(),
+        "facts then": memory.facts("Ana", as_of=START + timedelta(days=2)),
+        "timeline": memory.timeline("Ana"),
+        "concepts": concepts,
+        "concepts of a wing": memory.wing("home").concepts(),
+        "concepts then": memory.concepts(as_of=START + timedelta(days=5)),
+        "each concept": [memory.concept(one.id) for one in concepts],
+        "journal": memory.journal(limit=1_000),
+        "intents": memory.intents(),
+        "intents of a wing": memory.wing("work").intents(),
+        "beliefs": memory.beliefs(),
+        "wake_up": memory.wake_up().text,
+        "window": memory.window(400),
+        "palace": memory.palace(),
+        "news": list(memory.changes(limit=1_000)),
+    }
+
+
+def _agree(file: Memory, server: Memory) -> dict[str, Any]:
+    seen, other = _all(file), _all(server)
+    for name, what in seen.items():
+        assert other[name] == what, name
+    return seen
+
+
+def test_a_server_remembers_what_a_file_does(both: tuple[Memory, Memory]) -> None:
+    seen = _agree(*both)
+    assert {"Sleep", "Gardening"} <= {one.label for one in seen["concepts"]}
+    for name in ("facts", "entities", "intents", "artifacts", "journal", "concepts of a wing", "news"):
+        assert seen[name], name
+    assert all(memory.verify().ok for memory in both)
+
+
+def test_what_is_forgotten_and_rebuilt_is_the_same_on_both(both: tuple[Memory, Memory]) -> None:
+    for memory in both:
+        assert len(memory.forget(session="s2").ids) == 4
+    seen = _agree(*both)
+    assert "Gardening" not in {one.label for one in seen["concepts"]}
+    for memory in both:
+        memory.rebuild()
+        memory.settle()
+        report = memory.verify()
+        assert report.ok, report.problems
+    assert _agree(*both)["concepts"] == seen["concepts"]
+
+
+def test_changes_by_hand_are_taken_alike(both: tuple[Memory, Memory]) -> None:
+    for memory in both:
+        goal = next(one for one in memory.intents() if "sail" in one.statement)
+        memory.answer_intent(goal.id, "accept")
+        grown = next(entry for entry in memory.journal(limit=1_000) if entry.action == "add_edge")
+        memory.unfold(grown.id)
+        memory.identity("I am Ana's memory.")
+        memory.correct(memory.artifacts(kind="preference")[0].id, "I prefer coffee over tea.")
+    seen = _agree(*both)
+    assert any(entry.undone for entry in seen["journal"])
+    assert "I am Ana's memory." in seen["wake_up"]
+    assert all(memory.verify().ok for memory in both)
+
+
+def test_files_are_imported_and_read_on(both: tuple[Memory, Memory], tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "The boat is called Wave.", "at": "2026-01-02T10:00:00Z"}\n')
+    first = [memory.import_events(notes) for memory in both]
+    with notes.open("a") as more:
+        more.write('{"text": "The boat was sold.", "at": "2026-01-03T10:00:00Z"}\n')
+    second = [memory.import_events(notes) for memory in both]
+    assert [one.added for one in first] == [one.added for one in second] == [1, 1]
+    _agree(*both)
+
+
+def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory]) -> None:
+    for memory in both:
+        other = memory.space("other")
+        other.add("The boat is called Wave.")
+        for _ in range(3):
+            memory.recall("tea", k=1)
+            other.recall("boat", k=1)
+        memory.add("Good night.")
+        other.add("Good night.")
+    counted: list[list[dict[int, Access]]] = []
+    for memory in both:
+        with memory._engine.store.reader() as reader:
+            counted.append([reader.accesses(space, range(1, 40)) for space in ("default", "other")])
+    assert counted[0] == counted[1]
+    assert max(one.times for one in counted[0][1].values()) == 3
+
+
+def test_a_worker_folds_what_a_write_had_no_time_for(
+    location: str, clock: _Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(location, embedder="hashing", clock=clock) as memory:
+        with monkeypatch.context() as hurried:
+            hurried.setattr(folding, "A_WRITE_S", 0.0)
+            hurried.setattr(folding, "BEHIND_S", 0.0)
+            memory.add_many([{"text": text, "speaker": who, "session": at} for who, at, _, text in STORY])
+        assert memory.fold(dry_run=True).events
+        memory.work(once=True)
+        assert not memory.fold(dry_run=True).events
+        assert {"Sleep", "Gardening"} <= {one.label for one in memory.concepts()}
+
+
+def test_who_follows_from_now_on_misses_nothing_that_is_just_being_written(location: str) -> None:
+    with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
+        memory.add("Said before.")
+        with memory._engine.store.writer() as writer:
+            append(writer, drafts(["Said meanwhile."]), space="default")
+            now = other.changes(after="now").position
+        assert [news.item.text for news in other.changes(after=now) if isinstance(news.item, Event)] == [
+            "Said meanwhile."
+        ]
+
+
+def test_a_pulse_is_felt_when_a_write_is_done_not_when_it_begins(location: str) -> None:
+    with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
+        memory.add("Said before.")
+        with memory._engine.store.writer() as writer:
+            writer.set_fact("anything", "new")
+            began = other.pulse()
+        assert other.pulse() != began
