@@ -63,6 +63,7 @@ class AsyncMemory:
     undo = _in_thread(Memory.undo)
     edits = _in_thread(Memory.edits)
     map = _in_thread(Memory.map)
+    work = _in_thread(Memory.work)
     intents = _in_thread(Memory.intents)
     intent = _in_thread(Memory.intent)
     answer_intent = _in_thread(Memory.answer_intent)
