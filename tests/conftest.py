@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 # The tests under these run for seconds each; what fails should fail in the first seconds of a run.
-SLOW_LAST = ("conformance", "page", "surfaces", "property", "crash", "llm")
+SLOW_LAST = ("conformance", "postgres", "page", "surfaces", "property", "crash", "llm")
 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
