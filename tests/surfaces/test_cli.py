@@ -16,7 +16,7 @@ import pytest
 from recollect import Memory
 from recollect.cli import main
 from recollect.cli.terminal import visible
-from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound
+from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
 
 
 class Done(NamedTuple):
@@ -421,8 +421,10 @@ class TestErrors:
         assert location.read_bytes() == b"something else" * 100
 
     def test_a_location_that_can_not_be(self, run: Run, tmp_path: Path) -> None:
-        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "postgresql://x", "a\x00b", " "):
+        for place in (str(tmp_path), str(tmp_path / "no" / "folder.db"), "mysql://x", "a\x00b", " "):
             assert run("add", "x", "--memory", place).code == BadLocation.exit_code
+        nobody_there = "postgresql://127.0.0.1:1/x"
+        assert run("add", "x", "--memory", nobody_there).code == StoreUnreachable.exit_code
 
     def test_what_is_our_own_fault_is_told_without_a_traceback(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: object, **__: object) -> None:
