@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from recollect.core.words import STOPWORDS
 
@@ -45,19 +46,21 @@ COMMON_WORDS = frozenset(
     ourselves yourself themselves himself herself itself others lots totally gonna wanna gotta""".split()
 )
 _BREAKING = STOPWORDS | COMMON_WORDS
+_POSSESSIVE = ("'s", "’s")
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]+|\n")
 _SHORTEST_ALONE = 4  # letters of a key of one word
+_REMEMBERED = 1024  # texts: the sentences of the sessions that are going on, read again whenever those have grown
 
 
 def keyphrases(
     texts: Iterable[tuple[str, float]], *, frequency: Frequency | None = None, without: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Give up to five phrases that tell what texts are about, the most telling first; each text has a weight."""
-    left_out = {word for name in without for word in name.lower().split()}
+    left_out = frozenset(word for name in without for word in name.lower().split())
     weights: dict[tuple[str, ...], float] = {}
     shown: dict[tuple[str, ...], dict[str, int]] = {}
     for text, weight in texts:
-        for phrase, written in dict(_phrases(text, left_out)).items():
+        for phrase, written in _phrases(text, left_out).items():
             weights[phrase] = weights.get(phrase, 0.0) + weight
             spellings = shown.setdefault(phrase, {})
             spellings[written] = spellings.get(written, 0) + 1
@@ -72,17 +75,20 @@ def keyphrases(
     return tuple(min(shown[phrase], key=lambda text: (-shown[phrase][text], text)) for phrase in chosen)
 
 
-def _phrases(text: str, left_out: set[str]) -> Iterable[tuple[tuple[str, ...], str]]:
+@lru_cache(maxsize=_REMEMBERED)
+def _phrases(text: str, left_out: frozenset[str]) -> dict[tuple[str, ...], str]:
     """Cut a text at stop words and marks; give every part of what is left that has up to three words."""
+    found: dict[tuple[str, ...], str] = {}
     run: list[str] = []
     for piece in [*_PIECE.findall(text), "."]:
-        word = re.sub(r"['’]s$", "", piece)
+        word = piece[:-2] if piece.endswith(_POSSESSIVE) else piece
         lower = word.lower().replace("’", "'")
         if not word[0].isalpha() or lower in _BREAKING or lower in left_out or lower.endswith("ly") or len(word) > 40:
-            yield from _parts(run)
+            found.update(_parts(run))
             run = []
         else:
             run.append(word)
+    return found
 
 
 def _parts(run: list[str]) -> Iterable[tuple[tuple[str, ...], str]]:

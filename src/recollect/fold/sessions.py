@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from recollect.core.clock import to_micros
@@ -39,6 +40,7 @@ SAME_THEME = 0.5  # cosine from which on two sentences say the same
 MOST_ENTITIES = 12
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 SILENT_ROLES = frozenset(("system", "tool", "function", "developer"))
+_REMEMBERED = 1024  # texts: what sessions that are going on have said, read again whenever they have grown
 
 Naming = Callable[[Event], Iterable[tuple[Span, str]]]  # where an event names which entity
 
@@ -163,17 +165,9 @@ def summary_of(state: SessionState, *, frequency: Frequency | None = None) -> Se
 def _sentences(event: Event, at: str, who: str, assistant: bool, names: Naming | None) -> Iterable[_Kept]:
     text = event.text[:MOST_READ]
     named = sorted(names(event)) if names else []
-    for span in sentences(text):
+    for span, weight in _weighed(text):
         words = text[span.start : span.end]
-        if len(words) > LONGEST_SENTENCE or not _is_prose(words):
-            continue
-        terms = sum(word not in STOPWORDS for word in _WORD.findall(words.lower()))
-        if not terms:
-            continue
-        weight = min(1.0, terms / FULL_WEIGHT_TERMS)
         weight *= ASSISTANT_WEIGHT if assistant else 1.0
-        weight *= QUESTION_WEIGHT if words.endswith("?") else 1.0
-        weight *= ADDRESSED_WEIGHT if _YOURS.search(words) and not _OWN.search(words) else 1.0
         inside = tuple(dict.fromkeys(name for place, name in named if span.start <= place.start < span.end))
         yield _Kept(
             at=at,
@@ -185,6 +179,24 @@ def _sentences(event: Event, at: str, who: str, assistant: bool, names: Naming |
             weight=round(weight, 4),
             names=inside,
         )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _weighed(text: str) -> tuple[tuple[Span, float], ...]:
+    """Give the sentences of a text that could tell what a session is about, and how much each counts."""
+    found: list[tuple[Span, float]] = []
+    for span in sentences(text):
+        words = text[span.start : span.end]
+        if len(words) > LONGEST_SENTENCE or not _is_prose(words):
+            continue
+        terms = sum(word not in STOPWORDS for word in _WORD.findall(words.lower()))
+        if not terms:
+            continue
+        weight = min(1.0, terms / FULL_WEIGHT_TERMS)
+        weight *= QUESTION_WEIGHT if words.endswith("?") else 1.0
+        weight *= ADDRESSED_WEIGHT if _YOURS.search(words) and not _OWN.search(words) else 1.0
+        found.append((span, weight))
+    return tuple(found)
 
 
 _WORD = re.compile(r"[^\W\d_]{2,40}")
@@ -240,7 +252,7 @@ def _centrality(kept: tuple[_Kept, ...]) -> tuple[list[float], list[list[float]]
     """Rank sentences by how much the others share their words: PageRank over the cosine of their terms."""
     import numpy as np
 
-    counts = [question_terms(one.text) for one in kept]
+    counts = [_terms(one.text) for one in kept]
     spread = Counter(term for terms in counts for term in terms)
     columns = {term: place for place, term in enumerate(sorted(spread))}
     matrix = np.zeros((len(kept), len(columns)))
@@ -260,4 +272,9 @@ def _centrality(kept: tuple[_Kept, ...]) -> tuple[list[float], list[list[float]]
     for _ in range(ROUNDS):
         ranks = (1 - DAMPING) * prior + DAMPING * (ranks @ steps)
     scores = [round(float(score), 12) for score in ranks * weights]  # beyond, the order of sums shows
-    return scores, [[float(cell) for cell in row] for row in likeness]
+    return scores, likeness.tolist()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _terms(sentence: str) -> Mapping[int, int]:
+    return question_terms(sentence)
