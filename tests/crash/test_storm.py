@@ -14,19 +14,21 @@ from recollect import Memory
 from recollect.core.errors import Closed
 
 MOST_WAIT_S = 2.0  # of any writer, for its turn and its write
+MOST_ROUNDS = 6  # of everybody's turn, on a machine so busy that those take longer: waiting is fair, starving is not
+WRITERS, SECONDS = 8, 3.0
 
 
 def test_eight_writers_and_four_readers_share_a_file(tmp_path: Path) -> None:
     waits: list[float] = []
     for attempt in range(2):  # twelve processes on a machine that is busy with other things may be slow once
-        report = storm(tmp_path / f"memory-{attempt}.db", writers=8, readers=4, seconds=3)
+        report = storm(tmp_path / f"memory-{attempt}.db", writers=WRITERS, readers=4, seconds=SECONDS)
         assert report.errors == ()
         assert report.ok, report
         assert report.added > 50
         assert report.reads > 20
         assert report.fewest > 0
         waits.append(report.longest_wait_s)
-        if waits[-1] < MOST_WAIT_S:
+        if waits[-1] < max(MOST_WAIT_S, MOST_ROUNDS * WRITERS * SECONDS / report.added):
             return
     raise AssertionError(f"a writer waited for {waits} s")
 
