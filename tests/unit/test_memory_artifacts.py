@@ -17,9 +17,8 @@ from recollect.cli import main
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
 from recollect.core.values import Span
-from recollect.engine import derive, upkeep
+from recollect.engine import derive, rebuilding
 from recollect.extract.quotes import check_all
-from recollect.store.protocol import Writer
 from recollect.store.sqlite import schema
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -657,24 +656,87 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
         assert everything(memory) == expected
 
 
-def test_readers_see_what_was_there_until_the_new_is_complete(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, expected: tuple
-) -> None:
+@pytest.fixture
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Derive anew in many parts, as a space of a hundred thousand events is."""
+    monkeypatch.setattr(rebuilding, "_COPIED_AT_ONCE", 30)
+    monkeypatch.setattr(rebuilding, "_DERIVED_AT_ONCE", 20)
+    monkeypatch.setattr(rebuilding, "_LEFT_AT_MOST", 5)
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, expected: tuple) -> None:
     path = tmp_path / "memory.db"
     seen: list[bool] = []
 
-    def watched(writer: Writer, space: str, readings: Sequence) -> None:
-        with Memory.open(path, embedder="none", read_only=True) as other:
-            seen.append(everything(other) == expected)
-        derive.derive(writer, space, readings)
+    def watched(what: str, _done: int, _total: int) -> None:
+        if what == "artifacts":
+            with Memory.open(path, embedder="none", read_only=True) as other:
+                seen.append(everything(other) == expected)
 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.add_many(_hundred())
-        monkeypatch.setattr(upkeep, "derive", watched)
-        monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 40)
-        memory.rebuild()
-        assert seen == [True] * 3
+        memory.rebuild(progress=watched)
+        assert seen == [True] * 4
         assert everything(memory) == expected
+        assert not memory.verify().problems
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: tuple) -> None:
+    class Killed(BaseException):
+        pass
+
+    def broken_off(what: str, done: int, _total: int) -> None:
+        if what == "artifacts" and done > 60:
+            raise Killed
+
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        memory.add_many(_hundred())
+        with pytest.raises(Killed):
+            memory.rebuild(progress=broken_off)
+        assert everything(memory) == expected
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        assert everything(memory) == expected
+        assert not memory.verify().problems
+        memory.rebuild()
+        assert everything(memory) == expected
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> None:
+    events = _hundred()
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(events[1:])
+        expected_then = everything(memory)
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        first = memory.add(**events[0])
+        memory.add_many(events[1:])
+        memory.add("I live in Ghent.", speaker="Cy", session="other")
+        waiting = [lambda: memory.forget(ids=[first.id]), lambda: memory.forget(session="other")]
+
+        def meanwhile(what: str, done: int, _total: int) -> None:
+            if what == "artifacts" and done > 60 and waiting:
+                waiting.pop()()
+
+        memory.rebuild(progress=meanwhile)
+        assert not waiting
+        assert [one.content for one in everything(memory)[0]] == [one.content for one in expected_then[0]]
+        assert not memory.verify().problems
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple) -> None:
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(_hundred())
+        other = memory.space("other")
+        other.add_many(_hundred()[:40])
+        before = everything(other)
+        memory.rebuild()
+        assert everything(memory) == expected
+        assert everything(other) == before
+        assert other.facts("Ana") and memory.facts("Ana")
 
 
 def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:
@@ -688,15 +750,6 @@ def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: 
                 memory.add_many(list(said))
 
         memory.rebuild(progress=meanwhile)
-        assert everything(memory) == expected
-
-
-def test_a_large_space_is_derived_anew_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, expected: tuple) -> None:
-    monkeypatch.setattr(upkeep, "_DERIVED_TOGETHER", 50)
-    monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 30)
-    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_hundred())
-        memory.rebuild()
         assert everything(memory) == expected
 
 

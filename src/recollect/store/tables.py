@@ -37,8 +37,8 @@ class TableReader(Protocol):
         """Count a table's rows."""
         ...
 
-    def each(self, table: Table, after: Sequence[Any] | None) -> Iterator[dict[str, Any]]:
-        """Read rows in the order of the key, from behind one."""
+    def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
+        """Read rows in the order of the key, from behind one; of one space, or of all."""
         ...
 
 
@@ -51,6 +51,10 @@ class TableWriter(TableReader, Protocol):
 
     def clear(self, table: Table) -> None:
         """Remove all rows."""
+        ...
+
+    def reserve(self, count: int) -> int:
+        """Give a number behind which so many are free for rows that are numbered."""
         ...
 
     def finish(self) -> None:
