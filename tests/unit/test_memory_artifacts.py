@@ -736,7 +736,8 @@ def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple)
         memory.rebuild()
         assert everything(memory) == expected
         assert everything(other) == before
-        assert other.facts("Ana") and memory.facts("Ana")
+        assert other.facts("Ana")
+        assert memory.facts("Ana")
 
 
 def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:

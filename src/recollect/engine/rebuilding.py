@@ -16,26 +16,28 @@ from recollect.engine import graph
 from recollect.engine.attention import mark_behind
 from recollect.engine.derive import catch_up
 from recollect.engine.engine import Engine, Progress
+from recollect.store.graph_rows import renumbered
 from recollect.store.opening import open_scratch
 from recollect.store.protocol import Store
 from recollect.store.tables import SPACES, Sum, Table, TableReader, TableWriter
 
+_FACTS = "facts"
 # What deriving reads: the log, what an LLM had found in it, and what people said of who is who.
 _READ = ("events", "readings", "entity_edits", "entity_pins")
-# What it makes, those that others point to first; the columns that are numbers, and of which table.
-_MADE: Mapping[str, Mapping[str, str]] = {
-    "artifacts": {"number": "artifacts"},
-    "artifact_keys": {"number": "artifacts"},
-    "artifact_edges": {},
-    "journal": {"number": "journal"},
-    "event_tags": {},
-    "names": {"number": "names"},
-    "mentions": {"name": "names"},
-    "claims": {"number": "claims"},
-    "facts": {"number": "facts"},
-    "fact_claims": {"fact": "facts", "claim": "claims"},
-    "session_summaries": {},
-    "marks": {},
+# What it makes, those that others point to first, and which columns are the numbers of rows.
+_MADE: Mapping[str, tuple[str, ...]] = {
+    "artifacts": ("number",),
+    "artifact_keys": ("number",),
+    "artifact_edges": (),
+    "journal": ("number",),
+    "event_tags": (),
+    "names": ("number",),
+    "mentions": ("name",),
+    "claims": ("number",),
+    _FACTS: ("number",),
+    "fact_claims": ("fact", "claim"),
+    "session_summaries": (),
+    "marks": (),
 }
 _CHANGED = "changed"  # of a name: the graph's version, which is the other store's own
 _COPIED_AT_ONCE = 2_000  # rows
@@ -87,7 +89,9 @@ def _derived(store: Store, scratch: Store, space: str, copied: _Copied, progress
     """Copy what of the log is not there yet, and derive it."""
     while True:
         with store.table_reader() as reader:
-            rows = list(islice(reader.each(_table(reader, "events"), [copied.upto], space), _COPIED_AT_ONCE))
+            events = _table(reader, "events")
+            behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
+            rows = list(islice(reader.each(events, behind, space), _COPIED_AT_ONCE))
         if not rows:
             return copied
         with scratch.table_writer() as writer:
@@ -139,27 +143,21 @@ def _read_otherwise(tables: TableReader, made: TableReader, space: str, copied: 
 
 
 def _take(tables: TableWriter, made: TableReader, space: str, version: int) -> None:
-    behind: dict[str, int] = {}
+    by = tables.reserve(made.last_number())
     for name, numbers in _MADE.items():
-        table, into = _table(made, name), _table(tables, name)
-        if name in numbers.values():
-            behind[name] = tables.reserve(_last(made, table))
-        moved = {column: behind[owner] for column, owner in numbers.items()}
-        for rows in _batches(made.each(table, None, space)):
-            tables.put(into, [_renumbered(row, moved, version) for row in rows])
+        into = _table(tables, name)
+        for rows in _batches(made.each(_table(made, name), None, space)):
+            tables.put(into, [_moved(name, row, numbers, by, version) for row in rows])
 
 
-def _renumbered(row: dict[str, Any], moved: Mapping[str, int], version: int) -> dict[str, Any]:
-    for column, by in moved.items():
-        row[column] += by
+def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, version: int) -> dict[str, Any]:
+    """Give a row as it is in the other store, where its numbers are others."""
+    moved = row | {column: row[column] + by for column in numbers}
     if _CHANGED in row:
-        row[_CHANGED] = version
-    return row
-
-
-def _last(made: TableReader, table: Table) -> int:
-    """Tell the highest number of a table: scratch numbers begin with one, and some are gone."""
-    return max((row["number"] for row in made.each(table, None)), default=0)
+        moved[_CHANGED] = version
+    if table == _FACTS:
+        moved["body"] = renumbered(row["body"], by)
+    return moved
 
 
 def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:

@@ -37,6 +37,10 @@ class TableReader(Protocol):
         """Count a table's rows."""
         ...
 
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+        ...
+
     def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
         """Read rows in the order of the key, from behind one; of one space, or of all."""
         ...

@@ -45,6 +45,10 @@ class SqlTables(ABC):
         """Write so many places for values."""
 
     @abstractmethod
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+
+    @abstractmethod
     def reserve(self, count: int) -> int:
         """Give a number behind which so many are free for rows that are numbered."""
 

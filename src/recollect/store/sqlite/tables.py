@@ -50,8 +50,11 @@ class SqliteTables(SqlTables):
     def marks(self, count: int) -> str:
         return ", ".join("?" * count)
 
-    def reserve(self, count: int) -> int:
+    def last_number(self) -> int:
         return next(int(row[0]) for row in self.read("last_number", ()))
+
+    def reserve(self, count: int) -> int:
+        return self.last_number()  # what counts goes on behind what is put in
 
     def number_of(self, name: str) -> int:
         self._last = 1 + max(self._last, *self.names(), 0)

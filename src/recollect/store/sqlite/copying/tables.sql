@@ -20,6 +20,5 @@ DELETE FROM {table} {where};
 -- name: space_of
 (SELECT space FROM {owner} WHERE number = {pointer});
 
--- What counts rows goes on behind the highest that was put in by hand.
 -- name: last_number
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence;
