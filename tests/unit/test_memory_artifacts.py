@@ -17,7 +17,7 @@ from recollect.cli import main
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
 from recollect.core.values import Span
-from recollect.engine import derive, rebuilding
+from recollect.engine import catching_up, derive, rebuilding
 from recollect.extract.quotes import check_all
 from recollect.store.sqlite import schema
 
@@ -762,9 +762,8 @@ def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> Non
         assert memory.artifacts(status="any") == []
         assert memory.recall("Lisbon")
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        memory.add_many(events[60:])  # must wait for those before
-        assert memory.artifacts(status="any") == []
-        assert memory.settle() == 100
+        assert memory.settle() == 60
+        memory.add_many(events[60:])
         assert everything(memory) == expected
         assert memory.settle() == 0
 
@@ -894,9 +893,12 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(
         assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
         assert memory.artifacts(status="any") == []
         assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
-        assert "derived of no event yet" in capsys.readouterr().out
-        say(memory, "I moved to Madrid.")
-        assert memory.settle() == 4
+        told = capsys.readouterr().out
+        assert "not yet derived of 3 events" in told
+        assert "artifacts" in told
+        assert memory.stats().behind == {"artifacts": 3, "graph": 3, "intents": 3, "concepts": 3}
+        say(memory, "I moved to Madrid.")  # which brings the others up
+        assert memory.stats().behind == {}
         assert current(memory) == ["I like jazz.", "I moved to Madrid."]
         assert len(memory.history(the(memory, "Lisbon").id).versions) == 3
         assert memory.verify().ok
@@ -904,6 +906,25 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(
         assert "I moved to Faro." in current(memory)
         assert memory.space("empty").add("I like tea.", speaker="Bo").new
         assert current(memory.space("empty")) == ["I like tea."]
+
+
+def test_a_long_file_of_the_first_schema_comes_up_with_each_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catching_up, "A_WRITE_S", 0.0)  # as many as are added, and no more for the time that is left
+    texts = [f"I like tea number {number}." for number in range(40)]
+    _schema_one(tmp_path / "old.db", texts)
+    with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
+        left = [40]
+        while memory.stats().behind:
+            say(memory, f"I like coffee number {len(left)}.")
+            left.append(memory.stats().behind.get("artifacts", 0))
+        assert left == sorted(left, reverse=True)
+        assert 2 < len(left) < 20
+        told = everything(memory)
+        assert len(told[0]) == 40 + len(left) - 1
+        memory.rebuild()
+        assert everything(memory) == told
 
 
 # What verify finds
