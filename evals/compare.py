@@ -23,12 +23,13 @@ RETRIEVAL = (
     "session.frac@10",
     "gold@1200",
     "newest_first",
+    "state_first",
 )
 # A short budget tells more where a whole store is only a few thousand tokens.
 PLANTED = ("event.frac@10", "event.mrr", "recall@300", "exact@300", "coverage@300", "recall@1200", "exact@1200")
 BY_CATEGORY = ("event.frac@10", "gold@1200")
 PAIRED = "event.frac@10"
-_OF_FEW = ("newest_first",)  # measured on some questions only: their number stands beside the name
+_OF_FEW = ("newest_first", "state_first")  # measured on some questions only: their number stands beside the name
 _NONE = "–"
 
 

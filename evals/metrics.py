@@ -3,7 +3,7 @@
 Names: `event.frac@10` is the share of the evidence among the first ten lines, `event.any@10` and `event.all@10` whether
 one or all of it is there; `session.*` the same over sessions, ranked by their best line; `gold@1200` the share of the
 gold answer's words in a context of 1,200 tokens; `newest_first`, of something that changed, whether the newest evidence
-ranks above all that is older.
+ranks above all that is older; `state_first` whether the state does that the question asks for, which may be the older.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from evals.values import Answer, Asked, Line
 CUTOFFS = (1, 5, 10, 20)
 NDCG_AT = 10
 NEWEST_FIRST = "newest_first"  # also what a task sets in `expects` of the questions that are measured by it
+STATE_FIRST = "state_first"
+EARLIER = "earlier"  # set in `expects` where a question asks how things were before they changed
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"[^\W_]+")
@@ -97,7 +99,9 @@ def _newest_first(
         return {}
     newest = max(dated.values())
     first = next((one for one in ranking if one in dated), None)
-    return {NEWEST_FIRST: float(first is not None and dated[first] == newest)}
+    is_newest = first is not None and dated[first] == newest
+    is_asked_for = first is not None and is_newest != bool(asked.expects.get(EARLIER))
+    return {NEWEST_FIRST: float(is_newest), STATE_FIRST: float(is_asked_for)}
 
 
 def _gain(right: Iterable[bool]) -> float:

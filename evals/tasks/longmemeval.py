@@ -6,13 +6,14 @@ other questions' sessions are the haystack: harder than the oracle file, and ano
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evals.errors import EvalError
-from evals.metrics import NEWEST_FIRST
+from evals.metrics import EARLIER, NEWEST_FIRST
 from evals.tasks.reading import hash_of, listed, moment, read_json
 from evals.values import Asked, Line, Task
 
@@ -20,6 +21,8 @@ UNION = "union"
 ABSTENTION = "_abs"
 NOT_ANSWERABLE = "abstention"
 CHANGED = "knowledge-update"  # questions on something that was first told one way and later another
+# Of those, the ones that ask for the first way; not "more often than before", which asks for both.
+_ASKS_EARLIER = re.compile(r"(?<!than )\b(?:before|initially|originally|earlier|in the first)\b", re.IGNORECASE)
 
 
 class _Session(NamedTuple):
@@ -106,8 +109,12 @@ def _question(store: str, question: Mapping[str, Any], sessions: Sequence[_Sessi
         answer=str(question.get("answer", "")) if answerable else "",
         answerable=answerable,
         now=moment(str(question.get("question_date", ""))),
-        expects={NEWEST_FIRST: True} if answerable and question.get("question_type") == CHANGED else {},
+        expects=_expects(question) if answerable and question.get("question_type") == CHANGED else {},
     )
+
+
+def _expects(question: Mapping[str, Any]) -> dict[str, bool]:
+    return {NEWEST_FIRST: True, EARLIER: _ASKS_EARLIER.search(str(question["question"])) is not None}
 
 
 def _key(session: _Session, turn: int) -> str:

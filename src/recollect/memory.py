@@ -35,6 +35,7 @@ from recollect.engine.arguments import (
     recipe_of,
     settings_of,
 )
+from recollect.engine.behind import behind
 from recollect.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from recollect.engine.serving import Models
 from recollect.engine.sessions import with_summaries
@@ -241,6 +242,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             spaces, total = len(reader.spaces()), reader.total_events()
             artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
             graph, concepts = reader.graph_counts(self._space), reader.concept_count(self._space)
+            not_yet = behind(reader, self._space)
         size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
             location="" if self._walled else self.location,
@@ -263,6 +265,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             tags=tags,
             graph=graph,
             concepts=concepts,
+            behind=not_yet,
         )
 
     # Upkeep

@@ -321,6 +321,7 @@ def stats_to_json(stats: Stats) -> dict[str, Json]:
         "tags": dict(stats.tags),
         "graph": dict(stats.graph),
         "concepts": stats.concepts,
+        "behind": dict(stats.behind),
     }
 
 

@@ -79,6 +79,15 @@ def test_the_newest_evidence_should_come_first(found: tuple[str, ...], expected:
     assert score(asked, _found(*found), MOVES, {})["newest_first"] == expected
 
 
+@pytest.mark.parametrize(
+    ("found", "earlier", "expected"), [("new", False, 1.0), ("old", True, 1.0), ("new", True, 0.0)]
+)
+def test_a_question_may_ask_for_the_state_before_the_change(found: str, earlier: bool, expected: float) -> None:
+    asked = _asked(evidence=("old", "new"), expects={"newest_first": True, "earlier": earlier})
+    assert score(asked, _found(found), MOVES, {})["state_first"] == expected
+    assert score(asked, _found("other"), MOVES, {})["state_first"] == 0.0
+
+
 def test_newest_first_by_sessions_where_no_lines_are_named_and_not_at_all_without_a_change() -> None:
     by_session = _asked(sessions=("s1", "s2"), expects={"newest_first": True})
     assert score(by_session, _found("other", "new", "old"), MOVES, {})["newest_first"] == 1.0

@@ -17,9 +17,8 @@ from recollect.cli import main
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
 from recollect.core.values import Span
-from recollect.engine import derive, upkeep
+from recollect.engine import catching_up, derive, rebuilding
 from recollect.extract.quotes import check_all
-from recollect.store.protocol import Writer
 from recollect.store.sqlite import schema
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -657,24 +656,88 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
         assert everything(memory) == expected
 
 
-def test_readers_see_what_was_there_until_the_new_is_complete(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, expected: tuple
-) -> None:
+@pytest.fixture
+def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Derive anew in many parts, as a space of a hundred thousand events is."""
+    monkeypatch.setattr(rebuilding, "_COPIED_AT_ONCE", 30)
+    monkeypatch.setattr(rebuilding, "_DERIVED_AT_ONCE", 20)
+    monkeypatch.setattr(rebuilding, "_LEFT_AT_MOST", 5)
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, expected: tuple) -> None:
     path = tmp_path / "memory.db"
     seen: list[bool] = []
 
-    def watched(writer: Writer, space: str, readings: Sequence) -> None:
-        with Memory.open(path, embedder="none", read_only=True) as other:
-            seen.append(everything(other) == expected)
-        derive.derive(writer, space, readings)
+    def watched(what: str, _done: int, _total: int) -> None:
+        if what == "artifacts":
+            with Memory.open(path, embedder="none", read_only=True) as other:
+                seen.append(everything(other) == expected)
 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.add_many(_hundred())
-        monkeypatch.setattr(upkeep, "derive", watched)
-        monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 40)
-        memory.rebuild()
-        assert seen == [True] * 3
+        memory.rebuild(progress=watched)
+        assert seen == [True] * 4
         assert everything(memory) == expected
+        assert not memory.verify().problems
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: tuple) -> None:
+    class Killed(BaseException):
+        pass
+
+    def broken_off(what: str, done: int, _total: int) -> None:
+        if what == "artifacts" and done > 60:
+            raise Killed
+
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        memory.add_many(_hundred())
+        with pytest.raises(Killed):
+            memory.rebuild(progress=broken_off)
+        assert everything(memory) == expected
+    with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
+        assert everything(memory) == expected
+        assert not memory.verify().problems
+        memory.rebuild()
+        assert everything(memory) == expected
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> None:
+    events = _hundred()
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(events[1:])
+        expected_then = everything(memory)
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        first = memory.add(**events[0])
+        memory.add_many(events[1:])
+        memory.add("I live in Ghent.", speaker="Cy", session="other")
+        waiting = [lambda: memory.forget(ids=[first.id]), lambda: memory.forget(session="other")]
+
+        def meanwhile(what: str, done: int, _total: int) -> None:
+            if what == "artifacts" and done > 60 and waiting:
+                waiting.pop()()
+
+        memory.rebuild(progress=meanwhile)
+        assert not waiting
+        assert [one.content for one in everything(memory)[0]] == [one.content for one in expected_then[0]]
+        assert not memory.verify().problems
+
+
+@pytest.mark.usefixtures("in_small_parts")
+def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple) -> None:
+    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
+        memory.add_many(_hundred())
+        other = memory.space("other")
+        other.add_many(_hundred()[:40])
+        before = everything(other)
+        memory.rebuild()
+        assert everything(memory) == expected
+        assert everything(other) == before
+        assert other.facts("Ana")
+        assert memory.facts("Ana")
 
 
 def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: tuple) -> None:
@@ -691,15 +754,6 @@ def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: 
         assert everything(memory) == expected
 
 
-def test_a_large_space_is_derived_anew_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, expected: tuple) -> None:
-    monkeypatch.setattr(upkeep, "_DERIVED_TOGETHER", 50)
-    monkeypatch.setattr(upkeep, "_DERIVED_AT_ONCE", 30)
-    with Memory.open(":memory:", embedder="none", clock=_still) as memory:
-        memory.add_many(_hundred())
-        memory.rebuild()
-        assert everything(memory) == expected
-
-
 def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> None:
     events = _hundred()
     path = tmp_path / "memory.db"
@@ -708,9 +762,8 @@ def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> Non
         assert memory.artifacts(status="any") == []
         assert memory.recall("Lisbon")
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        memory.add_many(events[60:])  # must wait for those before
-        assert memory.artifacts(status="any") == []
-        assert memory.settle() == 100
+        assert memory.settle() == 60
+        memory.add_many(events[60:])
         assert everything(memory) == expected
         assert memory.settle() == 0
 
@@ -840,9 +893,12 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(
         assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
         assert memory.artifacts(status="any") == []
         assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
-        assert "derived of no event yet" in capsys.readouterr().out
-        say(memory, "I moved to Madrid.")
-        assert memory.settle() == 4
+        told = capsys.readouterr().out
+        assert "not yet derived of 3 events" in told
+        assert "artifacts" in told
+        assert memory.stats().behind == {"artifacts": 3, "graph": 3, "intents": 3, "concepts": 3}
+        say(memory, "I moved to Madrid.")  # which brings the others up
+        assert memory.stats().behind == {}
         assert current(memory) == ["I like jazz.", "I moved to Madrid."]
         assert len(memory.history(the(memory, "Lisbon").id).versions) == 3
         assert memory.verify().ok
@@ -850,6 +906,25 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(
         assert "I moved to Faro." in current(memory)
         assert memory.space("empty").add("I like tea.", speaker="Bo").new
         assert current(memory.space("empty")) == ["I like tea."]
+
+
+def test_a_long_file_of_the_first_schema_comes_up_with_each_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catching_up, "A_WRITE_S", 0.0)  # as many as are added, and no more for the time that is left
+    texts = [f"I like tea number {number}." for number in range(40)]
+    _schema_one(tmp_path / "old.db", texts)
+    with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
+        left = [40]
+        while memory.stats().behind:
+            say(memory, f"I like coffee number {len(left)}.")
+            left.append(memory.stats().behind.get("artifacts", 0))
+        assert left == sorted(left, reverse=True)
+        assert 2 < len(left) < 20
+        told = everything(memory)
+        assert len(told[0]) == 40 + len(left) - 1
+        memory.rebuild()
+        assert everything(memory) == told
 
 
 # What verify finds

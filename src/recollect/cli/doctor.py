@@ -352,25 +352,24 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
 
 
 def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
-    """Say where artifacts are behind the log, and how many events no LLM has read though there is one."""
+    """Say what is behind the log, and how many events no LLM has read though there is one."""
     from recollect.core.settings import Settings
+    from recollect.engine.behind import behind
     from recollect.store.opening import open_store
     from recollect.store.protocol import IN_MEMORY
 
     if location == IN_MEMORY:
         return
     with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
-        upto = reader.derived_upto(space)
+        not_yet = behind(reader, space)
         unread = 0
         if llm:
             from recollect.extract.llm.scene import NOT_FOR_LLM
 
             unread = len(reader.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=_UNREAD_COUNTED))
-    if upto is not None:
-        told = "of no event yet" if not upto else f"up to event number {upto}"
-        yield Check(
-            name="artifacts", detail=f"derived {told}; later ones wait", state="warning", fix="recollect settle"
-        )
+    for what, count in not_yet.items():
+        detail = f"not yet derived of {count:,} event{'s' if count > 1 else ''}; each write does some of it"
+        yield Check(name=what, detail=detail, state="warning", fix="recollect settle")
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
         detail = (

@@ -201,6 +201,7 @@ def stats(page: Page, counted: Stats) -> None:
         ("model", counted.model or "none yet"),
         ("vectors", f"{counted.vectors:,}"),
         ("waiting", Styled(f"{counted.pending:,}", "warning" if counted.pending else "")),
+        *([("not derived yet", Styled(_counts(counted.behind.items()), "warning"))] if counted.behind else []),
         ("size", size(counted.bytes)),
         ("schema", str(counted.schema)),
     ]

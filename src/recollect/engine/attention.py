@@ -55,18 +55,24 @@ def mark(writer: Writer, space: str, marks: Mapping[int, Sequence[MarkRow]] | No
 
 def mark_behind(store: Store, space: str) -> int:
     """Mark the events that are behind, some at a time; count them."""
-    total = 0
-    while True:
+    total, done = 0, _MARKED_AT_ONCE
+    while done == _MARKED_AT_ONCE:
         with store.writer() as writer:
-            upto = writer.marked_upto(space)
-            if upto is None:
-                return total
-            rows = writer.log(space, after=upto, limit=_MARKED_AT_ONCE)
-            mine = [row._replace(seq=seq) for seq, event in rows for row in marks_in(event)]
-            writer.put_marks(space, mine)
-            # Under the turn to write nobody can add more: a short page is the last one.
-            writer.owe_marks(space, rows[-1][0] if len(rows) == _MARKED_AT_ONCE else None)
-            total += len(rows)
+            done = mark_some(writer, space, limit=_MARKED_AT_ONCE)
+        total += done
+    return total
+
+
+def mark_some(writer: Writer, space: str, *, limit: int) -> int:
+    """Mark some of the events that are behind, in their order; tell how many there were."""
+    upto = writer.marked_upto(space)
+    if upto is None:
+        return 0
+    rows = writer.log(space, after=upto, limit=limit)
+    writer.put_marks(space, [row._replace(seq=seq) for seq, event in rows for row in marks_in(event)])
+    # Under the turn to write nobody can add more: a short page is the last one.
+    writer.owe_marks(space, rows[-1][0] if len(rows) == limit else None)
+    return len(rows)
 
 
 # Intents

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from recollect.core.clock import from_micros
 from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreError
@@ -15,12 +14,9 @@ from recollect.engine import graph
 from recollect.engine.attention import mark_behind
 from recollect.engine.derive import (
     LINKED_TURNS,
-    Reading,
     catch_up,
-    derive,
     derive_anew,
     graph_behind,
-    read,
     relink,
     stated,
 )
@@ -28,6 +24,7 @@ from recollect.engine.engine import Engine, Progress, silent
 from recollect.engine.folding import drop_folding, fold_waiting, refold
 from recollect.engine.graph_forgetting import going, graph_without
 from recollect.engine.passages import embed
+from recollect.engine.rebuilding import derive_beside
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
@@ -41,7 +38,6 @@ _RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
 _RETRY_MOST_S = 900
 _DROPPED_AT_ONCE = 2_000  # rows of retired indexes removed in one transaction: other writers wait milliseconds
 _DERIVED_AT_ONCE = 256  # events read for what they state in one transaction: a quarter of a second
-_DERIVED_TOGETHER = 20_000  # events of a space derived anew in one transaction: others wait to write for ten seconds
 _REBUILD_TRIES = 5  # a rebuild of words begins again when something is forgotten meanwhile
 _SECOND = 1_000_000  # microseconds
 _REFOLD_S = 2.0  # that forgetting spends on folding anew what came after; the rest waits for writes and settle()
@@ -94,7 +90,7 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     with engine.store.writer() as writer:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
     for space in spaces:
-        _rebuild_artifacts(engine, space, progress)
+        derive_beside(engine, space, progress)
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)
@@ -273,58 +269,6 @@ def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, to
 
 def _analysed(rows: Sequence[tuple[int, Event]]) -> list[tuple[int, Terms]]:
     return [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
-
-
-def _rebuild_artifacts(engine: Engine, space: str, progress: Progress) -> None:
-    """Derive anew in one transaction, so that readers see what was there until all of the new is.
-
-    Reading events takes most of the time and comes first, outside. Of a large space what is there goes before the new
-    comes, a part at a time: writers would have to wait too long.
-    """
-    readings = _readings(engine, space, progress)
-    with engine.store.writer() as writer:
-        writer.drop_artifacts(space, None)
-        graph.drop(writer, space)
-        writer.owe_derivation(space, 0)
-        writer.drop_marks(space)
-        writer.owe_marks(space, 0)
-        after = 0
-        while readings is not None:
-            rows = writer.log(space, after=after, limit=_DERIVED_AT_ONCE)
-            stored = writer.readings(space, [seq for seq, _ in rows])
-            derive(writer, space, [(seq, _reading(readings, seq, event, stored.get(seq))) for seq, event in rows])
-            if len(rows) < _DERIVED_AT_ONCE:
-                writer.owe_derivation(space, None)
-                return
-            after = rows[-1][0]
-
-
-def _readings(engine: Engine, space: str, progress: Progress) -> dict[int, _Read] | None:
-    """Read the events of a space for what they state; None where they are too many."""
-    readings: dict[int, _Read] = {}
-    after = 0
-    while True:
-        with engine.store.reader() as reader:
-            rows = reader.log(space, after=after, limit=_DERIVED_AT_ONCE)
-            stored = reader.readings(space, [seq for seq, _ in rows])
-        if not rows:
-            return readings
-        if len(readings) + len(rows) > _DERIVED_TOGETHER:
-            return None
-        readings |= {seq: _Read(stored.get(seq), read(event, stored.get(seq))) for seq, event in rows}
-        after = rows[-1][0]
-        progress("artifacts", len(readings), len(readings))
-
-
-class _Read(NamedTuple):
-    stored: str | None  # what an LLM had found by then
-    reading: Reading
-
-
-def _reading(readings: Mapping[int, _Read], seq: int, event: Event, stored: str | None) -> Reading:
-    """Take what was read before, unless the event is newer, or an LLM read it meanwhile."""
-    known = readings.get(seq)
-    return read(event, stored) if known is None or known.stored != stored else known.reading
 
 
 def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], progress: Progress, total: int) -> None:

@@ -11,6 +11,7 @@ from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
 from recollect.engine.again import again
 from recollect.engine.attention import mark, marks_in
+from recollect.engine.catching_up import bring_up
 from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.folding import fold_written
@@ -80,6 +81,8 @@ def _write(
         if stored:
             marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
             mark(writer, space, marked, min(seqs.values()))
+            if extracts:
+                bring_up(writer, space, least=len(stored))
             units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
             vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
             fold_written(engine, writer, space, vectors, min(seqs.values()))

@@ -400,7 +400,7 @@ def _asks_for_several(asked: str) -> bool:
     phrase = _compiled(_NOUN_PHRASE).match(asked)
     if phrase is None:
         return False
-    noun = phrase[1].split()[-1]
+    noun = phrase[1].split(" of ")[0].split()[-1]  # "jars of honey": jars
     return noun in _PLURALS or (
         len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "'s")) and noun not in _NOT_PLURALS
     )

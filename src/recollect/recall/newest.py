@@ -1,9 +1,10 @@
-"""Newest first: of several hits that give a value for what is asked now, the newer stands before the older.
+"""Newest first: of several hits that state what is asked now, the newer stands before the older.
 
 "I've read 20 pages" and "I'm on page 45 now" match "how many pages have I read" alike; only the second is so today.
 Where artifacts share a slot the older one is known to be superseded. Most changes are said in too many ways for that;
-here two hits count as one matter when they come from one speaker, share enough of the question's words, and match it
-about as well.
+here two hits speak of one matter when one speaker said them, they match the question about as well, and one sentence of
+the newer holds enough of the words that the older one's has of the question. A sentence that asks or supposes states
+nothing, and where an amount is asked for, one without an amount doesn't either.
 """
 
 from __future__ import annotations
@@ -12,51 +13,56 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from enum import Enum
 
+from recollect.core.spans import sentences
 from recollect.core.values import Hit, Score
 from recollect.core.words import question_terms, term_counts
-from recollect.recall.analyse import Analysis
+from recollect.recall.analyse import Analysis, Kind
 from recollect.recall.recipes import Newest
 
 STAGE = "newest"
 _ABOVE = 1e-6  # by so much a hit that moves up is scored above the one that it now stands before
 
 _AMOUNT = re.compile(r"\bhow (?:many|much|often|long|far|old|big|tall|frequently)\b", re.IGNORECASE)
-_NOW = re.compile(
-    r"\b(?:current|currently|now|nowadays|these days|latest|most recent|recent|recently|so far|still|present)\b",
-    re.IGNORECASE,
-)
+_LATELY = re.compile(r"\brecent(?:ly)?\b", re.IGNORECASE)
 _PAST = re.compile(
     r"\b(?:before|initial|initially|original|originally|previous|previously|earlier|used to|first|back then|"
     r"at the time|total|altogether|combined|between)\b",
     re.IGNORECASE,
 )
-_DID = re.compile(r"\bdid\b", re.IGNORECASE)
+# "More often than before" asks how things stand, though it names the past.
+_THAN_ONCE = re.compile(r"\bthan\b.{0,40}\b(?:before|previously|earlier|used to|did|was|were)\b", re.IGNORECASE)
 _VALUE = re.compile(
     r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|"
     r"hundred|once|twice|half|every|daily|weekly)\b",
     re.IGNORECASE,
 )
-# Words by which a statement says itself that something went on.
-_WENT_ON = re.compile(
-    r"\b(?:now|so far|already|currently|actually|total|switched|these days|again|up to|instead|not \d+|"
-    r"just (?:added|wore|got|realized|moved|started|finished))\b",
+_CHANGED = re.compile(
+    r"\b(?:now|changed?|switched|moved|replaced|instead|no longer|any ?more|these days|nowadays|currently)\b",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
+
+
+class Wanted(Enum):
+    """What a newer hit must state to stand before an older one."""
+
+    ANYTHING = "anything"
+    AMOUNT = "amount"
+    CHANGE = "change"  # that something changed: a question in the present tense alone mostly asks for what never does
 
 
 def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: Newest) -> list[Hit]:
     """Put newer statements of a matter before older ones among the first hits, where the question asks for today."""
     order = list(hits)
-    if not asks_for_today(question, asked):
+    wanted = wanted_today(question, asked)
+    if wanted is None:
         return order
     terms = set(question_terms(question))
-    amount = _AMOUNT.search(question) is not None
-    stating = [
-        _Stating(hit, terms) for hit in hits[: rule.depth] if (hit.event.role or "").casefold() not in _ASSISTANT
-    ]
-    stating = [one for one in stating if one.shared and (not amount or one.has_value)]
+    said = [_Stating(hit, terms, wanted) for hit in hits[: rule.depth] if _role(hit) not in _ASSISTANT]
+    stating = [one for one in said if one.shared]
     moved: set[str] = set()
     for place, older in enumerate(stating):
         if older.hit.event.id in moved:
@@ -68,25 +74,34 @@ def newest_first(hits: Sequence[Hit], question: str, asked: Analysis, rule: Newe
     return order
 
 
-def asks_for_today(question: str, asked: Analysis) -> bool:
-    """Tell whether a question asks how things stand, and not how they once were or what was done one time."""
-    now = _NOW.search(question) is not None
-    if _PAST.search(question) or asked.windows or asked.addressed or asked.first_last == "first":
-        return False
-    if not now and (asked.anchored or _DID.search(question)):
-        return False
-    return now or _AMOUNT.search(question) is not None
+def wanted_today(question: str, asked: Analysis) -> Wanted | None:
+    """Tell what must be stated to answer how things stand; None where a question asks for anything else."""
+    than_once = _THAN_ONCE.search(question) is not None
+    if asked.windows or asked.addressed or asked.hypothetical:
+        return None
+    if not than_once and (_PAST.search(question) or asked.first_last == "first"):
+        return None
+    if _AMOUNT.search(question):
+        return Wanted.AMOUNT
+    if than_once or asked.says_now or asked.first_last == "last" or _LATELY.search(question):
+        return Wanted.ANYTHING
+    return Wanted.CHANGE if asked.current and asked.kind in (Kind.LOOKUP, Kind.PREFERENCE) else None
 
 
 class _Stating:
-    """A hit, and what of the question its quoted words hold."""
+    """A hit, and what of the question the best sentence of its quote holds."""
 
-    def __init__(self, hit: Hit, terms: AbstractSet[int]) -> None:
-        words = hit.event.text[hit.span.start : hit.span.end]
+    def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
+        quote = hit.event.text[hit.span.start : hit.span.end]
+        told = [quote[span.start : span.end] for span in sentences(quote)]
+        told = [
+            one for one in told if not _SUPPOSED.search(one) and (wanted is not Wanted.AMOUNT or _VALUE.search(one))
+        ]
+        best = max(told, key=lambda one: len(terms & term_counts(one).keys()), default="")
         self.hit = hit
-        self.shared = terms & term_counts(words).keys()
-        self.has_value = _VALUE.search(words) is not None
-        self._went_on = _WENT_ON.search(words) is not None
+        self.shared = terms & term_counts(best).keys()
+        self._wanted = wanted
+        self._says_so = _CHANGED.search(best) is not None
 
     def follows(self, older: _Stating, rule: Newest) -> bool:
         """Tell whether this says of the same matter how it went on."""
@@ -99,8 +114,13 @@ class _Stating:
             return False
         if older.hit.score - self.hit.score > rule.within:
             return False
-        least = rule.share_going_on if self._went_on else rule.share
-        return len(self.shared & older.shared) >= least * len(older.shared)
+        if self._wanted is Wanted.CHANGE:
+            return self._says_so and self.shared >= older.shared
+        return len(self.shared & older.shared) >= rule.share * len(older.shared)
+
+
+def _role(hit: Hit) -> str:
+    return (hit.event.role or "").casefold()
 
 
 def _moved(order: Sequence[Hit], newer: Sequence[Hit], older: Hit) -> list[Hit]:

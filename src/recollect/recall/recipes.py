@@ -71,8 +71,7 @@ class Newest:
 
     depth: int  # first hits that are compared
     within: float  # how much less the newer one may match, in the unit of the score
-    share: float  # of the question's words in the older one's quote, those that the newer one's must hold too
-    share_going_on: float  # the same where the newer one says itself that something went on: "six times now"
+    share: float  # of the question's words in the older one's sentence, those that the newer one's must hold too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +175,7 @@ HYBRID = Recipe(
     superseded=0.03,
     recency=0.03,
     length=0.0125,
-    newest=Newest(depth=8, within=0.12, share=0.75, share_going_on=0.45),
+    newest=Newest(depth=8, within=0.12, share=0.4),
     chain=Chain(seeds=3, links=4, hops=2, cost=0.08, strength=0.1),
     enough=Enough(margin=0.06, least=3, most=20, several=30),
     once=True,

@@ -51,6 +51,13 @@ def fact_of(
     )
 
 
+def renumbered(line: str, by: int) -> str:
+    """Give a fact's line for claims whose numbers have moved, all by as much."""
+    body: dict[str, Any] = json.loads(line)
+    body["claims"] = [number + by for number in body["claims"]]
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+
+
 def single_of(relation: str) -> bool:
     """Tell whether a relation has one object at a time."""
     known = RELATIONS.get(relation)

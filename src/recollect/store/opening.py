@@ -7,7 +7,7 @@ import os
 from recollect.core.errors import BadLocation
 from recollect.core.extras import need
 from recollect.core.settings import Settings
-from recollect.store.protocol import Store
+from recollect.store.protocol import IN_MEMORY, Store
 
 
 def open_store(location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> Store:
@@ -28,3 +28,10 @@ def open_store(location: str | os.PathLike[str], settings: Settings, *, create: 
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(text, settings, create=create)
+
+
+def open_scratch() -> Store:
+    """Open an empty store that nobody else sees and that is gone when it is closed, however large it becomes."""
+    from recollect.store.sqlite import SqliteStore
+
+    return SqliteStore(IN_MEMORY, Settings(durability="normal"), spills=True)

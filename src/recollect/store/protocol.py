@@ -323,6 +323,10 @@ class Store(Protocol):
         """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
         ...
 
+    def exchange(self) -> AbstractContextManager[tuple[Writer, TableWriter]]:
+        """Begin a transaction both on what a store means and on its tables; commits at the end of the `with` block."""
+        ...
+
     def tend(self) -> int:
         """Do what the store itself has to look after, such as an index that a grown space needs; count it."""
         ...

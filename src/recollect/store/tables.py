@@ -37,8 +37,12 @@ class TableReader(Protocol):
         """Count a table's rows."""
         ...
 
-    def each(self, table: Table, after: Sequence[Any] | None) -> Iterator[dict[str, Any]]:
-        """Read rows in the order of the key, from behind one."""
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+        ...
+
+    def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
+        """Read rows in the order of the key, from behind one; of one space, or of all."""
         ...
 
 
@@ -51,6 +55,10 @@ class TableWriter(TableReader, Protocol):
 
     def clear(self, table: Table) -> None:
         """Remove all rows."""
+        ...
+
+    def reserve(self, count: int) -> int:
+        """Give a number behind which so many are free for rows that are numbered."""
         ...
 
     def finish(self) -> None:

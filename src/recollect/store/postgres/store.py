@@ -132,6 +132,12 @@ class PostgresStore:
             yield PostgresTables(writer)
         self._caches.clear()
 
+    @contextmanager
+    def exchange(self) -> Generator[tuple[PostgresWriter, PostgresTables]]:
+        with self.writer() as writer:
+            yield writer, PostgresTables(writer)
+        self._caches.clear()
+
     def tend(self) -> int:
         return build_near(self)
 

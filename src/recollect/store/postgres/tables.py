@@ -43,6 +43,12 @@ class PostgresTables(SqlTables):
     def marks(self, count: int) -> str:
         return ", ".join(f"${place}" for place in range(1, count + 1))
 
+    def last_number(self) -> int:
+        return next(int(row[0]) for row in self.read("last_number", ()))
+
+    def reserve(self, count: int) -> int:
+        return next(int(row[0]) for row in self.read("reserve_numbers", (count,))) - count
+
     def number_of(self, name: str) -> int:
         return space_number(name)
 

@@ -45,12 +45,24 @@ class SqlTables(ABC):
         """Write so many places for values."""
 
     @abstractmethod
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+
+    @abstractmethod
+    def reserve(self, count: int) -> int:
+        """Give a number behind which so many are free for rows that are numbered."""
+
+    @abstractmethod
     def number_of(self, name: str) -> int:
         """Give the number that a space of this name is to have."""
 
     def selected(self, table: str, column: str) -> str:
         """Write how a column is read."""
         return column
+
+    def of_space(self, table: str, number: int) -> str:
+        """Write the condition that a row belongs to a space."""
+        return f"space = {number:d}"
 
     def holds(self, table: str, column: str) -> bool:
         """Tell whether a column is written."""
@@ -77,10 +89,12 @@ class SqlTables(ABC):
     def count(self, table: Table) -> int:
         return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
 
-    def each(self, table: Table, after: Sequence[Any] | None) -> Iterator[dict[str, Any]]:
+    def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
         columns = list(dict.fromkeys((*table.key, *table.columns)))
         key = self._own(table, after) if after else ()
         where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")
+        if space is not None:
+            where = f"{where} {'AND' if where else 'WHERE'} {self.of_space(table.name, self._numbers()[space])}"
         rows = self.read(
             "rows",
             key,

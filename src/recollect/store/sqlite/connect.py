@@ -89,10 +89,13 @@ def _bytes_told(header: bytes) -> int:
     return pages * (65536 if page_bytes == 1 else page_bytes)
 
 
-def connect(path: Path | None, settings: Settings, *, read_only: bool) -> apsw.Connection:
-    """Open a connection with the settings that every connection has."""
+def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: bool = False) -> apsw.Connection:
+    """Open a connection with the settings that every connection has.
+
+    spills: what is in memory goes to disk where it is too large, to a file without a name, gone with the process.
+    """
     if path is None:
-        connection = apsw.Connection(":memory:")
+        connection = apsw.Connection("" if spills else ":memory:")
     elif read_only:
         connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:

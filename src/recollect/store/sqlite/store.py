@@ -33,8 +33,11 @@ _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the wri
 class SqliteStore:
     """One file, shared by any number of threads and processes."""
 
-    def __init__(self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> None:
+    def __init__(
+        self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True, spills: bool = False
+    ) -> None:
         self._settings = settings
+        self._spills = spills
         self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
         self._pid = os.getpid()
         self._closed = False
@@ -88,6 +91,12 @@ class SqliteStore:
     def table_writer(self) -> Generator[SqliteTables]:
         with self.writer() as writer:
             yield SqliteTables(writer)
+        self._caches.clear()
+
+    @contextmanager
+    def exchange(self) -> Generator[tuple[SqliteWriter, SqliteTables]]:
+        with self.writer() as writer:
+            yield writer, SqliteTables(writer)
         self._caches.clear()
 
     def tend(self) -> int:
@@ -163,7 +172,7 @@ class SqliteStore:
         self._turn = Turn(
             None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
-        self._writing = connect(self._path, self._settings, read_only=self._read_only)
+        self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
         try:
             if self._read_only:
                 self._check_schema()

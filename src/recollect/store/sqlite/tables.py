@@ -34,6 +34,10 @@ class SqliteTables(SqlTables):
             return _filled("space_of", {"owner": owner, "pointer": pointer})
         return column
 
+    def of_space(self, table: str, number: int) -> str:
+        # With a sign, or SQLite would take an index by space and sort all its rows by the key.
+        return f"+{self.selected(table, 'space')} = {number:d}"
+
     def holds(self, table: str, column: str) -> bool:
         return not (column == "space" and table in _OWNED)
 
@@ -45,6 +49,12 @@ class SqliteTables(SqlTables):
 
     def marks(self, count: int) -> str:
         return ", ".join("?" * count)
+
+    def last_number(self) -> int:
+        return next(int(row[0]) for row in self.read("last_number", ()))
+
+    def reserve(self, count: int) -> int:
+        return self.last_number()  # what counts goes on behind what is put in
 
     def number_of(self, name: str) -> int:
         self._last = 1 + max(self._last, *self.names(), 0)

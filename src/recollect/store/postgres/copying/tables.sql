@@ -38,3 +38,9 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
 
 -- name: count_rows_on
 SELECT setval('row_number', greatest(nextval('row_number'), (SELECT max({column}) FROM {table})));
+
+-- name: last_number
+SELECT last_value FROM row_number;
+
+-- name: reserve_numbers
+SELECT setval('row_number', nextval('row_number') + $1);

@@ -19,3 +19,6 @@ DELETE FROM {table} {where};
 -- Whose a row is that points to one which says it.
 -- name: space_of
 (SELECT space FROM {owner} WHERE number = {pointer});
+
+-- name: last_number
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence;
