@@ -93,7 +93,8 @@ def _measured(memory: Memory) -> dict[str, Any]:
     chance = random.Random(1)
     names = [one.name for one in memory.entities(type="person", limit=40)]
     rare = [one.name for one in memory.entities(type="person", limit=PEOPLE)[-20:]]
-    asked = [f"Where does {name} live, and who is {chance.choice(names)} married to?" for name in names[:10] + rare[:10]]
+    whom = names[:10] + rare[:10]
+    asked = [f"Where does {name} live, and who is {chance.choice(names)} married to?" for name in whom]
     with memory._engine.store.reader() as reader:
         terms = [dict.fromkeys(question_terms(text), 1.0) for text in asked]
         found = [reader.by_words("default", one, SEEDS, None) for one in terms]
@@ -120,16 +121,15 @@ def _measured(memory: Memory) -> dict[str, Any]:
                 now=now,
                 allowed=None,
             )
-            for name, one in zip(names[:10] + rare[:10], terms, strict=True)
+            for name, one in zip(whom, terms, strict=True)
         ]
         arms = {"pagerank": _times(walks), "topdown": _times(downs)}
-    often, seldom = names[:10], rare[:10]
     return {
         **arms,
-        "entity": _times([partial(memory.entity, name) for name in often + seldom]),
+        "entity": _times([partial(memory.entity, name) for name in whom]),
         "entities": _times([partial(memory.entities, limit=50)]),
-        "facts": _times([partial(memory.facts, name) for name in often + seldom]),
-        "timeline": _times([partial(memory.timeline, name) for name in often + seldom]),
+        "facts": _times([partial(memory.facts, name) for name in whom]),
+        "timeline": _times([partial(memory.timeline, name) for name in whom]),
         "conflicts": _times([memory.conflicts]),
         "counts": dict(stats.graph),
     }
