@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.core.errors import ModelError, RecollectError, StoreError
+from recollect.core.errors import RecollectError, StoreError
 from recollect.core.values import Change
 from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.graph import reread
+from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_read, postpone, taken
 from recollect.engine.llm_scene import shown_of, sources_of
 from recollect.extract.llm.passes import read_event
 from recollect.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM
@@ -28,16 +29,6 @@ from recollect.store.protocol import Job, Writer
 # so that a long queue is not derived anew all the time, and a short one is seen soon.
 _FIRST_ROUND = 16
 _LONGEST_ROUND = 512
-# How long nobody else takes an event that is being read: longer than two passes with all their attempts mostly take.
-# Should it end before, the event is read twice and the second reading is thrown away.
-_LEASE_S = 900
-_RETRY_FIRST_S = 2  # after no answer; doubles up to a quarter of an hour
-_RETRY_MOST_S = 900
-_AGAIN_FIRST_S = 60  # after an answer that is of no use: asking again costs tokens; doubles up to a day
-_AGAIN_MOST_S = 86_400
-_DOUBLINGS = 20  # of a wait, more than either limit needs: attempts grow without end, numbers should not
-_MOST_USELESS = 3  # answers of no use in a row, after which others are not asked for: it is the model, not the event
-_SECOND = 1_000_000  # microseconds
 _NOT_WORTH_READING = "none"
 
 
@@ -57,7 +48,7 @@ def settle_readings(engine: Engine, progress: Progress) -> int:
 
 def _queue_past(engine: Engine) -> None:
     """Leave jobs for events from before there was an LLM, as many as the settings let."""
-    left = engine.settings.llm_read_past if _llm(engine) is not None else 0
+    left = engine.settings.llm_read_past if llm_to_read(engine) is not None else 0
     with engine.store.reader() as reader:
         spaces = reader.spaces() if left else []
     for space in spaces:
@@ -75,9 +66,9 @@ class _Round(NamedTuple):
 def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
     done: list[Job] = []
     useless = 0
-    llm = _llm(engine)
-    while llm is not None and len(done) < most and useless < _MOST_USELESS:
-        job = _taken(engine)
+    llm = llm_to_read(engine)
+    while llm is not None and len(done) < most and useless < MOST_USELESS:
+        job = taken(engine, READ)
         if job is None:
             return _Round(done, True)
         try:
@@ -88,37 +79,11 @@ def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Roun
         except StoreError:
             raise
         except RecollectError as error:
-            _postpone(engine, job, error)
-            if not _is_about_the_event(error):
+            postpone(engine, job, error, "What an LLM would find in events")
+            if not is_about_the_question(error):
                 return _Round(done, True)
             useless += 1
-    return _Round(done, llm is None or useless >= _MOST_USELESS)
-
-
-def _llm(engine: Engine) -> LLM | None:
-    return engine.llm if engine.settings.llm_extract and not engine.store.read_only else None
-
-
-def _taken(engine: Engine) -> Job | None:
-    now = engine.now()
-    with engine.store.reader() as reader:
-        if not reader.jobs(kind=READ, due_before=now, limit=1):
-            return None
-    with engine.store.writer() as writer:
-        return next(iter(writer.take_jobs(READ, now=now, until=now + _LEASE_S * _SECOND, limit=1)), None)
-
-
-def _is_about_the_event(error: RecollectError) -> bool:
-    """Tell whether another event may fare better: not where there is no answer at all."""
-    return isinstance(error, ModelError) and not getattr(error, "retryable", False)
-
-
-def _postpone(engine: Engine, job: Job, error: RecollectError) -> None:
-    first, most = (_AGAIN_FIRST_S, _AGAIN_MOST_S) if _is_about_the_event(error) else (_RETRY_FIRST_S, _RETRY_MOST_S)
-    wait_s = min(most, first * 2 ** min(job.attempts, _DOUBLINGS))
-    with engine.store.writer() as writer:
-        writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
-    engine.models.say(f"What an LLM would find in events has to wait: {error}")
+    return _Round(done, llm is None or useless >= MOST_USELESS)
 
 
 # Reading one event

@@ -52,8 +52,10 @@ def settle(engine: Engine, progress: Progress) -> int:
     total = _settle_offline(engine, progress)
     if engine.llm is not None:
         from recollect.engine.llm_reading import settle_readings  # brings an HTTP client along
+        from recollect.engine.llm_summaries import settle_summaries
 
         total += settle_readings(engine, progress)
+        total += settle_summaries(engine, progress)
     return total
 
 
