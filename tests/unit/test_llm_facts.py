@@ -32,7 +32,9 @@ def fact(quote: str, subject: str, relation: str, object: str, **more: Any) -> d
 
 
 MOVED = fact("Porto since March", "Ana", "lives_in", "Porto", **{"course": "began", "from": "since March"})
-HIRED = fact("Siemens took her on last week", "Maria", "works_at", "Siemens", **{"course": "began", "from": "last week"})
+HIRED = fact(
+    "Siemens took her on last week", "Maria", "works_at", "Siemens", **{"course": "began", "from": "last week"}
+)
 
 
 def claiming(found: Mapping[str, Sequence[dict[str, Any]]]) -> Step:

@@ -17,6 +17,7 @@ EVERY = 20  # new events from which on a session is summarised anew while it goe
 # How long a session must be quiet to be summarised before that: for the first time, and again.
 QUIET_S = 600
 QUIET_AGAIN_S = 6 * 3600
+_NEWS = frozenset((Debt.EMERGENCE, Debt.WORDING))
 _SECOND = 1_000_000  # microseconds
 
 
@@ -57,8 +58,15 @@ def forget_written(writer: Writer, space: str, sessions: Sequence[str]) -> None:
 
 
 def owe_plan(engine: Engine, writer: Writer, space: str, seq: int, entries: Iterable[JournalEntry]) -> None:
-    """Leave a job after an event with which concepts were made or worded by rules."""
+    """Leave a job after an event with which rules made or worded concepts, unless an LLM has seen what is behind it."""
     if engine.llm is None or not engine.settings.llm_fold:
         return
-    if any(entry.action in ("add_node", "update_node") and entry.debt is not Debt.UNDO for entry in entries):
+    if any(entry.debt in _NEWS for entry in entries) and seq > writer.last_plan(space):
         writer.owe_job(space, PLAN, seq, due_at=engine.now())
+
+
+def forget_plans(writer: Writer, space: str, gone: Sequence[int]) -> bool:
+    """Remove plans that rest on events or use their words; tell whether there were any."""
+    resting = writer.plans_resting_on(space, gone)
+    writer.drop_plans(space, resting)
+    return bool(resting)

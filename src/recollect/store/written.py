@@ -55,6 +55,10 @@ class WrittenReader(Protocol):
         """List the plans that rest on events or use their words, by event and place."""
         ...
 
+    def last_plan(self, space: str) -> int:
+        """Tell the last event after which a plan was proposed; 0 where none was."""
+        ...
+
     def last_event_upto(self, space: str, seq: int) -> int | None:
         """Tell the last event up to a number."""
         ...

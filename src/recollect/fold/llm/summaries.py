@@ -61,7 +61,8 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
     names = sorted({name for one in shown for name in (one.speaker, one.role) if name})
     for one in answered:
         text = well_formed(" ".join(one["text"].split()))
-        cited = [shown[number - 1] for number in dict.fromkeys(one["turns"]) if 0 < number <= len(shown)]
+        turns: list[int] = one["turns"]
+        cited = [shown[number - 1] for number in dict.fromkeys(turns) if 0 < number <= len(shown)]
         fault = _fault(text, cited, names)
         if fault is None:
             sentences.append(WrittenSentence(text=text, event_ids=tuple(event.id for event in cited)))

@@ -30,6 +30,9 @@ ORDER BY seq, place;
 -- name: next_plan_place
 SELECT coalesce(max(place) + 1, 0) FROM fold_plans WHERE space = $1 AND seq = $2;
 
+-- name: last_plan
+SELECT coalesce(max(seq), 0) FROM fold_plans WHERE space = $1;
+
 -- name: put_plan
 INSERT INTO fold_plans (space, seq, place, extractor, refused, body) VALUES ($1, $2, $3, $4, $5, $6);
 

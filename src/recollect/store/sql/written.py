@@ -29,6 +29,10 @@ class WrittenRows(Snapshot):
         found = self.space(space)
         return [(row[0], row[1]) for row in self.rows("plans_resting_on", (found.id, array(seqs)))] if found else []
 
+    def last_plan(self, space: str) -> int:
+        found = self.space(space)
+        return int(self.one("last_plan", (found.id,))) if found else 0
+
     def last_event_upto(self, space: str, seq: int) -> int | None:
         found = self.space(space)
         return self.one("last_event_upto", (found.id, seq)) if found else None

@@ -26,6 +26,9 @@ SELECT seq, place, extractor, refused, body FROM fold_plans WHERE space = ? AND 
 -- name: next_plan_place
 SELECT coalesce(max(place) + 1, 0) FROM fold_plans WHERE space = ? AND seq = ?;
 
+-- name: last_plan
+SELECT coalesce(max(seq), 0) FROM fold_plans WHERE space = ?;
+
 -- name: put_plan
 INSERT INTO fold_plans (space, seq, place, extractor, refused, body) VALUES (?, ?, ?, ?, ?, ?);
 
