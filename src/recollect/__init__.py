@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Theme,
         Written,
         WrittenBatch,
+        WrittenSentence,
     )
     from recollect.engine.serving import RecollectNotice
     from recollect.memory import Memory
@@ -65,6 +66,7 @@ _WHERE = {
             "Theme",
             "Written",
             "WrittenBatch",
+            "WrittenSentence",
         ),
         "recollect.core.values",
     ),
@@ -120,6 +122,7 @@ __all__ = [
     "Window",
     "Written",
     "WrittenBatch",
+    "WrittenSentence",
     "errors",
 ]
 

@@ -267,6 +267,7 @@ def session_to_json(session: Session) -> dict[str, Json]:
         "keys": list(session.keys),
         "summary": [theme_to_json(theme) for theme in session.summary],
         "entities": list(session.entities),
+        "written": [{"text": one.text, "event_ids": list(one.event_ids)} for one in session.written],
     }
 
 

@@ -12,7 +12,7 @@ from recollect.core.errors import StoreError
 from recollect.core.graph import FactDraft, KnownName, entity_id
 from recollect.core.values import Event, Span
 from recollect.extract.facts import timeline
-from recollect.store.graph import SPEAKS, FactFilter, FactKey, MentionRow, NameRow, SummaryRow
+from recollect.store.graph import LOOKED_UP, SPEAKS, FactFilter, FactKey, MentionRow, NameRow, SummaryRow
 from recollect.store.graph_rows import fact_line
 from recollect.store.protocol import Store
 
@@ -67,6 +67,21 @@ def known(store: Store) -> list[int]:
 
 class GraphConformance:
     """What store/graph.py says."""
+
+    def test_the_first_event_that_has_a_name_is_found(self, store: Store) -> None:
+        first, second = known(store)
+        porto = entity_id(SPACE, "Porto")
+        with store.writer() as writer:
+            writer.put_mentions(
+                SPACE,
+                [
+                    MentionRow(porto, first, LOOKED_UP, LOOKED_UP, "", 0),
+                    MentionRow(porto, second, 10, 15, "place", 90),
+                ],
+            )
+        with store.reader() as reader:
+            assert reader.first_named(SPACE, [ANA, LEEDS, porto, "en_x"]) == {ANA: first, LEEDS: first, porto: second}
+            assert reader.first_named("nowhere", [ANA]) == reader.first_named(SPACE, []) == {}
 
     def test_names_come_back_and_add_up(self, store: Store) -> None:
         known(store)

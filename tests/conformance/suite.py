@@ -18,6 +18,7 @@ from conformance.service import ServiceConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
+from conformance.written import WrittenConformance
 from recollect.store.protocol import Store
 
 
@@ -31,6 +32,7 @@ class StoreConformance(
     AttentionConformance,
     GraphConformance,
     ReadingsConformance,
+    WrittenConformance,
     LayersConformance,
     UpkeepConformance,
 ):

@@ -61,7 +61,7 @@ def answering(*first: dict[str, Any], second: tuple[dict[str, Any], ...] = ()) -
 
     def step(asked: Asked):
         found = second if asked.system.startswith(prompt(GLEAN)[:60]) else first
-        return chat(json.dumps({"statements": list(found)}))(asked)
+        return chat(json.dumps({"statements": list(found), "facts": []}))(asked)
 
     return step
 
@@ -154,7 +154,7 @@ def test_a_pronoun_gets_the_name_that_was_said_before_and_a_date_of_the_event_s_
     assert (draft.date.words, draft.date.start.date()) == ("last week", date(2026, 3, 23))
     assert draft.valid_from == draft.date.start
     assert draft.confidence == MOST_SURE
-    assert draft.extractor == "llm/extract.v1+glean.v1 served-model"
+    assert draft.extractor == "llm/extract.v2+glean.v2 served-model"
     assert found.refused == ()
 
 
@@ -265,7 +265,7 @@ def test_a_second_pass_of_no_use_leaves_the_first() -> None:
     good, bad = answering(GREYHOUND), chat("I can't do that.")
     with reading(Scene(event=event(), names=("Maria",)), good, bad) as (found, server):
         assert [draft.content for draft, _ in found.noted] == [GREYHOUND["content"]]
-        assert found.refused == ("glean.v1: no second pass: LLMGarbage",)
+        assert found.refused == ("glean.v2: no second pass: LLMGarbage",)
         assert len(server.asked) == 3  # the first pass, the second, and one repair
 
 
@@ -351,6 +351,8 @@ def test_nothing_is_sent_when_what_is_left_does_not_suffice(tmp_path: Any) -> No
 
 
 def test_the_prompts_ask_for_what_the_schema_demands() -> None:
-    for name in SCHEMA["properties"]["statements"]["items"]["properties"]:
-        assert f"`{name}`" in prompt(EXTRACT)
-    assert read_json('{"statements": []}', SCHEMA) == {"statements": []}
+    for kind in SCHEMA["properties"].values():
+        for name in kind["items"]["properties"]:
+            assert f"`{name}`" in prompt(EXTRACT)
+    nothing = {"statements": [], "facts": []}
+    assert read_json(json.dumps(nothing), SCHEMA) == nothing

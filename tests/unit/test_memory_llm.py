@@ -98,7 +98,7 @@ def knowing(found: Statements) -> Step:
     def step(asked: Asked):
         text = json.loads(asked.prompt)["turn"]["text"]
         statements = [] if asked.system == prompt(GLEAN) else list(found.get(text, ()))
-        return chat(json.dumps({"statements": statements}))(asked)
+        return chat(json.dumps({"statements": statements, "facts": []}))(asked)
 
     return step
 
@@ -258,7 +258,7 @@ BROKEN: dict[str, Step] = {
     "cut off": chat('{"statements": [', finish="length"),
     "another schema": chat('{"facts": []}'),
     "a kind that there is not": chat(
-        json.dumps({"statements": [FOUND[CHOIR][0] | {"kind": "gossip"}]}),
+        json.dumps({"statements": [FOUND[CHOIR][0] | {"kind": "gossip"}], "facts": []}),
     ),
     "not even an API": raw("<html>hello</html>"),
 }
@@ -433,7 +433,7 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
     path = tmp_path / "memory.db"
 
     def costing(asked: Asked):
-        return chat('{"statements": []}', usage=(5_000, 500))(asked)
+        return chat('{"statements": [], "facts": []}', usage=(5_000, 500))(asked)
 
     with serving(costing) as server:
         with remembering(server, clock, path, llm_tokens_per_day=18_000) as memory:
@@ -699,7 +699,7 @@ class Quoting:
         found = [self._statement(dice, shown["turn"]["speaker"], text) for _ in range(dice.randrange(3))]
         if self.following and shown["known"]:
             found = [one | {"follows": dice.randrange(4)} for one in found]
-        return Reply(text=json.dumps({"statements": found}), tokens_in=9, tokens_out=9, model="q")
+        return Reply(text=json.dumps({"statements": found, "facts": []}), tokens_in=9, tokens_out=9, model="q")
 
     def stream(self, **_: Any) -> Iterator[str]:
         return iter(())
@@ -787,11 +787,11 @@ class Terse:
 
     def complete(self, *, schema: Any, max_tokens: int, **asked: Any) -> Reply:
         tight = json.loads(json.dumps(schema))
-        statements = tight["properties"]["statements"]
-        statements["maxItems"] = 1
-        for field in statements["items"]["properties"].values():
-            if "string" in field["type"] and "enum" not in field:
-                field["maxLength"] = 30
+        for several in tight["properties"].values():
+            several["maxItems"] = 1
+            for field in several["items"]["properties"].values():
+                if "string" in field["type"] and "enum" not in field:
+                    field["maxLength"] = 30
         return self.llm.complete(schema=tight, max_tokens=min(max_tokens, 400), **asked)
 
     def stream(self, **asked: Any) -> Iterator[str]:

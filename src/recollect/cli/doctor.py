@@ -339,14 +339,19 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
     from recollect.core.settings import Settings
     from recollect.store.artifacts import READ
     from recollect.store.opening import open_store
+    from recollect.store.protocol import EMBED
+    from recollect.store.written import PLAN, SUMMARISE
 
     with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
         jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
-    for for_llm, what, fix in (
-        (False, "for vectors", "recollect settle"),
-        (True, "to be read by an LLM; rules have read them", "Open it with llm=... and call settle()."),
+    with_llm = "Open it with llm=... and call settle()."
+    for kind, what, fix in (
+        (EMBED, "event for vectors", "recollect settle"),
+        (READ, "event to be read by an LLM; rules have read them", with_llm),
+        (SUMMARISE, "session to be summarised by an LLM; rules have summarised them", with_llm),
+        (PLAN, "change of concepts to be worded by an LLM; rules have worded them", with_llm),
     ):
-        those = [job for job in jobs if (job.kind == READ) is for_llm]
+        those = [job for job in jobs if job.kind == kind]
         if those:
             yield Check(name="waiting", detail=_queue_in_words(those, what), state="warning", fix=fix)
 
@@ -381,7 +386,8 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
 
 
 def _queue_in_words(jobs: Sequence[Job], what: str) -> str:
-    detail = f"{len(jobs):,} event{'s wait' if len(jobs) > 1 else ' waits'} {what}"
+    noun, _, rest = what.partition(" ")
+    detail = f"{len(jobs):,} {noun}{'s wait' if len(jobs) > 1 else ' waits'} {rest}"
     failed = [job for job in jobs if job.error]
     if not failed:
         return detail

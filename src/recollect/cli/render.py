@@ -143,7 +143,7 @@ def sessions(page: Page, listed: Sequence[Session]) -> None:
                 _when(session.last_at),
                 ", ".join(session.speakers),
                 ", ".join(session.wings),
-                ", ".join(session.keys[:_MOST_KEYS]),
+                session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS]),
             )
             for session in listed
         ],

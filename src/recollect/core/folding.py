@@ -222,6 +222,7 @@ class Debt(StrEnum):
     COMPLETION = "completion"  # a concept without neighbours
     STRUCTURE = "structure"  # part_of and causes, as the events tell them
     WORDING = "wording"
+    PROPOSAL = "proposal"  # an LLM proposed it, by what it saw in the window
     UNDO = "undo"  # a person took a change back
     INTENT = "intent"
 

@@ -33,6 +33,9 @@ class Settings:
     profile: str = "general"
     # Where there is an LLM: whether settle() lets it read events for what rules miss. False leaves no jobs for it.
     llm_extract: bool = True
+    # Where there is an LLM: whether settle() lets it write of many events: summaries of sessions, words and links of
+    # concepts. False leaves no jobs for it.
+    llm_fold: bool = True
     # How many events from before there was an LLM one settle() queues for it, the newest first. 0: it reads new ones
     # only, since a long past may cost more than anybody meant to spend.
     llm_read_past: int = 0

@@ -233,6 +233,14 @@ class Theme:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSentence:
+    """A sentence that an LLM wrote, and the events that it rests on."""
+
+    text: str
+    event_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A conversation or work session, as its events tell it."""
 
@@ -245,6 +253,8 @@ class Session:
     keys: tuple[str, ...] = ()  # phrases that tell it from others, the most telling first
     summary: tuple[Theme, ...] = ()  # its most central sentences, in the order in which they were said
     entities: tuple[str, ...] = ()  # whom and what it speaks of most
+    # What an LLM wrote of all of it, each sentence with its sources; empty where none did, or it has grown since.
+    written: tuple[WrittenSentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

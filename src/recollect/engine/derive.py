@@ -45,6 +45,7 @@ class Reading(NamedTuple):
     correction: Correction | None  # what the event does to an artifact, where a person wrote it to do so
     refused: tuple[str, ...] = ()  # of what an LLM found, and why
     follows: Mapping[str, str] = MappingProxyType({})  # by an LLM's word: artifact -> the one that it ends or replaces
+    told: LLMReading = LLMReading()  # what an LLM had found
 
 
 def read(event: Event, stored: str | None = None) -> Reading:
@@ -60,6 +61,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
         correction,
         found.refused,
         {artifact_id(draft): follows for draft, follows in noted if follows},
+        found,
     )
 
 
@@ -88,7 +90,7 @@ def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], 
             writer.put_edges(space, _edges(writer, space, seq, new))
     writer.put_changes(space, state.changes)
     if abouts is None:
-        take(writer, space, [(seq, reading.event, reading.checked.accepted) for seq, reading in readings])
+        take(writer, space, [_stated(seq, reading) for seq, reading in readings])
 
 
 def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int]) -> None:
@@ -139,8 +141,12 @@ def graph_behind(writer: Writer, space: str, *, limit: int) -> int:
 def stated(writer: Writer, space: str, seqs: Sequence[int]) -> list[Stated]:
     """Read again what events state, with what an LLM had found in them."""
     events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
-    found = ((seq, read(events[seq], stored.get(seq))) for seq in sorted(events))
-    return [(seq, reading.event, reading.checked.accepted) for seq, reading in found]
+    return [_stated(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)]
+
+
+def _stated(seq: int, reading: Reading) -> Stated:
+    told = reading.told
+    return Stated(seq, reading.event, reading.checked.accepted, told.facts, told.extractor)
 
 
 @dataclass(slots=True)

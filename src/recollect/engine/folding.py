@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import cast
 
 import numpy as np
@@ -17,13 +18,15 @@ from numpy.typing import NDArray
 
 from recollect.core.clock import to_micros
 from recollect.core.errors import InvalidInput, InvalidSetting
-from recollect.core.folding import Folded, JournalEntry
+from recollect.core.folding import Debt, Folded, JournalEntry, UpdateNode, UpdatePlan
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Json
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.owing import owe_plan
 from recollect.fold.executor import Cause, Executor, node_of
 from recollect.fold.folder import fold_event
 from recollect.fold.graph import MOST_CONCEPTS, Graph
+from recollect.fold.llm.kept import plan_of
 from recollect.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
 from recollect.fold.themes import Profile, load_profile
 from recollect.store.folding import FoldMark
@@ -147,6 +150,16 @@ def cause_of(seq: int, event: Event) -> Cause:
     return Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded)
 
 
+def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
+    """Do what an LLM proposed after an event, all of it or, with an error, nothing."""
+    for one in (operation for operation in plan.operations if isinstance(operation, UpdateNode)):
+        if one.label and writer.concept_of_label(executor.graph.space, one.label) not in (None, one.id):
+            raise InvalidInput(f"The plan is refused: {one.label!r} is another concept.", fix="Nothing was done.")
+    executor.begin(cause)
+    executor.run(plan, Debt.PROPOSAL)
+    executor.flush()
+
+
 class _Rehearsed(Exception):
     """Ends a dry run: the transaction is undone."""
 
@@ -183,16 +196,31 @@ def _fold(
     executor = executor_for(engine, writer, space, mark, vectors)
     log = _Log(writer, space, executor.graph.profile, vectors)
     log.prepare(rows)
+    plans = _plans(writer, space, [seq for seq, _ in rows])
     done = 0
     for seq, event in rows:
         _fold_one(engine, executor, log, space, seq, event, writer)
+        for plan in plans.get(seq, ()):
+            # One that no longer fits is left out: its concepts came out otherwise without what was forgotten.
+            with suppress(InvalidInput):
+                carry_out(writer, executor, cause_of(seq, event), plan)
         done += 1
         if end is not None and time.monotonic() > end:
             break
     reached = mark._replace(upto=rows[done - 1][0])
     writer.set_fold_mark(space, reached)
     engine.folds.put(space, reached, executor.graph)
+    owe_plan(engine, writer, space, reached.upto, executor.entries)
     return done, executor.entries
+
+
+def _plans(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
+    """Read what an LLM proposed after events."""
+    found: dict[int, list[UpdatePlan]] = {}
+    for row in writer.plans_at(space, seqs):
+        if not row.refused:
+            found.setdefault(row.seq, []).append(plan_of(row.body))
+    return found
 
 
 def _fold_one(

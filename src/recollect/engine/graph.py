@@ -18,7 +18,7 @@ from recollect.core.values import Event, Span
 from recollect.engine.summaries import summarise_new
 from recollect.extract.entities import NameIndex, find_mentions
 from recollect.extract.entities.index import SPEAKER_VOTE
-from recollect.extract.facts import extract_facts, facts_of_artifacts, timeline
+from recollect.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts
 from recollect.extract.rules.apply import ASSISTANTS, SILENT_ROLES
 from recollect.store.graph import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow
 from recollect.store.graph_rows import fact_line, single_of
@@ -26,20 +26,29 @@ from recollect.store.protocol import Writer
 
 _INDEX = "names"  # where the index of names lies in what a process remembers of a space
 _LONGEST_WORDS = 200  # characters of an object that is no name: longer is no fact
-Stated = tuple[int, Event, Sequence[ArtifactDraft]]  # an event with its place in the log, and what it states
+
+
+class Stated(NamedTuple):
+    """An event with its place in the log, and what it states."""
+
+    seq: int
+    event: Event
+    drafts: Sequence[ArtifactDraft]
+    told: Sequence[ToldFact] = ()  # by an LLM
+    extractor: str = ""  # which
 
 
 def take(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     """Read events for names and claims, in the order of arrival, unless earlier ones are still to be read."""
     state = writer.graph_state(space)
-    if not stated or (state.upto is not None and _next(writer, space, state.upto) != stated[0][0]):
+    if not stated or (state.upto is not None and _next(writer, space, state.upto) != stated[0].seq):
         return
     index = _index(writer, space)
     noted = _Noted(space)
-    for seq, event, drafts in stated:
-        noted.add(index, _read(event, seq, index), drafts)
-    behind = state.upto is not None and _next(writer, space, stated[-1][0]) is not None
-    version = writer.set_graph(space, upto=stated[-1][0] if behind else None)
+    for one in stated:
+        noted.add(index, _read(one.event, one.seq, index), one)
+    behind = state.upto is not None and _next(writer, space, stated[-1].seq) is not None
+    version = writer.set_graph(space, upto=stated[-1].seq if behind else None)
     keys = _fact_keys(writer, space, noted.moved)
     writer.put_names(space, noted.rows(index), version=version)
     writer.move_names(space, {id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
@@ -47,7 +56,7 @@ def take(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     writer.put_claims(space, noted.claims)
     keys |= _keys_now(writer, space, noted.moved, [seq for seq, _ in noted.claims])
     fold(writer, space, keys)
-    summarise_new(writer, space, [event for _, event, _ in stated])
+    summarise_new(writer, space, [one.event for one in stated])
     _remember(writer, space, index, version)
 
 
@@ -66,19 +75,17 @@ def drop(writer: Writer, space: str) -> None:
 def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     """Take in what events state otherwise now: an LLM has read them, or its reading went. Their names stay."""
     state = writer.graph_state(space)
-    here = [one for one in stated if state.upto is None or one[0] <= state.upto]
+    here = [one for one in stated if state.upto is None or one.seq <= state.upto]
     if not here:
         return
-    seqs = [seq for seq, _, _ in here]
+    seqs = [one.seq for one in here]
     rows: dict[int, list[MentionRow]] = {}
     for row in writer.mentions(space, seqs=seqs):
         rows.setdefault(row.seq, []).append(row)
     before = writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, seqs=seqs)])
     writer.drop_claims(space, seqs)
     claims = [
-        (seq, draft)
-        for seq, event, drafts in here
-        for draft in _claims(space, event, mentions_of(event, rows.get(seq, ())), drafts)
+        (one.seq, draft) for one in here for draft in _claims(space, mentions_of(one.event, rows.get(one.seq, ())), one)
     ]
     writer.put_claims(space, claims)
     fold(writer, space, {*before, *_keys_now(writer, space, (), seqs)})
@@ -174,13 +181,18 @@ class _Forms:
     form_of = id_of
 
 
-def _claims(space: str, event: Event, mentions: Sequence[Mention], stated: Sequence[ArtifactDraft]) -> list[FactDraft]:
+def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
+    event = stated.event
     speaker = speaker_of(event)
     if speaker is None:
         return []
     forms = _Forms(space)
     own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
-    drafts = [*extract_facts(event, mentions, forms), *facts_of_artifacts(event, stated, forms)]
+    drafts = [*extract_facts(event, mentions, forms), *facts_of_artifacts(event, stated.drafts, forms)]
+    # What rules read themselves stays theirs: it is there before an LLM answers, and dated by what was measured.
+    ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
+    told = told_facts(event, speaker, mentions, stated.told, forms, stated.extractor) if stated.told else []
+    drafts += [draft for draft in told if (draft.subject, draft.relation, draft.object) not in ruled]
     return [
         draft
         for draft in drafts
@@ -205,14 +217,14 @@ class _Noted:
     moved: set[str] = field(default_factory=set[str])
     seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> when its events happened
 
-    def add(self, index: NameIndex, reading: _Reading, stated: Sequence[ArtifactDraft]) -> None:
+    def add(self, index: NameIndex, reading: _Reading, stated: Stated) -> None:
         seq, event, speaker, mentions, _ = reading
         self.moved.update(index.learn(mentions, speaker))
         self.mentions += [*_rows(index, reading).values(), *_looked_up(index, reading)]
         at = to_micros(event.at)[0]
         for key in _keys(index, reading):
             self.seen.setdefault(key, []).append(at)
-        self.claims += [(seq, draft) for draft in _claims(self.space, event, mentions, stated)]
+        self.claims += [(seq, draft) for draft in _claims(self.space, mentions, stated)]
 
     def rows(self, index: NameIndex) -> Iterable[NameRow]:
         for key, times in self.seen.items():

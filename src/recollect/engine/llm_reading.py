@@ -9,42 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.core.artifacts import Artifact
-from recollect.core.errors import ModelError, RecollectError, StoreError
-from recollect.core.ids import raw_event_id
-from recollect.core.values import Change, Event
-from recollect.core.words import question_terms
+from recollect.core.errors import RecollectError, StoreError
+from recollect.core.values import Change
 from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.graph import reread
+from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_read, postpone, taken
+from recollect.engine.llm_scene import shown_of, sources_of
 from recollect.extract.llm.passes import read_event
-from recollect.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM, Scene, speaker_of
+from recollect.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM
 from recollect.extract.llm.stored import LLMReading, is_of_llm, to_body
 from recollect.extract.noise import worth_reading
 from recollect.extract.quotes import Checked
 from recollect.inference.protocol import LLM
 from recollect.store.artifacts import READ
-from recollect.store.protocol import Job, Reader, Writer
+from recollect.store.protocol import Job, Writer
 
-_TURNS_BEFORE = 2  # shown with an event: whom a pronoun means was mostly said there
-_NAMES_SHOWN = 40  # whom and what the memory speaks about most
-_ABOUTS_SHOWN = 5  # the speaker, and those whom the event names, of whom something is known
-_COMPARED = 200  # statements about one, the newest, among which the similar ones are looked for
-_KNOWN_SHOWN = 20  # similar statements in a prompt: about 600 tokens
 # Events whose readings are derived in one transaction. Deriving anew costs as much for one as for many: rounds double,
 # so that a long queue is not derived anew all the time, and a short one is seen soon.
 _FIRST_ROUND = 16
 _LONGEST_ROUND = 512
-# How long nobody else takes an event that is being read: longer than two passes with all their attempts mostly take.
-# Should it end before, the event is read twice and the second reading is thrown away.
-_LEASE_S = 900
-_RETRY_FIRST_S = 2  # after no answer; doubles up to a quarter of an hour
-_RETRY_MOST_S = 900
-_AGAIN_FIRST_S = 60  # after an answer that is of no use: asking again costs tokens; doubles up to a day
-_AGAIN_MOST_S = 86_400
-_DOUBLINGS = 20  # of a wait, more than either limit needs: attempts grow without end, numbers should not
-_MOST_USELESS = 3  # answers of no use in a row, after which others are not asked for: it is the model, not the event
-_SECOND = 1_000_000  # microseconds
 _NOT_WORTH_READING = "none"
 
 
@@ -64,7 +48,7 @@ def settle_readings(engine: Engine, progress: Progress) -> int:
 
 def _queue_past(engine: Engine) -> None:
     """Leave jobs for events from before there was an LLM, as many as the settings let."""
-    left = engine.settings.llm_read_past if _llm(engine) is not None else 0
+    left = engine.settings.llm_read_past if llm_to_read(engine) is not None else 0
     with engine.store.reader() as reader:
         spaces = reader.spaces() if left else []
     for space in spaces:
@@ -82,9 +66,9 @@ class _Round(NamedTuple):
 def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
     done: list[Job] = []
     useless = 0
-    llm = _llm(engine)
-    while llm is not None and len(done) < most and useless < _MOST_USELESS:
-        job = _taken(engine)
+    llm = llm_to_read(engine)
+    while llm is not None and len(done) < most and useless < MOST_USELESS:
+        job = taken(engine, READ)
         if job is None:
             return _Round(done, True)
         try:
@@ -95,47 +79,14 @@ def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Roun
         except StoreError:
             raise
         except RecollectError as error:
-            _postpone(engine, job, error)
-            if not _is_about_the_event(error):
+            postpone(engine, job, error, "What an LLM would find in events")
+            if not is_about_the_question(error):
                 return _Round(done, True)
             useless += 1
-    return _Round(done, llm is None or useless >= _MOST_USELESS)
-
-
-def _llm(engine: Engine) -> LLM | None:
-    return engine.llm if engine.settings.llm_extract and not engine.store.read_only else None
-
-
-def _taken(engine: Engine) -> Job | None:
-    now = engine.now()
-    with engine.store.reader() as reader:
-        if not reader.jobs(kind=READ, due_before=now, limit=1):
-            return None
-    with engine.store.writer() as writer:
-        return next(iter(writer.take_jobs(READ, now=now, until=now + _LEASE_S * _SECOND, limit=1)), None)
-
-
-def _is_about_the_event(error: RecollectError) -> bool:
-    """Tell whether another event may fare better: not where there is no answer at all."""
-    return isinstance(error, ModelError) and not getattr(error, "retryable", False)
-
-
-def _postpone(engine: Engine, job: Job, error: RecollectError) -> None:
-    first, most = (_AGAIN_FIRST_S, _AGAIN_MOST_S) if _is_about_the_event(error) else (_RETRY_FIRST_S, _RETRY_MOST_S)
-    wait_s = min(most, first * 2 ** min(job.attempts, _DOUBLINGS))
-    with engine.store.writer() as writer:
-        writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
-    engine.models.say(f"What an LLM would find in events has to wait: {error}")
+    return _Round(done, llm is None or useless >= MOST_USELESS)
 
 
 # Reading one event
-
-
-class _Shown(NamedTuple):
-    """A scene, and the events whose words are in it."""
-
-    scene: Scene
-    texts: Mapping[int, str]  # of other events, by seq
 
 
 def _read(engine: Engine, llm: LLM, job: Job) -> bool:
@@ -145,7 +96,7 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
             return True  # read before, and not derived: the process had died in between
         event = reader.fetch(job.space, [job.seq]).get(job.seq)
         worth = event is not None and worth_reading(event.text[:LONGEST_READ])[0]
-        shown = _shown(reader, job, event) if event is not None and worth else None
+        shown = shown_of(reader, job.space, job.seq, event, engine.tokenizer) if event is not None and worth else None
     if shown is None:
         with engine.store.writer() as writer:
             if writer.finish_jobs([job]) and event is not None:
@@ -160,55 +111,9 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
             writer.fail_job(job, error="What was shown with it was forgotten meanwhile.", due_at=engine.now())
             return False
         writer.put_reading(
-            job.space, job.seq, extractor=reading.extractor, body=to_body(reading), sources=_sources(shown, reading)
+            job.space, job.seq, extractor=reading.extractor, body=to_body(reading), sources=sources_of(shown, reading)
         )
     return True
-
-
-def _shown(reader: Reader, job: Job, event: Event) -> _Shown:
-    space, seq = job.space, job.seq
-    before = sorted(reader.said_earlier(space, seq, limit=_TURNS_BEFORE))
-    turns = reader.fetch(space, before)
-    names = reader.names_known(space, limit=_NAMES_SHOWN)
-    known, stated = _similar(reader, space, seq, event, [name for name, _ in names])
-    said = {at: turn.text for at, turn in (*turns.items(), *stated.items())}
-    # A name is known from somewhere: the event that has it is where it comes from.
-    said |= {at: f"{said.get(at, '')} {name}" for name, at in names if at != seq}
-    scene = Scene(
-        event=event,
-        before=tuple(turns[at] for at in before),
-        known=tuple(known),
-        noted=tuple(reader.artifacts_of(space, [seq]).get(seq, ())),
-        names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
-    )
-    return _Shown(scene, said)
-
-
-def _similar(
-    reader: Reader, space: str, seq: int, event: Event, names: Sequence[str]
-) -> tuple[list[Artifact], dict[int, Event]]:
-    """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
-    text = event.text[:LONGEST_READ].casefold()
-    named = (name for name in names if name.casefold() in text)
-    abouts = list(dict.fromkeys((speaker_of(event), *named)))[:_ABOUTS_SHOWN]
-    words = set(question_terms(event.text[:LONGEST_READ]))
-    standing = [one for about in abouts for one in reader.standing(space, about, limit=_COMPARED)]
-    raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
-    found = reader.find(space, list(raw.values()))
-    seqs = {id: found[raw_id].seq for id, raw_id in raw.items() if raw_id in found}
-    earlier = [one for one in standing if seqs.get(one.event_id, seq) < seq]
-    earlier.sort(key=lambda one: -len(words & set(question_terms(one.content))))
-    chosen = earlier[:_KNOWN_SHOWN]
-    ids = {one.event_id for one in chosen}
-    return chosen, {known.seq: known.event for known in found.values() if known.event.id in ids}
-
-
-def _sources(shown: _Shown, reading: LLMReading) -> list[int]:
-    """List the other events whose words a reading uses: it goes when one of them is forgotten."""
-    event = shown.scene.event
-    own = set(question_terms(f"{event.text} {speaker_of(event)}"))
-    borrowed = {term for words in reading.words for term in question_terms(words)} - own
-    return [seq for seq, text in shown.texts.items() if borrowed & set(question_terms(text))]
 
 
 # Deriving what was read
@@ -253,6 +158,7 @@ def _only_of_llm(reading: Reading) -> Reading:
 
 
 def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:
-    for seq, (event, _, _, _, refused, _) in found.items():
-        for reason in refused:
+    for seq, reading in found.items():
+        event = reading.event
+        for reason in reading.refused:
             yield seq, Change(at=event.recorded_at, action=REJECT, reason=reason, event_id=event.id)

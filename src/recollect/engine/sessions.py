@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from recollect.core.values import Filter, Session
 from recollect.engine.entities import read_entities
+from recollect.engine.owing import written_of
 from recollect.engine.summaries import MOST_AT_ONCE, keys_of, session_events, themes_of, written
 from recollect.store.protocol import Reader
 
@@ -26,6 +27,7 @@ def with_summaries(reader: Reader, space: str, listed: Sequence[Session], which:
     bodies = {name: rows[name].body if name in rows else "" for name in names}
     bodies |= {name: _made(reader, space, name) for name in behind}
     themes = dict(zip(names, themes_of(reader, space, [bodies[name] for name in names]), strict=True))
+    written = reader.written(space, names)
     named = reader.named_in_sessions(space, names, most=MOST_ENTITIES)
     ids = sorted({id for several in named.values() for id in several})
     shown = {one.id: one.name for one in read_entities(reader, space, ids)}
@@ -35,6 +37,7 @@ def with_summaries(reader: Reader, space: str, listed: Sequence[Session], which:
             keys=keys_of(bodies[session.name]),
             summary=themes[session.name],
             entities=tuple(shown[id] for id in named.get(session.name, ()) if id in shown),
+            written=written_of(written.get(session.name), session.events),
         )
         if session.name in themes
         else session

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Filter, Span, Theme
+from recollect.engine.owing import forget_written
 from recollect.store.graph import SummaryRow
 from recollect.store.protocol import Cursor, Reader, Writer
 
@@ -45,6 +46,7 @@ def forget_sessions(writer: Writer, space: str, sessions: Iterable[str]) -> None
     """Drop what was said of sessions that lost events, and summarise anew what is left of them."""
     touched = sorted(sessions)
     writer.drop_summaries(space, touched)
+    forget_written(writer, space, touched)
     for session in touched:
         events = session_events(writer, space, session, most=MOST_AT_ONCE + 1)
         if len(events) > MOST_AT_ONCE:

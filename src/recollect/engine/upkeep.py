@@ -23,6 +23,7 @@ from recollect.engine.derive import (
 from recollect.engine.engine import Engine, Progress, silent
 from recollect.engine.folding import drop_folding, fold_waiting, refold
 from recollect.engine.graph_forgetting import going, graph_without
+from recollect.engine.owing import forget_plans
 from recollect.engine.passages import embed
 from recollect.engine.rebuilding import derive_beside
 from recollect.engine.summaries import refresh
@@ -30,6 +31,7 @@ from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED
 from recollect.store.postings import SEAL_AT, Terms, terms_of
 from recollect.store.protocol import EMBED, Job, Model, Reader, Seqs, Writer
+from recollect.store.written import PLAN
 
 SeqsOf = Callable[[Reader], Seqs]  # which events a request names, in the snapshot where they are removed
 
@@ -47,9 +49,13 @@ def settle(engine: Engine, progress: Progress) -> int:
     """Do the work that waits, until none is left or what is left can't be done now; count what was done."""
     total = _settle_offline(engine, progress)
     if engine.llm is not None:
+        from recollect.engine.llm_plans import settle_plans
         from recollect.engine.llm_reading import settle_readings  # brings an HTTP client along
+        from recollect.engine.llm_summaries import settle_summaries
 
         total += settle_readings(engine, progress)
+        total += settle_summaries(engine, progress)
+        total += settle_plans(engine, progress)
     return total
 
 
@@ -120,8 +126,11 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         writer.drop_readings(space, resting)
         writer.drop_refusals(space, resting)
         lost = going(writer, space, gone)
+        replan = forget_plans(writer, space, sorted(gone))
         refold(writer, engine, space, min(gone))
         removed = writer.remove(space, seqs)
+        if replan and (last := writer.last_event_upto(space, max(gone))) is not None:
+            writer.owe_job(space, PLAN, last, due_at=engine.now())
         writer.owe_readings(space, resting)
         if abouts:
             # What the forgotten had replaced or confirmed is as if they had never been said.

@@ -16,6 +16,7 @@ from recollect.engine.derive import Reading, derive, read
 from recollect.engine.engine import Engine
 from recollect.engine.folding import fold_written
 from recollect.engine.graph import owe
+from recollect.engine.owing import owe_summaries
 from recollect.engine.passages import embed
 from recollect.engine.serving import Serving
 from recollect.extract.llm.scene import is_for_llm
@@ -89,6 +90,7 @@ def _write(
         engine.accesses.flush(writer, space)
         if engine.llm is not None and engine.settings.llm_extract:
             writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+        owe_summaries(engine, writer, space, stored.values())
         if change is not None:
             change(writer)
     engine.listeners.tell(engine, space)

@@ -116,8 +116,10 @@ class Executor:
         self._settle([one.seq for one in moments if one.seq in self.graph.loose])
 
     def reword(self, id: str) -> None:
-        """Word a concept anew from its latest events, where that says something else."""
+        """Word a concept anew from its latest events, where that says something else; an LLM's words stay."""
         node = self.graph.nodes[id]
+        if self._stored_body(id).get("written_by", RULES) != RULES:
+            return
         texts = [text for _, text in sorted(self._log.texts([seen.seq for seen in node.window]).items())]
         if not texts:
             return

@@ -122,6 +122,10 @@ class GraphReader(Protocol):
         """Read where one name stands, and where it was only looked up, in the order of arrival."""
         ...
 
+    def first_named(self, space: str, ids: Sequence[str]) -> dict[str, int]:
+        """Tell the first event that has each name, or was said by it, by the ids of the names."""
+        ...
+
     def named_in_sessions(self, space: str, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         """List the entities that each session names most often."""
         ...

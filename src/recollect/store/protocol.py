@@ -25,6 +25,7 @@ from recollect.store.imports import ImportReader, ImportWriter
 from recollect.store.postings import Ranking, Seqs, Terms
 from recollect.store.service import ServiceReader, ServiceWriter
 from recollect.store.tables import TableReader, TableWriter
+from recollect.store.written import WrittenReader, WrittenWriter
 
 EMBED = "embed"  # the kind of job that gives an event its vectors
 IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
@@ -136,7 +137,16 @@ class Audit:
     problems: tuple[Problem, ...] = ()
 
 
-class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingReader, AttentionReader, Protocol):
+class Reader(
+    ArtifactReader,
+    GraphReader,
+    ImportReader,
+    ServiceReader,
+    FoldingReader,
+    AttentionReader,
+    WrittenReader,
+    Protocol,
+):
     """One consistent snapshot of a store."""
 
     def spaces(self) -> list[str]:
@@ -230,7 +240,15 @@ class Reader(ArtifactReader, GraphReader, ImportReader, ServiceReader, FoldingRe
 
 
 class Writer(
-    Reader, ArtifactWriter, GraphWriter, ImportWriter, ServiceWriter, FoldingWriter, AttentionWriter, Protocol
+    Reader,
+    ArtifactWriter,
+    GraphWriter,
+    ImportWriter,
+    ServiceWriter,
+    FoldingWriter,
+    AttentionWriter,
+    WrittenWriter,
+    Protocol,
 ):
     """One transaction."""
 

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -308,6 +308,26 @@ CREATE INDEX fold_nodes_label ON fold_nodes (space, label_key) WHERE closed IS N
 
 CREATE INDEX fold_nodes_open ON fold_nodes (space, closed, number);
 
+CREATE TABLE fold_plan_sources (
+  space INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  PRIMARY KEY (space, source, seq, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fold_plan_sources_of ON fold_plan_sources (space, seq, place);
+
+CREATE TABLE fold_plans (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the last event that was folded then
+  place INTEGER NOT NULL,                     -- its number among the plans after that event
+  extractor TEXT NOT NULL,
+  refused INTEGER NOT NULL,                   -- 1: it was not let in, and is kept to be counted
+  body TEXT NOT NULL,                         -- operations, by ids; JSON
+  PRIMARY KEY (space, seq, place)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE fold_work (
   space INTEGER NOT NULL,
   id TEXT NOT NULL,
@@ -543,4 +563,14 @@ CREATE TABLE word_tail (
   length INTEGER NOT NULL,
   terms BLOB NOT NULL,                        -- n 64-bit terms, then n counts of one byte
   PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE written_sessions (
+  space INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  events INTEGER NOT NULL,                    -- how many it was written of: with more, it is stale
+  extractor TEXT NOT NULL,                    -- which prompt, which model
+  refused INTEGER NOT NULL,                   -- sentences that were not let in
+  body TEXT NOT NULL,                         -- sentences, each with the events that it cites; JSON
+  PRIMARY KEY (space, session)
 ) STRICT, WITHOUT ROWID;

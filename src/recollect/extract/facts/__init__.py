@@ -1,7 +1,7 @@
 """Facts: what an event claims of whom, when that is true, and how claims become facts with windows.
 
 `extract.py` reads an event with `rules.py` (by verb), `occupations.py`, `tastes.py` and `kinship.py`; `stated.py` takes
-what artifacts say. `when.py` dates a claim, and `timeline.py` folds claims into facts.
+what artifacts say, `told.py` what an LLM reads. `when.py` dates a claim, and `timeline.py` folds claims into facts.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from recollect.extract.facts.extract import EXTRACTOR, extract_facts
 from recollect.extract.facts.stated import facts_of_artifacts
 from recollect.extract.facts.timeline import Changes, addressed, place, readdressed, timeline
+from recollect.extract.facts.told import ToldFact, told_facts
 
 __all__ = [
     "EXTRACTOR",
     "Changes",
+    "ToldFact",
     "addressed",
     "extract_facts",
     "facts_of_artifacts",
     "place",
     "readdressed",
     "timeline",
+    "told_facts",
 ]

@@ -103,6 +103,18 @@ def lasted(text: str, sentence: Span, clause: Span, at: datetime) -> When:
     return When(valid_from=date.start, begun_by=date.start, valid_to=end, ended_by=end)
 
 
+def when_told(course: Course, began: DateMention | None, ended: DateMention | None, at: datetime) -> When:
+    """Tell when a claim is true whose times somebody else pointed at."""
+    if course is Course.HAPPENED:
+        return When(valid_from=began.start, valid_to=min(began.end, at)) if began else When(valid_from=at, valid_to=at)
+    since, by = (None, None) if began is None else (began.start, _by(began, at))
+    if course is Course.ENDED:
+        return _ended(ended, at)._replace(valid_from=since, begun_by=by)
+    if course is Course.BEGAN and began is None:
+        since = by = at
+    return When(valid_from=since, begun_by=by, holds_at=at if course is Course.HOLDS else None)
+
+
 def _by(date: DateMention, at: datetime) -> datetime:
     """Say when it had begun, or ended, for certain: at the end of the unit that was named, but before it was said."""
     try:

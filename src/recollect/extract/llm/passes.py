@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from recollect.core.errors import LLMError
+from recollect.extract.llm.facts import Claimed, claimed, same_fact
 from recollect.extract.llm.prompting import EXTRACT, EXTRACTOR, GLEAN, prompt
 from recollect.extract.llm.scene import Scene
 from recollect.extract.llm.statements import SCHEMA, Drafted, Noted, drafted
@@ -43,26 +44,44 @@ def read_event(llm: Completing, scene: Scene) -> LLMReading:
     """
     first = _pass(llm, EXTRACT, scene, ())
     try:
-        second = _pass(llm, GLEAN, scene, [noted.draft.content for noted in first[1].noted])
+        second = _pass(llm, GLEAN, scene, [*(noted.draft.content for noted in first.drafted.noted), *first.told])
     except LLMError as error:
         if error.retryable:
             raise
-        return _reading(first[0], first[1], Drafted([], [f"{GLEAN}: no second pass: {type(error).__name__}"]))
-    return _reading(first[0], first[1], second[1])
+        nothing = Drafted([], [f"{GLEAN}: no second pass: {type(error).__name__}"])
+        second = _Pass(first.extractor, nothing, Claimed([], []), [])
+    return _reading(first, second)
 
 
-def _pass(llm: Completing, name: str, scene: Scene, found: Sequence[str]) -> tuple[str, Drafted]:
+class _Pass(NamedTuple):
+    """What came of one pass."""
+
+    extractor: str
+    drafted: Drafted
+    claimed: Claimed
+    told: list[str]  # the facts in words, for the next pass
+
+
+def _pass(llm: Completing, name: str, scene: Scene, found: Sequence[str]) -> _Pass:
     reply = llm.complete(system=prompt(name), prompt=scene.prompt(found), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     # Checked again: the LLM may be an object of the caller's.
-    statements: list[dict[str, Any]] = read_json(reply.text, SCHEMA)["statements"]
+    answer: dict[str, list[dict[str, Any]]] = read_json(reply.text, SCHEMA)
     extractor = f"{EXTRACTOR} {reply.model[:LONGEST_MODEL]}"
-    return extractor, drafted(scene, statements, extractor)
+    facts = answer["facts"]
+    told = [f"{fact['subject']} {fact['relation'].replace('_', ' ')} {fact['object']}" for fact in facts]
+    return _Pass(
+        extractor, drafted(scene, answer["statements"], extractor), claimed(scene, facts, extractor), told
+    )
 
 
-def _reading(extractor: str, first: Drafted, second: Drafted) -> LLMReading:
+def _reading(first: _Pass, second: _Pass) -> LLMReading:
     """Put two passes together; what says the same in nearly the same words is one."""
     kept: list[Noted] = []
-    for noted in (*first.noted, *second.noted):
+    for noted in (*first.drafted.noted, *second.drafted.noted):
         if not any(same_words(noted.draft.content, other.draft.content) for other in kept):
             kept.append(noted)
-    return LLMReading(extractor=extractor, noted=tuple(kept), refused=(*first.refused, *second.refused))
+    facts = {same_fact(fact): fact for fact in (*second.claimed.facts, *first.claimed.facts)}
+    refused = [*first.drafted.refused, *first.claimed.refused, *second.drafted.refused, *second.claimed.refused]
+    return LLMReading(
+        extractor=first.extractor, noted=tuple(kept), facts=tuple(facts.values()), refused=tuple(refused)
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-EXTRACT = "extract.v1"
-GLEAN = "glean.v1"
+EXTRACT = "extract.v2"
+GLEAN = "glean.v2"
 EXTRACTOR = f"llm/{EXTRACT}+{GLEAN}"
 
 

@@ -1,15 +1,16 @@
-"""What an LLM is shown of an event: the event, the turns before it, what is known, and the names in use."""
+"""What an LLM is shown: an event, the turns before it, what is known, whom names mean, and what matters now."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
-from recollect.core.values import Event
+from recollect.core.graph import Entity, EntityType
+from recollect.core.values import Event, Span
 from recollect.extract.corrections import ROLE as CORRECTION
 from recollect.extract.rules.apply import SILENT_ROLES
 from recollect.inference.text import well_formed
@@ -19,6 +20,16 @@ LONGEST_READ = (
 )
 LONGEST_BEFORE = 1_200  # characters of a turn before it: enough to tell whom a pronoun means
 LONGEST_NAME = 80  # characters; names may be a thousand long
+MOST_ALIASES = 5  # of an entity in the table
+
+
+class Named(NamedTuple):
+    """A name in the event, and whose it is."""
+
+    span: Span
+    text: str
+    type: EntityType
+    home: str  # id of the entity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +41,10 @@ class Scene:
     known: tuple[Artifact, ...] = ()  # what holds and was stated earlier, numbered from 1 in this order
     noted: tuple[Artifact, ...] = ()  # what rules found in the event itself
     names: tuple[str, ...] = ()  # whom and what the memory speaks about
+    entities: tuple[Entity, ...] = ()  # those that the event and the turns before it name
+    named: tuple[Named, ...] = ()  # where the event itself names whom
+    claims: tuple[str, ...] = ()  # facts that rules found in the event, in words
+    window: tuple[str, ...] = ()  # what matters now, a line each
 
     @property
     def text(self) -> str:
@@ -44,9 +59,11 @@ class Scene:
     def prompt(self, found: Sequence[str] = ()) -> str:
         """Write the scene as JSON, so that no text can pose as another part; `found` is what a first pass found."""
         shown = {
+            "window": list(self.window),
             "people_and_things": [name[:LONGEST_NAME] for name in self.names],
+            "entities": [_entity(entity) for entity in self.entities],
             "known": [_known(number, artifact) for number, artifact in enumerate(self.known, 1)],
-            "noted": [*(artifact.content for artifact in self.noted), *found],
+            "noted": [*(artifact.content for artifact in self.noted), *self.claims, *found],
             "turns_before": [_turn(event, LONGEST_BEFORE) for event in self.before],
             "turn": _turn(self.event, LONGEST_READ),
         }
@@ -71,6 +88,11 @@ def _turn(event: Event, most: int) -> dict[str, Any]:
     at = event.at
     said = f"{_WEEKDAYS[at.weekday()]}, {day_in_words(at)}, {at:%H:%M}"
     return {"speaker": speaker_of(event)[:LONGEST_NAME], "said": said, "text": event.text[:most]}
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    also = [alias[:LONGEST_NAME] for alias in entity.aliases[:MOST_ALIASES]]
+    return {"name": entity.name[:LONGEST_NAME], "type": entity.type.value, "also_called": also}
 
 
 def _known(number: int, artifact: Artifact) -> dict[str, Any]:

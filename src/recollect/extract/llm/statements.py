@@ -13,10 +13,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
-from recollect.core.dates import DateMention, Granularity, find_dates
-from recollect.core.spans import sentences
-from recollect.core.values import Event, Span
+from recollect.core.dates import find_dates
+from recollect.core.values import Event
 from recollect.core.words import question_terms
+from recollect.extract.llm.facts import FACTS_SCHEMA, MOST_SURE
+from recollect.extract.llm.pointing import means_speaker, place_of, quote_fault, time_said
 from recollect.extract.llm.scene import LONGEST_BEFORE, Scene
 from recollect.extract.quotes import Rejected, check
 from recollect.extract.rules.wording import LONGEST_CONTENT, names_in
@@ -24,17 +25,13 @@ from recollect.extract.tags import tags_of
 from recollect.inference.protocol import Schema
 
 MOST_STATEMENTS = 20  # of one pass: a turn that states more is a document
-LONGEST_QUOTE = 600  # characters; a longer one points at nothing
-SHORTEST_QUOTE = 4  # characters; less ("I", "no") stands in any text and shows nothing
 # Share of a content's words that must have been said, here or in what was shown beside it. Not all: "I've been running"
 # becomes "Ana runs regularly"; but a sentence of which less than half was said was made up.
 SAID_WORDS = 0.5
-MOST_SURE = 0.8  # confidence: what rules find is sure to a share that was measured; what an LLM finds is not
 
 # What holds one value at a time, named as rules name it, so that one can replace what the other found.
 ATTRIBUTES = ("lives_in", "employer", "age", "name", "birthday", "marital_status", "weight", "budget", "deadline")
 OTHER = "other"
-_SELF = frozenset("i me my we us our speaker user self".split()) | {"the speaker", "the user"}
 # What lasts until it ends; what happened once does not end by being over.
 _STATES = frozenset((ArtifactKind.ATTRIBUTE, ArtifactKind.PREFERENCE, ArtifactKind.RELATIONSHIP, ArtifactKind.TODO))
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
@@ -66,9 +63,10 @@ SCHEMA: Schema = {
                 "required": list(_ITEM),
                 "additionalProperties": False,
             },
-        }
+        },
+        "facts": FACTS_SCHEMA,
     },
-    "required": ["statements"],
+    "required": ["statements", "facts"],
     "additionalProperties": False,
 }
 
@@ -130,10 +128,9 @@ def _names_shown(scene: Scene) -> tuple[str, ...]:
 
 def _reason(draft: ArtifactDraft, said: Collection[int]) -> str | None:
     """Say why a draft is refused before its quote is even looked for."""
-    if len(draft.quote) > LONGEST_QUOTE:
-        return "its quote is too long to point at anything"
-    if draft.quote and len(draft.quote) < SHORTEST_QUOTE:
-        return f"its quote is too short to show anything: {draft.quote}"
+    fault = quote_fault(draft.quote)
+    if fault is not None:
+        return fault
     words = question_terms(draft.content)
     if sum(word in said for word in words) < SAID_WORDS * len(words):
         return f"its content goes beyond what was said: {draft.content[:80]}"
@@ -154,7 +151,7 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Artifa
         category=Category(statement["category"]),
         quote=quote,
         event_id=event.id,
-        span=_place(event.text, quote),
+        span=place_of(event.text, quote),
         speaker=event.speaker,
         about=about,
         confidence=min(MOST_SURE, float(statement["confidence"])),
@@ -170,18 +167,10 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Artifa
     return replace(draft, tags=tags_of(draft))
 
 
-def _place(text: str, quote: str) -> Span:
-    """Find the one place of a quote; where there are more or none, check() refuses the empty span."""
-    start = text.find(quote)
-    once = bool(quote) and start >= 0 and text.find(quote, start + 1) < 0
-    return Span(start, start + len(quote)) if once else Span(0, 0)
-
-
 def _about(scene: Scene, said: str | None) -> str:
     """Name whom a statement is about: the speaker where nobody is named, a known name as it is known."""
     name = " ".join((said or "").split())
-    role = (scene.event.role or "").casefold()
-    if not name or name.casefold() in _SELF or name.casefold() in (role, scene.speaker.casefold()):
+    if means_speaker(scene, name):
         return scene.speaker
     return next((known for known in scene.names if known.casefold() == name.casefold()), name)
 
@@ -216,26 +205,11 @@ def _short(content: str) -> str:
 
 def _dated(scene: Scene, draft: ArtifactDraft, when: str) -> ArtifactDraft:
     """Resolve the time that the words say, against the event's own clock."""
-    said = _mention(scene, draft.span, when.casefold()) if draft.span.end else None
+    said = time_said(scene, draft.span, when) if draft.span.end else None
     if said is None:
         return draft
     date = SaidDate(said.start, said.end, said.text, said.certain and not said.guessed)
     return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
-
-
-def _mention(scene: Scene, quote: Span, when: str) -> DateMention | None:
-    """Find the time in the sentences that the quote is of: the one that was pointed at, else the first of the quote."""
-    text = scene.event.text
-    touched = [one for one in sentences(scene.text) if one.start < quote.end and quote.start < one.end] or [quote]
-    around = Span(touched[0].start, max(touched[-1].end, quote.end))
-    mentions = [
-        mention
-        for mention in find_dates(text[around.start : around.end], scene.event.at, nearest=True)
-        if not mention.repeats and mention.granularity is not Granularity.LIFE
-    ]
-    named = [one for one in mentions if when and (one.text.casefold() in when or when in one.text.casefold())]
-    own = [one for one in mentions if quote.start <= around.start + one.span.start < quote.end]
-    return next(iter((*named, *own)), None)
 
 
 def _begins(draft: ArtifactDraft, date: SaidDate, at: datetime) -> datetime | None:

@@ -16,6 +16,8 @@ from recollect.core.clock import from_micros, to_micros
 from recollect.core.values import Event, Span
 from recollect.core.words import question_terms
 from recollect.extract.compare import SAME_WORDS
+from recollect.extract.facts.told import ToldFact
+from recollect.extract.facts.when import When
 from recollect.extract.llm.statements import Noted
 
 _FAMILY = "llm/"  # whatever the versions of the prompts and the model
@@ -27,6 +29,7 @@ class LLMReading:
 
     extractor: str = ""
     noted: tuple[Noted, ...] = ()
+    facts: tuple[ToldFact, ...] = ()
     refused: tuple[str, ...] = ()
 
     @property
@@ -42,6 +45,7 @@ def to_body(reading: LLMReading) -> str:
     body = {
         "extractor": reading.extractor,
         "drafts": [_draft_to_json(noted) for noted in reading.noted],
+        "facts": [_fact_to_json(fact) for fact in reading.facts],
         "refused": reading.refused,
     }
     return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
@@ -54,7 +58,8 @@ def from_body(event: Event, body: str | None) -> LLMReading:
     held: dict[str, Any] = json.loads(body)
     extractor = held["extractor"]
     noted = tuple(_noted(event, extractor, one) for one in held["drafts"])
-    return LLMReading(extractor=extractor, noted=noted, refused=tuple(held["refused"]))
+    facts = tuple(_fact(one) for one in held.get("facts", ()))  # older readings have none
+    return LLMReading(extractor=extractor, noted=noted, facts=facts, refused=tuple(held["refused"]))
 
 
 def beside(rules: Sequence[ArtifactDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
@@ -130,6 +135,28 @@ def _noted(event: Event, extractor: str, held: dict[str, Any]) -> Noted:
         extractor=extractor,
     )
     return Noted(draft, held["follows"])
+
+
+def _fact_to_json(fact: ToldFact) -> dict[str, Any]:
+    return {
+        "subject": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object,
+        "span": fact.quote,
+        "when": [_micros(moment) for moment in fact.when],
+        "confidence": fact.confidence,
+    }
+
+
+def _fact(held: dict[str, Any]) -> ToldFact:
+    return ToldFact(
+        subject=held["subject"] and Span(*held["subject"]),
+        relation=held["relation"],
+        object=held["object"] and Span(*held["object"]),
+        quote=Span(*held["span"]),
+        when=When(*(_moment(micros) for micros in held["when"])),
+        confidence=held["confidence"],
+    )
 
 
 def _micros(moment: datetime | None) -> int | None:

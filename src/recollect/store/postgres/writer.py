@@ -18,7 +18,9 @@ from recollect.store.sql.snapshot import Space, array
 from recollect.store.sql.writer import SqlWriter
 from recollect.store.units import unit_bounds, unit_of
 
-_OWING = frozenset(("insert_job", "queue_events_without_vectors", "owe_derivation", "owe_marking", "want_near"))
+_OWING = frozenset(
+    ("insert_job", "owe_job", "queue_events_without_vectors", "owe_derivation", "owe_marking", "want_near")
+)
 
 
 class PostgresWriter(PostgresReader, SqlWriter):

@@ -15,6 +15,7 @@ from recollect.core.values import Change, Edge, Span
 from recollect.store.artifacts import READ, ArtifactFilter, Statement
 from recollect.store.protocol import Job
 from recollect.store.sql.snapshot import Row, Snapshot, array, words
+from recollect.store.written import PLAN, SUMMARISE
 
 # All that is derived of a space. Readings stay: nobody offline can make them again.
 _DERIVED = (
@@ -257,7 +258,8 @@ class ArtifactChanges(ArtifactRows):
         into = self.space_to_write(space).id
         for name in ("delete_readings_of", "delete_sources_of"):
             self.run(name, (into, array(seqs)))
-        self.run("clear_errors_of", (into, READ))
+        for kind in (READ, SUMMARISE, PLAN):
+            self.run("clear_errors_of", (into, kind))
 
     def drop_refusals(self, space: str, seqs: Sequence[int]) -> None:
         self.run("delete_refusals_of", (self.space_to_write(space).id, array(seqs)))

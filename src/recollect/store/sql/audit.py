@@ -179,6 +179,8 @@ _COUNTED = {
     "concept edges": "count_fold_edges",
     "folding steps": "count_fold_entries",
     "readings": "count_readings",
+    "written summaries": "count_written",
+    "proposed plans": "count_plans",
 }
 _LOOSE = {
     "lost_artifacts": "artifacts have lost the event that states them",
@@ -199,11 +201,14 @@ _LOOSE_IN_GRAPH = {
     "loose_claims": "claims are in no fact",
     "baseless_facts": "facts rest on no claim",
     "lost_summaries": "summaries are of no session",
+    "lost_written": "written summaries are of no session",
 }
 _LOOSE_CONCEPTS = {
     "lost_fold_edges": "edges of concepts have lost the event that they rest on",
     "loose_fold_edges": "edges lead to a concept that is not there",
     "groundless_concepts": "concepts have no event",
+    "lost_plans": "proposed plans have lost their event",
+    "loose_plan_sources": "sources of proposed plans lead nowhere",
 }
 
 

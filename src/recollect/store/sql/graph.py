@@ -87,6 +87,11 @@ class GraphRows(Snapshot):
         found = self.space(space)
         return [_mention(row) for row in self.rows("mentions_of_name", (found.id, id))] if found else []
 
+    def first_named(self, space: str, ids: Sequence[str]) -> dict[str, int]:
+        found = self.space(space)
+        rows = self.rows("first_named", (found.id, words(ids))) if found is not None and ids else []
+        return {id: seq for id, seq in rows if seq is not None}
+
     def named_in_sessions(self, space: str, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         found = self.space(space)
         named: dict[str, list[str]] = {}

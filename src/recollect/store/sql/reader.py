@@ -23,13 +23,14 @@ from recollect.store.sql.imports import ImportRows
 from recollect.store.sql.rows import conditions, event_of
 from recollect.store.sql.service import ServiceRows
 from recollect.store.sql.snapshot import Row, Space, array
+from recollect.store.sql.written import WrittenRows
 from recollect.store.units import seq_of, unit_bounds, unit_of
 
 _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows):
+class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows, WrittenRows):
     """Reads within one transaction of one connection."""
 
     _caches: Caches

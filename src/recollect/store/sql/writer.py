@@ -23,6 +23,7 @@ from recollect.store.sql.reader import SqlReader, model_of
 from recollect.store.sql.rows import event_values
 from recollect.store.sql.service import ServiceChanges
 from recollect.store.sql.snapshot import Space, array
+from recollect.store.sql.written import WrittenChanges
 from recollect.store.units import seqs_of, unit_bounds, unit_of
 
 _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out of them
@@ -44,7 +45,9 @@ _DERIVED_OF = (
 )
 
 
-class SqlWriter(SqlReader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges):
+class SqlWriter(
+    SqlReader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges, WrittenChanges
+):
     """Writes within one transaction."""
 
     @abstractmethod

@@ -71,6 +71,13 @@ SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM name
 JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
 WHERE names.space = ? AND names.id = ? ORDER BY mentions.seq, start;
 
+-- The first event that has a name, or was said by it.
+-- name: first_named
+SELECT names.id, (
+  SELECT seq FROM mentions WHERE mentions.space = ?1 AND mentions.name = names.number AND start != -2
+  ORDER BY seq LIMIT 1
+) FROM names WHERE names.space = ?1 AND names.id IN carray(?2);
+
 -- name: named_in_sessions
 SELECT events.session, names.home, count(*) FROM events
 JOIN mentions ON mentions.space = events.space AND mentions.seq = events.seq AND mentions.start >= 0

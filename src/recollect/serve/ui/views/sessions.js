@@ -13,9 +13,11 @@ function All() {
 }
 
 function Line({ session }) {
+  const written = (session.written || []).length ? session.written : session.summary || [];
+  const about = written.map((one) => one.text).join(" ");
   return html`<article class="card hit">
     <h3><a href=${`#/sessions/${encodeURIComponent(session.name)}`}>${session.name}</a></h3>
-    ${session.summary && html`<p class="said" dir="auto">${session.summary}</p>`}
+    ${about && html`<p class="said" dir="auto">${about}</p>`}
     <div class="meta"><span>${span(session)}</span><span>${count(session.events, "event")}</span><span>${session.speakers.join(", ")}</span>
       ${(session.keys || []).map((key) => html`<span class="tag">${key}</span>`)}</div>
   </article>`;

@@ -1,0 +1,167 @@
+"""What the temporal graph costs as a memory grows: the arms that follow it, and looking things up in it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Times, console, table
+from recollect import Memory
+from recollect.core.clock import to_micros
+from recollect.core.errors import NotFound
+from recollect.core.words import question_terms
+from recollect.recall.candidates import Candidate
+from recollect.recall.pagerank import page_rank
+from recollect.recall.recipes import GRAPH
+from recollect.recall.topdown import top_down
+
+BATCH = 1_000
+ROUNDS = 3  # of every question
+SEEDS = 10  # events by words from which PageRank starts, as many as the recipe takes
+PEOPLE = 5_000  # with full names
+SKEW = 3  # of the draw: the first of them is in one turn of nine, the last thousand in one of thirteen together
+PLACES = "Lisbon Porto Oslo Bergen Vienna Graz Turin Milan Lyon Nantes Leeds York Cork Galway Riga Tartu".split()
+FIRMS = "Acme Siemens Volvo Nokia Bosch Philips Ericsson Orange Airbus Zeiss Spotify Klarna Mistral Arup".split()
+TALK = (
+    "{a} moved to {p} in {m}.",
+    "{a} works at {f} now, and {b} is glad about it.",
+    "I met {a} and {b} in {p}, we talked about the garden all evening.",
+    "{a} loves {t}.",
+    "{a} is married to {b}.",
+    "{b} visited {p} last week with the children.",
+    "Did {a} ever call back about the {t}?",
+    "The {t} was loud again, {a} said so twice.",
+    "Nobody told {b} what the {t} would cost.",
+    "{a} and {b} disagree about the {t} as always.",
+    "Honestly, the weather in {p} is nothing to write home about.",
+    "Let us look at the photos from {p} when {a} is here.",
+    "I am tired today, the {t} took me three hours.",
+    "{a} left {f} in {m}.",
+    "We should ask {b} whether the {t} is still open.",
+)
+THINGS = "chess sailing pottery jazz climbing baking rowing opera cycling gardening chess painting".split()
+MONTHS = "January February March April May June July August September October November".split()
+
+
+def linking(folder: Path, sizes: list[int]) -> list[dict[str, Any]]:
+    """Grow one memory through the sizes; measure at each, print, and give the numbers."""
+    source = talk(7)
+    results: list[dict[str, Any]] = []
+    written = 0
+    with Memory.open(folder / "linked.db", embedder="none", fold=False, durability="normal") as memory:
+        for size in sizes:
+            begun = time.perf_counter()
+            while written < size:
+                memory.add_many(islice(source, min(BATCH, size - written)))
+                written = min(size, written + BATCH)
+            memory.settle()
+            console.print(f"{size:,} events written in {time.perf_counter() - begun:.0f} s", highlight=False)
+            results.append({"events": size, **_measured(memory)})
+    _print(results)
+    return results
+
+
+def talk(seed: int) -> Iterator[dict[str, object]]:
+    """Make turns of talk about people without end; the same seed gives the same ones."""
+    chance = random.Random(seed)
+    people = [f"{_name(chance)} {_name(chance)}" for _ in range(PEOPLE)]
+    number = 0
+    while True:
+        a, b = (people[int(PEOPLE * chance.random() ** SKEW)] for _ in range(2))
+        words = {"p": chance.choice(PLACES), "f": chance.choice(FIRMS), "t": chance.choice(THINGS)}
+        text = " ".join(chance.choice(TALK) for _ in range(2)).format(a=a, b=b, m=chance.choice(MONTHS), **words)
+        yield {
+            "text": text,
+            "speaker": chance.choice(people[:8]),
+            "session": f"session-{number // 20}",
+            "at": 1_600_000_000 + number * 60,
+        }
+        number += 1
+
+
+def _measured(memory: Memory) -> dict[str, Any]:
+    stats = memory.stats()
+    assert stats.last_at is not None
+    chance = random.Random(1)
+    names = [one.name for one in memory.entities(type="person", limit=40)]
+    rare = [one.name for one in memory.entities(type="person", limit=PEOPLE)[-20:]]
+    whom = names[:10] + rare[:10]
+    asked = [f"Where does {name} live, and who is {chance.choice(names)} married to?" for name in whom]
+    with memory._engine.store.reader() as reader:
+        terms = [dict.fromkeys(question_terms(text), 1.0) for text in asked]
+        found = [reader.by_words("default", one, SEEDS, None) for one in terms]
+        seeds = [
+            [
+                Candidate(seq=seq, score=score)
+                for seq, score in zip(one.seqs.tolist(), one.scores.tolist(), strict=True)
+            ]
+            for one in found
+        ]
+        now = to_micros(stats.last_at)[0]
+        assert GRAPH.pagerank is not None
+        assert GRAPH.topdown is not None
+        walks = [partial(page_rank, reader, "default", GRAPH.pagerank, one, allowed=None) for one in seeds]
+        downs = [
+            partial(
+                top_down,
+                reader,
+                "default",
+                GRAPH.topdown,
+                names=[name],
+                asker=False,
+                terms=one,
+                now=now,
+                allowed=None,
+            )
+            for name, one in zip(whom, terms, strict=True)
+        ]
+        arms = {"pagerank": _times(walks), "topdown": _times(downs)}
+    return {
+        **arms,
+        "entity": _times([partial(memory.entity, name) for name in whom]),
+        "entities": _times([partial(memory.entities, limit=50)]),
+        "facts": _times([partial(memory.facts, name) for name in whom]),
+        "timeline": _times([partial(memory.timeline, name) for name in whom]),
+        "conflicts": _times([memory.conflicts]),
+        "counts": dict(stats.graph),
+    }
+
+
+def _times(actions: list[Callable[[], object]]) -> Times:
+    """Take the time of this thread: the machine may be busy with others."""
+    taken: list[float] = []
+    for number in range(ROUNDS + 1):
+        for action in actions:
+            begun = time.thread_time()
+            with suppress(NotFound):
+                action()
+            if number:
+                taken.append((time.thread_time() - begun) * 1e3)
+    return Times(float(np.median(taken)), float(np.quantile(taken, 0.99)), len(taken))
+
+
+def _print(results: list[dict[str, Any]]) -> None:
+    goals = {"pagerank": "30"}
+    rows = [
+        [name, *(str(result[name]) for result in results), goals.get(name, "")]
+        for name in results[0]
+        if isinstance(results[0][name], Times)
+    ]
+    table(
+        "The temporal graph: ms of the thread's own time, p50 / p99",
+        ["", *(f"{result['events']:,} events" for result in results), "goal"],
+        rows,
+    )
+
+
+def _name(chance: random.Random) -> str:
+    letters = "".join(chance.choice("bdfgklmnprstv") + chance.choice("aeiou") for _ in range(chance.randint(2, 3)))
+    return letters.capitalize()

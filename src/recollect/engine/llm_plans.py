@@ -1,0 +1,156 @@
+"""Plans that an LLM proposes for the concept graph: queued as concepts come, kept like readings, done by the executor.
+
+A plan is kept with the event after which it was proposed, and carried out again whenever that event is folded: a
+rebuild comes to the same graph and asks nobody. It goes when an event is forgotten that it rests on, or whose words it
+uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recollect.core.clock import from_micros
+from recollect.core.errors import InvalidInput, RecollectError, StoreError
+from recollect.core.folding import UpdateNode, UpdatePlan
+from recollect.core.ids import raw_event_id
+from recollect.core.words import question_terms
+from recollect.engine.beholding import window_in
+from recollect.engine.engine import Engine, Progress
+from recollect.engine.folding import carry_out, cause_of, executor_for
+from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_fold, postpone, taken
+from recollect.fold.llm.kept import plan_to_json
+from recollect.fold.llm.plans import Proposal, ShownConcept, ShownEvent, View, propose
+from recollect.inference.protocol import LLM
+from recollect.store.protocol import Job, Reader, Writer
+from recollect.store.written import PLAN
+
+WINDOW_TOKENS = 2_000  # as much as window() shows by default
+_JOBS_AT_ONCE = 1_000  # of a space, that one look at its window does away with
+_RULES = "rules"
+
+
+def settle_plans(engine: Engine, progress: Progress) -> int:
+    """Let the LLM look at the windows of spaces whose concepts changed; count plans. Only the store's errors leave."""
+    done = useless = 0
+    llm = llm_to_fold(engine)
+    while llm is not None and useless < MOST_USELESS:
+        job = taken(engine, PLAN)
+        if job is None:
+            break
+        try:
+            done += _plan(engine, llm, job)
+            useless = 0
+        except StoreError:
+            raise
+        except RecollectError as error:
+            postpone(engine, job, error, "What an LLM would make of concepts")
+            if not is_about_the_question(error):
+                break
+            useless += 1
+        progress("plans", done, done)
+    return done
+
+
+def _plan(engine: Engine, llm: LLM, job: Job) -> int:
+    space = job.space
+    with engine.store.reader() as reader:
+        waiting = [one for one in reader.jobs(kind=PLAN, limit=_JOBS_AT_ONCE) if one.space == space]
+        view = _view(reader, engine, space)
+    if not any(one.by_rules for one in view.concepts):
+        with engine.store.writer() as writer:
+            writer.finish_jobs(waiting)
+        return 0
+    proposal = propose(llm, view)
+    with engine.store.writer() as writer:
+        # What was asked on account of later changes than these is asked again.
+        if not _still_there(writer, space, view.events):
+            writer.fail_job(job, error="Some of it was forgotten meanwhile.", due_at=engine.now())
+            return 0
+        if writer.finish_jobs(waiting):
+            _take_in(engine, writer, space, view, proposal)
+    return 1
+
+
+def _take_in(engine: Engine, writer: Writer, space: str, view: View, proposal: Proposal) -> None:
+    """Carry a proposal out on the graph as it is now, and keep it; one that can't be is kept to be counted."""
+    mark = writer.fold_mark(space)
+    anchor = None if mark is None else writer.last_event_upto(space, mark.upto)
+    if mark is None or anchor is None:
+        return
+    refused = proposal.refused
+    event = writer.fetch(space, [anchor])[anchor]
+    if refused is None and proposal.plan.operations:
+        executor = executor_for(engine, writer, space, mark)
+        try:
+            carry_out(writer, executor, cause_of(anchor, event), proposal.plan)
+        except InvalidInput as error:
+            refused = str(error)
+        else:
+            mark = mark._replace(epoch=mark.epoch + 1)  # what other processes remember of the graph is void
+            writer.set_fold_mark(space, mark)
+        engine.folds.put(space, mark, executor.graph)
+    kept = proposal.plan if refused is None else UpdatePlan(proposed_by=proposal.extractor)
+    sources = {anchor, *_sources(writer, space, view, kept)}
+    writer.put_plan(
+        space,
+        anchor,
+        extractor=proposal.extractor,
+        refused=refused is not None,
+        body=plan_to_json(kept),
+        sources=sorted(sources),
+    )
+    if refused is not None:
+        engine.models.say(f"A plan of the LLM for the concepts was refused, and nothing of it was done: {refused}")
+
+
+def _view(reader: Reader, engine: Engine, space: str) -> View:
+    """Show the window: its concepts, its events with what was said, its goals."""
+    window = window_in(
+        reader, space, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
+    )
+    ids = [item.id for item in window.items if item.kind == "concept"]
+    concepts = reader.concepts_by_id(space, ids)
+    lines = {item.id: item.text for item in window.items if item.kind == "event"}
+    raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
+    known = sorted(reader.find(space, raw).values(), key=lambda one: one.seq)
+    held = reader.held_by(space, [one.seq for one in known])
+    return View(
+        concepts=tuple(
+            ShownConcept(one.id, one.label, one.description, one.events, one.written_by == _RULES)
+            for id in ids
+            if (one := concepts.get(id)) is not None and one.closed_at is None
+        ),
+        events=tuple(
+            ShownEvent(
+                *(one.event.id, one.event.text, lines[one.event.id], one.event.speaker or ""),
+                tuple(sorted(held.get(one.seq, {}))),
+            )
+            for one in known
+        ),
+        goals=tuple(item.text for item in window.items if item.kind == "intent"),
+    )
+
+
+def _still_there(reader: Reader, space: str, events: Sequence[ShownEvent]) -> bool:
+    raw = [raw_id for one in events if (raw_id := raw_event_id(one.id)) is not None]
+    return len(reader.find(space, raw)) == len(raw)
+
+
+def _sources(reader: Reader, space: str, view: View, plan: UpdatePlan) -> Iterable[int]:
+    """List the events that a plan rests on, and those whose words it uses.
+
+    Where it keeps words that rules had found in events which are not shown, these are all of the concept's.
+    """
+    shown = {one.id: one for one in view.events}
+    raw = {raw_id: id for id in shown if (raw_id := raw_event_id(id)) is not None}
+    seqs = {known.event.id: known.seq for known in reader.find(space, list(raw)).values()}
+    terms = {id: set(question_terms(one.line)) for id, one in shown.items()}
+    for operation in plan.operations:
+        yield from (seqs[id] for id in operation.grounded_in if id in seqs)
+        if not isinstance(operation, UpdateNode):
+            continue
+        used = set(question_terms(f"{operation.label} {operation.description}"))
+        yield from (seqs[id] for id, words in terms.items() if words & used)
+        if used - {word for words in terms.values() for word in words}:
+            yield from (member.seq for member in reader.members(space, [operation.id]))
+

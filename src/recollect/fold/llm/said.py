@@ -1,0 +1,38 @@
+"""Whether what an LLM wrote goes beyond what the events that it cites say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from recollect.core.words import question_terms
+
+# Share of the words that must have been said. Not all: a summary joins and shortens; but a sentence of which less than
+# half was said was made up.
+SAID_WORDS = 0.5
+_NUMBER = re.compile(r"\d+")
+_NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | None:
+    """Say what of a text was not said in some others; None where nothing is. `names` may stand in it all the same."""
+    whole = " ".join((*said, *names))
+    words = question_terms(text)
+    known = question_terms(whole)
+    if sum(word in known for word in words) < SAID_WORDS * len(words):
+        return "most of its words were not said"
+    numbers = set(_NUMBER.findall(whole))
+    number = next((one for one in _NUMBER.findall(text) if one not in numbers), None)
+    if number is not None:
+        return f"nobody said {number}"
+    folded = whole.casefold()
+    name = next((word for word in _names(text) if word.casefold() not in folded), None)
+    return None if name is None else f"nobody said {name}"
+
+
+def _names(text: str) -> Iterable[str]:
+    """Give words in capitals that do not begin a sentence."""
+    for match in _NAME.finditer(text):
+        if match[0][0].isupper():
+            yield _POSSESSIVE.sub("", match[0])

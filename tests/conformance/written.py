@@ -1,0 +1,96 @@
+"""What an LLM wrote of many events: summaries of sessions, plans for concepts, and the work that is owed for them."""
+
+from __future__ import annotations
+
+from conformance.making import NOW, SPACE, draft, drafts, put, remove
+from recollect.store.protocol import Store
+from recollect.store.written import PLAN, SUMMARISE, PlanRow, Reach, WrittenRow
+
+HOUR = 3_600_000_000
+LONG = "s" * 1_000 + "é"  # as long as a session's name may be
+
+
+class WrittenConformance:
+    """Holds a store to what it keeps of what LLMs write."""
+
+    def test_a_summary_is_read_back_and_the_next_takes_its_place(self, store: Store) -> None:
+        put(store, [draft("one", session=LONG), draft("two", session="s")])
+        first, second = WrittenRow(LONG, 4, "llm/1", 2, '["\\ud800"]'), WrittenRow(LONG, 9, "llm/2", 0, "[]")
+        with store.writer() as writer:
+            writer.put_written(SPACE, first)
+            writer.put_written(SPACE, WrittenRow("s", 1, "llm/1", 1, "[]"))
+        with store.reader() as reader:
+            assert reader.written(SPACE, [LONG, "elsewhere"]) == {LONG: first}
+            assert reader.written(SPACE, []) == reader.written("nowhere", [LONG]) == {}
+            assert (reader.refusals(SPACE), reader.refusals("nowhere")) == (3, 0)
+        with store.writer() as writer:
+            writer.put_written(SPACE, second)
+            writer.drop_written(SPACE, ["s"])
+        with store.reader() as reader:
+            assert reader.written(SPACE, [LONG, "s"]) == {LONG: second}
+        assert store.audit(deep=True).checked["written summaries"] == 1
+        assert store.audit(deep=True).problems == ()
+
+    def test_a_session_reaches_from_its_first_arrival(self, store: Store) -> None:
+        seqs = put(store, [draft("one", session=LONG), draft("two", session=LONG), draft("three")])
+        with store.reader() as reader:
+            assert reader.session_reach(SPACE, LONG) == Reach(2, seqs[0])
+            assert reader.session_reach(SPACE, "none") == reader.session_reach("nowhere", LONG) == Reach(0, None)
+            assert reader.last_event_upto(SPACE, seqs[1]) == seqs[1]
+            assert reader.last_event_upto(SPACE, 0) is None
+            assert reader.last_event_upto("nowhere", seqs[2]) is None
+
+    def test_plans_are_read_in_their_order_and_go_with_their_sources(self, store: Store) -> None:
+        one, two, three = put(store, drafts(["one", "two", "three"]))
+        with store.writer() as writer:
+            given = {"extractor": "llm/1", "refused": False}
+            assert writer.put_plan(SPACE, two, body="a", sources=[one, two], **given) == 0
+            assert writer.put_plan(SPACE, two, body="b", sources=[two, two], **given) == 1
+            assert writer.put_plan(SPACE, three, body="c", sources=[three], extractor="llm/2", refused=True) == 0
+        with store.reader() as reader:
+            assert reader.plans_at(SPACE, [three, two]) == [
+                PlanRow(two, 0, "llm/1", False, "a"),
+                PlanRow(two, 1, "llm/1", False, "b"),
+                PlanRow(three, 0, "llm/2", True, "c"),
+            ]
+            assert reader.plans_at(SPACE, []) == reader.plans_at("nowhere", [two]) == []
+            assert reader.plans_resting_on(SPACE, [one]) == [(two, 0)]
+            assert reader.plans_resting_on(SPACE, [two, three]) == [(two, 0), (two, 1), (three, 0)]
+            assert reader.plans_resting_on("nowhere", [two]) == []
+            assert (reader.last_plan(SPACE), reader.last_plan("nowhere")) == (three, 0)
+            assert reader.refusals(SPACE) == 1
+        with store.writer() as writer:
+            writer.drop_plans(SPACE, [(two, 0), (three, 0)])
+        with store.reader() as reader:
+            assert [row.body for row in reader.plans_at(SPACE, [two, three])] == ["b"]
+            assert reader.plans_resting_on(SPACE, [one, three]) == []
+            assert reader.last_plan(SPACE) == two
+        assert store.audit(deep=True).checked["proposed plans"] == 1
+        assert store.audit(deep=True).problems == ()
+
+    def test_what_lost_its_event_is_told(self, store: Store) -> None:
+        one, two = put(store, [draft("one", session="s"), draft("two")])
+        with store.writer() as writer:
+            writer.put_written(SPACE, WrittenRow("s", 1, "llm/1", 0, "[]"))
+            writer.put_plan(SPACE, one, extractor="llm/1", refused=False, body="a", sources=[one, two])
+        remove(store, [one])
+        told = [problem.what for problem in store.audit(deep=True).problems]
+        assert any("written summaries are of no session" in one for one in told)
+        assert any("proposed plans have lost their event" in one for one in told)
+        assert any("sources of proposed plans lead nowhere" in one for one in told)
+
+    def test_a_job_is_put_off_until_it_fails(self, store: Store) -> None:
+        (one,) = put(store, drafts(["one"]))
+        with store.writer() as writer:
+            writer.owe_job(SPACE, SUMMARISE, one, due_at=NOW)
+            writer.owe_job(SPACE, SUMMARISE, one, due_at=NOW + HOUR)
+            writer.owe_job(SPACE, PLAN, one, due_at=NOW)
+        with store.reader() as reader:
+            assert reader.jobs(kind=SUMMARISE, due_before=NOW, limit=9) == []
+            (job,) = reader.jobs(kind=SUMMARISE, due_before=NOW + HOUR, limit=9)
+            assert [owed.seq for owed in reader.jobs(kind=PLAN, due_before=NOW, limit=9)] == [one]
+        with store.writer() as writer:
+            writer.fail_job(job, error="no", due_at=NOW + 2 * HOUR)
+            writer.owe_job(SPACE, SUMMARISE, one, due_at=NOW)
+        with store.reader() as reader:
+            assert reader.jobs(kind=SUMMARISE, due_before=NOW + HOUR, limit=9) == []

@@ -1,0 +1,300 @@
+"""Plans that an LLM proposes for the concepts: by the window alone, through the one executor, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_memory import MISBEHAVING, MONDAY, MovedClock, remembering
+from llm_server import Asked, Step, chat, serving
+from recollect import Memory
+from recollect.core.folding import Debt, EdgeKind
+from recollect.fold.llm.plans import SCHEMA
+from recollect.inference.llm.schema import check_schema, is_closed
+
+SLEEP = (
+    "I slept badly, only five hours.",
+    "Took a nap on the sofa after lunch.",
+    "Insomnia again, I lay awake until four.",
+    "Slept through the night at last, ten hours of sleep.",
+)
+GARDEN = (
+    "Planted tomato seeds in the greenhouse.",
+    "The garden needs weeding, the compost is full.",
+    "Pruned the roses and mowed the lawn.",
+    "Watering the tomatoes takes an hour, the soil is dry.",
+)
+Answer = dict[str, list[dict[str, Any]]]
+
+
+class Window:
+    """What the LLM was shown, to answer by."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.shown: dict[str, Any] = json.loads(asked.prompt)
+
+    def concept(self, words: str) -> int:
+        """Give the number of the concept of an event with these words."""
+        return next(one["concepts"][0] for one in self.shown["events"] if words in one["text"])
+
+    def event(self, words: str) -> int:
+        return next(one["number"] for one in self.shown["events"] if words in one["text"])
+
+
+def proposing(answer: Callable[[Window], Answer]) -> Step:
+    """Answer the window with a plan."""
+
+    def step(asked: Asked):
+        return chat(json.dumps({"words": [], "links": [], "merges": [], **answer(Window(asked))}))(asked)
+
+    return step
+
+
+def worded(window: Window, **more: Any) -> dict[str, Any]:
+    quotes = [{"event": window.event("slept badly"), "quote": "I slept badly, only five hours"}]
+    given = {
+        "concept": window.concept("slept badly"),
+        "label": "slept badly",
+        "description": "Ana slept badly, only five hours",
+        "quotes": quotes,
+    }
+    return given | more
+
+
+def relabel(window: Window) -> Answer:
+    return {"words": [worded(window)]}
+
+
+def tell(memory: Memory, texts: tuple[str, ...], first: int = 0) -> list[str]:
+    """Add texts, a day apart."""
+    return [
+        memory.add(text, speaker="Ana", at=MONDAY - timedelta(days=30) + timedelta(days=first + day)).id
+        for day, text in enumerate(texts)
+    ]
+
+
+@pytest.fixture
+def clock() -> MovedClock:
+    return MovedClock()
+
+
+def open_with(server: Any, clock: MovedClock, location: Any = ":memory:"):
+    return remembering(server, clock, location, embedder="hashing", llm_extract=False)
+
+
+def everything(memory: Memory) -> list[Any]:
+    views = [memory.concept(one.id) for one in memory.concepts()]
+    journal = [(entry.id, entry.action, entry.debt, entry.undone) for entry in memory.journal(limit=1000)]
+    return [[(view.concept, view.grounds, view.edges) for view in views], journal]
+
+
+def refused(memory: Memory) -> int:
+    with memory._engine.store.reader() as reader:
+        return reader.refusals("default")
+
+
+def test_it_words_a_concept_by_what_it_cites_and_the_words_before_stay_in_history(clock: MovedClock) -> None:
+    with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
+        ids = tell(memory, SLEEP)
+        (before,) = memory.concepts()
+        assert before.written_by == "rules"
+        clock.pass_by(days=1)
+        assert memory.settle() == 1
+        (after,) = memory.concepts()
+        assert (after.id, after.label) == (before.id, "slept badly")
+        assert after.description == "Ana slept badly, only five hours"
+        assert after.written_by == "llm/plan.v1 served-model"
+        assert after.keys == before.keys
+        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        assert (entry.action, entry.events, entry.reason) == ("update_node", (ids[0],), "as an LLM reads the window")
+        assert before.label in {one.label for one in _versions(memory, before.id)}
+        assert memory.settle() == 0
+        assert memory.verify().ok
+
+
+def _versions(memory: Memory, id: str) -> list[Any]:
+    """Read a concept as it was told before an LLM worded it: what was known before takes it back."""
+    (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+    memory.unfold(entry.id)
+    return [memory.concept(id).concept]
+
+
+def test_it_sees_the_window_and_nothing_else(clock: MovedClock) -> None:
+    with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
+        memory.add("I have to send the grant report to Tomas by Friday.", speaker="Ana", at=MONDAY)
+        tell(memory, SLEEP)
+        memory.settle()
+        shown = Window(server.asked[0]).shown
+        items = memory.window().items
+        assert {one["text"] for one in shown["events"]} == {item.text for item in items if item.kind == "event"}
+        assert shown["goals"] == [item.text for item in items if item.kind == "intent"]
+        assert len(shown["concepts"]) == sum(item.kind == "concept" for item in items) == 1
+
+
+def test_a_link_goes_the_same_way(clock: MovedClock) -> None:
+    def linked(window: Window) -> Answer:
+        events = [window.event("slept badly"), window.event("Planted tomato")]
+        one, other = window.concept("slept badly"), window.concept("Planted tomato")
+        return {"links": [{"from": one, "to": other, "kind": "causes", "events": events}]}
+
+    with serving(proposing(linked)) as server, open_with(server, clock) as memory:
+        ids = [*tell(memory, SLEEP), *tell(memory, GARDEN, first=10)]
+        memory.settle()
+        edges = {edge for one in memory.concepts() for edge in memory.concept(one.id).edges}
+        (edge,) = [one for one in edges if one.kind is EdgeKind.CAUSES]
+        assert set(edge.events) <= set(ids)
+        assert edge.reason == "as an LLM reads the window"
+
+
+def test_a_merge_is_done_by_the_executor_and_can_be_taken_back(clock: MovedClock) -> None:
+    def merged(window: Window) -> Answer:
+        one, other = window.concept("slept badly"), window.concept("Planted tomato")
+        events = [window.event("slept badly"), window.event("Planted tomato")]
+        return {"merges": [{"one": one, "other": other, "events": events}]}
+
+    with serving(proposing(merged)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        tell(memory, GARDEN, first=10)
+        assert len(memory.concepts()) == 2
+        memory.settle()
+        (one,) = memory.concepts()
+        assert one.events == 8
+        before = everything(memory)
+        memory.rebuild()
+        assert everything(memory) == before
+        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        memory.unfold(entry.id)
+        assert len(memory.concepts()) == 2
+        assert memory.verify().ok
+
+
+WRONG: dict[str, Callable[[Window], dict[str, Any]]] = {
+    "a concept that is not there": lambda window: worded(window, concept=99),
+    "an event that is not there": lambda window: worded(window, quotes=[{"event": 99, "quote": "slept"}]),
+    "a quote that nobody said": lambda window: worded(
+        window, quotes=[{"event": window.event("slept badly"), "quote": "I slept like a log"}]
+    ),
+    "no quote": lambda window: worded(window, quotes=[]),
+    "words that nobody said": lambda window: worded(window, description="Quarterly revenue grows in Asia"),
+    "a number that nobody said": lambda window: worded(window, description="Ana slept badly, only 7 hours"),
+    "no label": lambda window: worded(window, label=" "),
+    "a label like a page": lambda window: worded(window, label="slept badly " * 20),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_plan_with_one_wrong_operation_is_refused_whole_and_counted(what: str, clock: MovedClock) -> None:
+    def half_wrong(window: Window) -> Answer:
+        good = worded(window) if what in ("a concept that is not there", "an event that is not there") else None
+        return {"words": [one for one in (good, WRONG[what](window)) if one]}
+
+    with serving(proposing(half_wrong)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        before = everything(memory)
+        with pytest.warns(UserWarning, match="refused"):
+            memory.settle()
+        assert everything(memory) == before
+        assert refused(memory) == 1
+        assert memory.stats().pending == 0
+        memory.rebuild()
+        assert refused(memory) == 1
+
+
+def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:
+    with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
+        tell(memory, GARDEN)
+        tell(memory, SLEEP, first=10)
+        taken = next(one.label for one in memory.concepts() if "tomato" in f"{one.label} {one.description}".lower())
+        quote = {"quote": "I slept badly"}
+        server.script = [
+            proposing(
+                lambda window: {
+                    "words": [worded(window, label=taken, quotes=[quote | {"event": window.event("slept badly")}])]
+                }
+            )
+        ]
+        before = everything(memory)
+        with pytest.warns(UserWarning, match="refused"):
+            memory.settle()
+        assert everything(memory) == before
+
+
+@pytest.mark.parametrize("how", MISBEHAVING)
+def test_whatever_the_model_does_the_rules_words_stay_and_the_job_waits(how: str, clock: MovedClock) -> None:
+    with serving(MISBEHAVING[how]) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        before = everything(memory)
+        with pytest.warns(UserWarning, match="has to wait"):
+            memory.settle()
+        assert everything(memory) == before
+        assert {job.kind for job in memory.jobs()} == {"plan"}
+        server.script = [proposing(relabel)]
+        clock.pass_by(days=2)
+        memory.settle()
+        assert [one.label for one in memory.concepts()] == ["slept badly"]
+        assert memory.jobs() == []
+
+
+def test_rebuild_comes_to_the_same_graph_and_asks_nobody(tmp_path: Path, clock: MovedClock) -> None:
+    with serving(proposing(relabel)) as server:
+        with open_with(server, clock, tmp_path / "m.db") as memory:
+            tell(memory, SLEEP)
+            memory.settle()
+            tell(memory, GARDEN, first=10)
+            tell(memory, ("Slept badly again, barely an hour of sleep.",), first=20)
+            asked, before = len(server.asked), everything(memory)
+            memory.rebuild()
+            assert everything(memory) == before
+            assert len(server.asked) == asked
+        with Memory.open(tmp_path / "m.db", "hashing") as alone:  # without any LLM
+            alone.rebuild()
+            assert everything(alone) == before
+
+
+def test_words_of_an_llm_stay_when_the_concept_grows(clock: MovedClock) -> None:
+    more = tuple(f"I slept {hours} hours last night, the sleep was light." for hours in ("two", "six", "nine", "four"))
+    with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        memory.settle()
+        tell(memory, more, first=10)
+        (one,) = memory.concepts()
+        assert (one.label, one.events) == ("slept badly", 8)
+
+
+def test_forgetting_what_it_rests_on_takes_the_words_back(tmp_path: Path, clock: MovedClock) -> None:
+    def named(window: Window) -> Answer:
+        quote = {"event": window.event("Nakamura"), "quote": "at the Nakamura"}
+        words = worded(window, label="Nakamura nights", description="Insomnia at the Nakamura hotel", quotes=[quote])
+        return {"words": [words]}
+
+    with serving(proposing(named)) as server:
+        with open_with(server, clock, tmp_path / "m.db") as memory:
+            tell(memory, SLEEP)
+            (secret,) = tell(memory, ("Insomnia at the Nakamura hotel, I slept an hour.",), first=10)
+            memory.settle()
+            assert [one.label for one in memory.concepts()] == ["Nakamura nights"]
+            memory.forget(ids=[secret])
+            (one,) = memory.concepts()
+            assert one.written_by == "rules"
+            assert "Nakamura" not in f"{one.label} {one.description}"
+            assert {job.kind for job in memory.jobs()} == {"plan"}
+            assert memory.verify().ok
+        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"Nakamura" not in stored
+
+
+def test_no_concept_no_question(clock: MovedClock) -> None:
+    with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP[:2])
+        memory.settle()
+        assert server.asked == []
+
+
+def test_the_schema_can_be_held_to() -> None:
+    check_schema(SCHEMA)
+    assert is_closed(SCHEMA)
