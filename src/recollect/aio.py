@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -146,11 +146,15 @@ class AsyncMemory:
             told.set()
 
     async def watch(
-        self, *, every: float = 1.0, stop: Callable[[], bool] | None = None
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
-        """Go through new intents and concepts as they come; takes what `Memory.watch` takes."""
+        """Go through what is new as it comes; takes what `Memory.watch` takes."""
         left = threading.Event()  # the thread that looks ends with the loop that it looks for
-        source = self.memory.watch(every=every, stop=lambda: left.is_set() or (stop is not None and stop()))
+
+        def ended() -> bool:
+            return left.is_set() or (stop is not None and stop())
+
+        source = self.memory.watch(kinds=kinds, every=every, stop=ended)
         try:
             while (news := await asyncio.to_thread(next, source, None)) is not None:
                 yield news

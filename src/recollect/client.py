@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from recollect.capture.jsonl import event_to_json
 from recollect.core import errors
 from recollect.core.clock import as_datetime
+from recollect.core.counts import AUTO
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting, RecollectError, ServiceError, Unreachable
 from recollect.core.extras import need
 from recollect.core.feed import Page
@@ -267,12 +268,15 @@ def _bound(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[st
     del given["self"]
     if given.get("hits") is not None:
         raise InvalidInput("Hits can't be sent to a service.", fix="Leave hits out: the service searches again.")
-    return {name: value for name, value in given.items() if name not in _ONLY_HERE and value is not None}
+    return {name: value for name, value in given.items() if name not in _ONLY_HERE}
 
 
 def _arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in operation.parameters}
-    return {name: _argument(known.get(name), value) for name, value in given.items()}
+    # A count that is left open has a word; for anything else None is what is not given.
+    open_counts = {name: AUTO for name, one in known.items() if one.kind == "count" and given.get(name, one) is None}
+    sent = {name: _argument(known.get(name), value) for name, value in given.items() if value is not None}
+    return {**sent, **open_counts}
 
 
 def _argument(parameter: Parameter | None, value: Any) -> Any:

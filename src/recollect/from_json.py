@@ -12,11 +12,20 @@ from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from recollect.core.artifacts import Artifact
-from recollect.core.feed import Feed, News
+from recollect.core.attention import Intent
+from recollect.core.feed import Feed, News, Waiting
+from recollect.core.folding import Concept
 from recollect.core.values import Event, Hit, Hits, Json, Receipt
 
 _LISTS = (list, tuple, Sequence, Iterable)
-_OF_NEWS: dict[str, type] = {"event": Event, "artifact": Artifact, "forgotten": Receipt}
+_OF_NEWS: dict[str, type] = {
+    "event": Event,
+    "artifact": Artifact,
+    "concept": Concept,
+    "intent": Intent,
+    "job": Waiting,
+    "forgotten": Receipt,
+}
 
 
 def value_of(kind: Any, document: Json) -> Any:

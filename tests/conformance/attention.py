@@ -31,6 +31,12 @@ class AttentionConformance:
             assert reader.marks(SPACE, "deed", ANY, limit=10) == [rows[2]]
             assert reader.marks(SPACE, "goal", ANY, limit=1) == [rows[3]]
             assert reader.marks("elsewhere", "goal", ANY, limit=10) == []
+            # In the order of arrival, each event once, from behind one.
+            assert reader.marked_after(SPACE, ["goal", "deed"], after=0, limit=10) == [first, second]
+            assert reader.marked_after(SPACE, ["goal", "deed"], after=0, limit=1) == [first]
+            assert reader.marked_after(SPACE, ["deed"], after=0, limit=10) == [second]
+            assert reader.marked_after(SPACE, ["goal"], after=second, limit=10) == []
+            assert reader.marked_after("elsewhere", ["goal"], after=0, limit=10) == []
 
     def test_marks_are_filtered_by_wing_and_by_what_was_known(self, store: Store) -> None:
         later = to_micros(START)[0] - 1

@@ -193,3 +193,21 @@ def test_a_pulse_is_felt_when_a_write_is_done_not_when_it_begins(location: str) 
             writer.set_fact("anything", "new")
             began = other.pulse()
         assert other.pulse() != began
+
+
+def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: _Clock) -> None:
+    file, server = both
+    clock.now = NOW
+    told = [
+        [(one.kind, one.at, getattr(one.item, "id", None)) for one in memory.changes(limit=1_000)]
+        for memory in (file, server)
+    ]
+    assert {kind for kind, _, _ in told[0]} >= {"event", "artifact", "concept", "intent"}
+    assert told[0] == told[1]
+    for wing in ("home", "work"):
+        of_wing = [[one.kind for one in memory.wing(wing).changes(limit=1_000)] for memory in (file, server)]
+        assert of_wing[0] == of_wing[1]
+    now = [memory.changes(after="now").position for memory in (file, server)]
+    for memory, position in zip((file, server), now, strict=True):
+        memory.add("I need to call the plumber by Friday.", at=NOW, wing="home")
+        assert {one.kind for one in memory.changes(after=position)} >= {"event", "intent"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import queue
+import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx
@@ -46,3 +48,21 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
     assert set(document) == {"type", "title", "status", "detail", "fix"}
     assert document["status"] == answer.status_code
     return answer.status_code, document["type"].removeprefix("urn:recollect:error:")
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until somebody listens on it."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with closing(socket.socket()) as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the server does not answer")

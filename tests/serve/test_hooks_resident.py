@@ -88,13 +88,18 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == ""
     run(home, "SessionStart", source="resume")
     assert "Add tide tables." in capsys.readouterr().out
+    # What it keeps at hand is never older than what was written, by whichever process.
+    with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
+        memory.add("We decided to paint the pier green.", role="user", session="old", wing="harbour")
+    run(home, "SessionStart", source="resume")
+    assert "pier" in capsys.readouterr().out
     # However many are started, even at once, one serves.
     others = [subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(os.getpid())]) for _ in range(3)]
     assert [other.wait(20) for other in others] == [0, 0, 0]
     assert pid_of(home) == first
     # It saves what hooks hand over, and answers prompts once it is ready.
     run(home, "SessionEnd", transcript_path=transcript(tmp_path / "t.jsonl", "one", "two"))
-    assert until(lambda: len(kept(home)) == 3)
+    assert until(lambda: len(kept(home)) == 4)
     assert until(lambda: (asking.ask(home, {"do": "ping"}, 2.0) or {}).get("ready"))
     run(home, "UserPromptSubmit", prompt="What about the tide tables?")
     assert not journal.last_errors(home, 1)

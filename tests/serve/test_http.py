@@ -57,6 +57,19 @@ def test_a_question_by_a_link_and_by_a_body_get_the_same_answer(web: httpx.Clien
     assert by_link.headers["content-type"] == "application/json"
 
 
+def test_how_many_hits_may_be_left_to_the_question(web: httpx.Client, memory: Memory) -> None:
+    question = "Which room is green on day 7?"
+    wanted = [hit.event.id for hit in memory.recall(question, k=None)]
+    for answer in (
+        web.get("/v1/recall", params={"query": question, "k": "auto"}),
+        posted(web, "/v1/recall", {"query": question, "k": "auto"}),
+    ):
+        assert answer.status_code == 200, answer.text
+        assert [hit["event"]["id"] for hit in answer.json()["hits"]] == wanted
+    for wrong in ("ten", [1], True, 2.5, "1"):
+        assert problem(posted(web, "/v1/recall", {"query": question, "k": wrong})) == (400, "InvalidInput")
+
+
 def test_what_is_added_is_found_and_adding_it_again_changes_nothing(web: httpx.Client) -> None:
     event = {"text": "The zebra sleeps in the barn.", "key": "zebra", "meta": {"n": 1}, "at": "2026-05-01T09:00Z"}
     first, again = posted(web, "/v1/add", event), posted(web, "/v1/add", event)

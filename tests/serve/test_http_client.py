@@ -116,6 +116,8 @@ def test_reads_agree(unchanged: Both) -> None:
         assert all(isinstance(hit, Hit) for hit in hits)
         unchanged.agree(lambda one, asked=question: one.context(asked, budget=120, style="reasoning", now=NOW))
         unchanged.agree(lambda one, asked=question: one.ask(asked, now=date(2026, 6, 1)))
+    for count in (None, "auto", "many", 0):
+        unchanged.agree(lambda one, k=count: one.recall("Where does Ana live?", k=k))
     unchanged.agree(lambda one: one.recall("Ana", k=2, speaker="Ana", since="2026-05-01", until=NOW))
     unchanged.agree(lambda one: one.recall("Ana", since=datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2)))))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))

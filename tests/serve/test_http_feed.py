@@ -18,8 +18,10 @@ import httpx
 import pytest
 from tests.serve.service import problem, serving
 
-from recollect import Memory
+from recollect import Client, Memory
+from recollect.core.attention import Intent
 from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.folding import Concept
 
 
 @pytest.fixture
@@ -69,6 +71,51 @@ def test_the_feed_of_a_wing_is_its_own(memory: Memory) -> None:
     memory.wing("b").add("more in b")
     assert memory.wing("a").changes(after=position) == []
 
+
+
+def test_the_feed_tells_of_concepts_intents_and_jobs(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        began = memory.changes(after="now").position
+        for number in range(6):
+            memory.add(f"The radar mast at the harbour broke in storm {number}.", speaker="Ana", session="s")
+        memory.add("I must send the budget report to Ana by tomorrow.", speaker="Leo")
+        news = memory.changes(after=began)
+        concepts = [one.item for one in news if one.kind == "concept"]
+        assert concepts
+        assert {one.id for one in concepts} <= {one.id for one in memory.concepts()}
+        (intent,) = [one.item for one in news if one.kind == "intent"]
+        assert intent.id == memory.intents()[0].id
+        # What becomes of it is news too; a second look has none.
+        memory.answer_intent(intent.id, "reject")
+        (again,) = [one.item for one in memory.changes(after=news.position) if one.kind == "intent"]
+        assert (again.id, again.status) == (intent.id, "rejected")
+        position = memory.changes(after=news.position).position
+        assert memory.changes(after=position) == []
+        # What a wing does not hold, its followers are not told.
+        assert [one.kind for one in memory.wing("elsewhere").changes(after=began)] == []
+    with Memory.open(tmp_path / "m.db", embedder="hashing", embed_on_write=False) as memory:
+        written = memory.add("Its vectors follow.")
+        (job,) = [one.item for one in memory.changes(after=position) if one.kind == "job"]
+        assert (job.kind, job.event_id) == ("embed", written.id)
+        memory.settle()
+        assert [one for one in memory.changes(after=position) if one.kind == "job"] == []
+
+
+def test_the_stream_and_a_client_tell_of_concepts_and_intents(memory: Memory) -> None:
+    with serving(memory) as address, stream(address, kinds=["concept", "intent"]) as told:
+        assert next(told)["event"] == "position"
+        for number in range(6):
+            httpx.post(f"{address}/v1/add", json={"text": f"The radar mast at the harbour broke in storm {number}."})
+        concept = next(told)
+        assert concept["event"] == "concept"
+        assert json.loads(concept["data"])["item"]["id"] in {one.id for one in memory.concepts()}
+        httpx.post(f"{address}/v1/add", json={"text": "I must send the budget report to Ana by tomorrow."})
+        intent = next(one for one in told if one["event"] == "intent")
+        assert "budget report" in json.loads(intent["data"])["item"]["statement"]
+        with Client(address) as client:
+            items = {one.kind: one.item for one in client.changes()}
+    assert isinstance(items["concept"], Concept)
+    assert isinstance(items["intent"], Intent)
 
 @pytest.mark.parametrize("position", ["x", "event", "event.", "event.x", "event.-1", "event.1,,", "e" * 2_000, "e v.1"])
 def test_a_position_that_was_never_given_is_refused(memory: Memory, position: str) -> None:
@@ -210,7 +257,7 @@ def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Pa
         return "It answered 500." if len(sent) <= 3 else None
 
     with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
-        memory.add_webhook("https://example.org/hook")
+        memory.add_webhook("https://example.org/hook", kinds=["event"])
         memory.add("first")
         waits: list[float] = []
         while not memory.deliver_webhooks(refuse, lambda feed: len(feed)):

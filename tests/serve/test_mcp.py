@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import version as versions
+from tests.serve.service import free_port, wait_for_port
 
 from recollect import Memory
 from recollect.core.errors import InvalidSetting
@@ -120,6 +119,7 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
         found = said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": 3}))
         assert f"[{event_id}]" in found
         assert "I moved to Lisbon in March." in found
+        assert said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": "auto"})) == found
         context = said(await client.call_tool("context", {"query": "Where did Ana move?", "budget": 200}))
         assert "Lisbon" in context
         shown = json.loads(said(await client.call_tool("show", {"id": event_id})))
@@ -170,8 +170,8 @@ def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
     [
         ("recall", {}, "recall needs query"),
         ("recall", {"query": "x", "limit": 3}, "recall has no parameter 'limit'. It takes query, k"),
-        ("recall", {"query": "x", "k": "ten"}, "k must be of type integer, not str"),
-        ("recall", {"query": "x", "k": True}, "k must be of type integer, not bool"),
+        ("recall", {"query": "x", "k": "ten"}, "k must be of type integer, or 'auto', not str"),
+        ("recall", {"query": "x", "k": True}, "k must be of type integer, or 'auto', not bool"),
         ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
         ("forget", {}, "InvalidFilter: Say what to forget"),
@@ -432,15 +432,13 @@ def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
 
 
 def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db"), "--transport", "http", "--port", str(port)],
         env={**os.environ, "RECOLLECT_MCP_TOKEN": "sesame"},
     )
     try:
-        _wait_for(port)
+        wait_for_port(port)
 
         async def together() -> None:
             url = f"http://127.0.0.1:{port}/mcp"
@@ -459,13 +457,3 @@ def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.wait(20)
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with closing(socket.socket()) as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError("the server does not answer")

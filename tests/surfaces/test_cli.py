@@ -187,6 +187,10 @@ class TestRecall:
         hits = run("recall", "the sister, the cat, the beta, Lisbon and rain", *options, "--json").json["hits"]
         assert {hit["event"]["key"] for hit in hits} == keys
 
+    def test_how_many_may_be_left_to_the_question(self, run: Run, history: dict[str, str]) -> None:
+        hits = run("recall", "peanuts", "-k", "auto", "--json").json["hits"]
+        assert hits[0]["event"]["id"] == history["nuts"]
+
     def test_finding_nothing_prints_nothing(self, run: Run, history: dict[str, str]) -> None:
         assert run("recall", "anything", "--session", "none such") == (0, "", "")
 

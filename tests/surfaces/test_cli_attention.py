@@ -108,7 +108,7 @@ def test_the_palace_is_a_tree(run: Run) -> None:
 
 
 def test_watch_prints_what_another_process_writes(run: Run, location: Path) -> None:
-    command = [sys.executable, "-m", "recollect", "watch", "--every", "1", "--count", "1", "--json"]
+    command = [sys.executable, "-m", "recollect", "watch", "--kind", "intent", "--every", "1", "--count", "1", "--json"]
     watching = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         for turn in range(40):

@@ -12,6 +12,7 @@ import pytest
 from recollect import Memory
 from recollect.core.attention import Evidence, Intent, IntentCategory, IntentStatus
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.feed import Waiting
 from recollect.core.values import Event, Span
 from recollect.fold.density import Topic, density
 from recollect.fold.goals import MarkKind, marks_of
@@ -493,4 +494,25 @@ def test_watching_sees_what_another_handle_writes(tmp_path: Path, clock: Clock) 
             return looks > 4
 
         news = list(reading.watch(every=0.001, stop=stop))
-        assert [(kind, one.statement) for kind, one in news] == [("intent", "I must send the offer to Tom by Friday")]
+        words = "I must send the offer to Tom by Friday"
+        assert [(kind, one.text if kind == "event" else one.statement) for kind, one in news] == [
+            ("event", f"{words}."),
+            ("intent", words),
+        ]
+        looks = 0
+        assert [kind for kind, _ in reading.watch(kinds=["job"], every=0.001, stop=stop)] == []
+        with pytest.raises(InvalidInput):
+            reading.watch(kinds="intent")
+
+
+def test_a_listener_is_told_of_every_event_and_of_work_that_waits(tmp_path: Path, clock: Clock) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing", embed_on_write=False, clock=clock) as memory:
+        memory.add("said before", at=START)
+        events: list[Event] = []
+        jobs: list[Waiting] = []
+        memory.on("event", events.append)
+        memory.wing("elsewhere").on("event", lambda _: pytest.fail("not of this wing"))
+        memory.on("job", jobs.append)
+        memory.add_many({"text": f"line {number}", "at": START} for number in range(7))
+        assert [one.text for one in events] == [f"line {number}" for number in range(7)]
+        assert [one.event_id for one in jobs] == [one.id for one in events]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
+from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput
 from recollect.operations import BY_NAME, OPERATIONS, Kind, Operation, Parameter
 
@@ -28,8 +29,9 @@ PROGRAMS = {
     "worker": "do the work that waits on a server, beside any number of other workers",
     "migrate": "copy a whole memory, as from a file to PostgreSQL or back",
 }
-_WATCH_SUMMARY = "print new intents and concepts as they come, whichever process writes"
+_WATCH_SUMMARY = "print new events, concepts, intents and jobs as they come, whichever process writes"
 _WATCH_OPTIONS = {"every": "seconds between two looks (default: 1)", "count": "end after so many (default: never)"}
+_WATCH_KIND = "event, concept, intent or job; may be given more than once (default: all)"
 _DOCTOR_SUMMARY = "look at the installation, the file and the model, and say what to do"
 
 # What only the command line knows of: how to show a result, and how to be sure.
@@ -84,7 +86,7 @@ def read(arguments: Sequence[str]) -> Request:
     if verb is None:
         raise UsageError("Say what to do.", fix="See recollect --help for the verbs.")
     operation = BY_NAME.get(verb)
-    names = {parameter.name for parameter in operation.parameters} if operation else set(_WATCH_OPTIONS)
+    names = {parameter.name for parameter in operation.parameters} if operation else {*_WATCH_OPTIONS, "kinds"}
     return Request(
         verb=verb,
         json=given.get("json", False),
@@ -130,6 +132,7 @@ def build() -> argparse.ArgumentParser:
     watch = verbs.add_parser(WATCH, help=_WATCH_SUMMARY, description=_sentence(_WATCH_SUMMARY), allow_abbrev=False)
     for name, text in _WATCH_OPTIONS.items():
         watch.add_argument(f"--{name}", metavar="N", type=_integer, default=argparse.SUPPRESS, help=text)
+    watch.add_argument("--kind", dest="kinds", action="append", default=argparse.SUPPRESS, help=_WATCH_KIND)
     _add_global_options(watch.add_argument_group("options of every verb"))
     for name, summary in PROGRAMS.items():  # listed here; each reads its own command line
         verbs.add_parser(name, help=summary, add_help=False)
@@ -213,6 +216,10 @@ def _integer(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
 
 
+def _count_or_auto(text: str) -> int | str:
+    return AUTO if text == AUTO else _integer(text)
+
+
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value: Any = json.loads(text)
@@ -232,5 +239,6 @@ _BY_KIND: dict[Kind, dict[str, Any]] = {
     "path": {"metavar": "PATH"},
     "texts": {"action": "append"},
     "integer": {"metavar": "N", "type": _integer},
+    "count": {"metavar": "N", "type": _count_or_auto},
     "object": {"metavar": "JSON", "type": _json_object},
 }

@@ -8,6 +8,9 @@ from typing import Any
 from recollect.cli.page import Column, Page, Piece, Styled
 from recollect.core.attention import LIVE, Belief, Intent, Palace, PalaceWing, Room, Tier, Window
 from recollect.core.clock import day_in_words
+from recollect.core.feed import Waiting
+from recollect.core.folding import Concept
+from recollect.core.values import Event
 
 _NOTHING = Styled("Nothing found.", "dim")
 _LONGEST_DRAWER = 100  # characters of an event in the palace
@@ -74,7 +77,15 @@ def news(page: Page, kind: str, one: Any) -> None:
     if isinstance(one, Intent):
         page.item("", [Styled("new intent", "good"), *_heading(one)], _why(one))
     else:
-        page.line(Styled(f"new {kind}", "good"), "  ", Styled(str(getattr(one, "label", one)), "strong"))
+        page.line(Styled(f"new {kind}", "good"), "  ", Styled(_named(one), "strong"))
+
+
+def _named(one: Event | Concept | Waiting) -> str:
+    if isinstance(one, Event):
+        return " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
+    if isinstance(one, Waiting):
+        return f"{one.kind} of {one.event_id or 'an event'}"
+    return one.label
 
 
 def _heading(intent: Intent) -> list[Piece]:

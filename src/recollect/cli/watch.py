@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 def watch(memory: Memory, request: Request, terminal: Terminal) -> int:
-    """Print new intents and concepts until as many came as were asked for, or somebody interrupts."""
-    left: int | None = request.arguments.get("count")
+    """Print what is new until as many came as were asked for, or somebody interrupts."""
+    wanted = dict(request.arguments)
+    left: int | None = wanted.pop("count", None)
     if not terminal.json_wanted:
         terminal.note("watching; Ctrl-C ends it")
-    for kind, one in memory.watch(every=request.arguments.get("every", 1)):
+    for kind, one in memory.watch(**wanted):
         if terminal.json_wanted:
             from recollect.serial import plain
 

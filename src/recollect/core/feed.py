@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import TypeVar
 
 from recollect.core.artifacts import Artifact
+from recollect.core.attention import Intent
 from recollect.core.errors import InvalidInput
+from recollect.core.folding import Concept
 from recollect.core.values import Event, Receipt
 
 NOW = "now"
@@ -21,11 +23,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """One thing that happened: an event was stored, a statement was derived, something was forgotten."""
+    """One thing that happened: what was stored, derived, formed or forgotten, what began or ended, what waits."""
 
     kind: str
     at: datetime
-    item: Event | Artifact | Receipt
+    item: Event | Artifact | Concept | Intent | Waiting | Receipt
 
 
 class Feed(list[News]):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.core.clock import Clock, to_micros
 from recollect.core.settings import Settings
 from recollect.engine.accesses import Accesses
+from recollect.engine.kept_intents import KeptIntents
 from recollect.engine.listening import Listeners
 from recollect.engine.serving import Models
 from recollect.inference.protocol import LLM, Reranker, Tokenizer
@@ -38,6 +39,7 @@ class Engine:
     llm_spec: LLMSpec = None
     accesses: Accesses = field(default_factory=Accesses)
     listeners: Listeners = field(default_factory=Listeners)
+    intents: KeptIntents = field(default_factory=KeptIntents)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

@@ -57,6 +57,7 @@ class Scene:
     today: datetime  # a day, not a moment: an hour more or less changes nothing
     latest: datetime  # when the last event happened
     confirmed: Mapping[str, int]  # how often what is known was said again, for the most frequent
+    intents: Callable[[], Sequence[Intent]]  # as they stand today
 
 
 Source = Callable[[Scene], Iterable[Candidate]]
@@ -136,10 +137,7 @@ def latest_sessions(scene: Scene) -> Iterator[Candidate]:
 
 def live_intents(scene: Scene) -> Iterator[Candidate]:
     """Tell which goals are not met, the most pressing first."""
-    from recollect.engine.attention import intents_in  # brings along what reads goals: not for a memory without any
-
-    found = intents_in(scene.reader, scene.space, now=scene.today, wing=scene.wing)
-    live = [intent for intent in found if intent.status in LIVE and intent.grounds]
+    live = [intent for intent in scene.intents() if intent.status in LIVE and intent.grounds]
     for intent in live[:_INTENTS_TOLD]:
         yield _intent_line(intent)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,21 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.core.attention import LIVE, Intent
 from recollect.core.folding import Concept
+from recollect.engine.feed import Read, Scene, concepts, events, jobs
 
 if TYPE_CHECKING:
     from recollect.engine.engine import Engine
     from recollect.store.protocol import Reader
 
-TOLD_AN_HOUR = 5  # of a kind, to one listener: who is told everything is told nothing
-_ENTRIES_AT_ONCE = 1_000  # of the journal of concepts
+TOLD_AN_HOUR = 5  # intents, or concepts, to one listener: who is told everything is told nothing
+_READ_AT_ONCE = 1_000  # rows of the log, of the journal of concepts, of what waits
 _HOUR = timedelta(hours=1)
 
 
 class News(StrEnum):
     """What a listener can be told of."""
 
-    INTENT = "intent"
+    EVENT = "event"
     CONCEPT = "concept"
+    INTENT = "intent"
+    JOB = "job"
+
+
+_READ: Mapping[News, Read] = {News.EVENT: events, News.CONCEPT: concepts, News.JOB: jobs}
+_TABLES: Mapping[News, str] = {News.EVENT: "events", News.CONCEPT: "fold_journal", News.JOB: "jobs"}
+_FEW = (News.INTENT, News.CONCEPT)  # of which a few an hour are enough
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,27 +45,28 @@ class Listener:
     wing: str | None
     news: News
     told: Callable[[Any], None]
-    most: int | None = TOLD_AN_HOUR  # an hour; None for all
+    all_of_it: bool = False  # or a few an hour
     _known: set[str] = field(default_factory=set[str])
     _told_at: list[datetime] = field(default_factory=list[datetime])
-    _read: int = 0  # number of the last entry of the journal that was looked at
+    _read: int = 0  # number of the last row that was looked at
 
     def begin(self, reader: Reader, now: datetime) -> None:
         """Take note of what is there already: it is not new."""
         if self.news is News.INTENT:
             self._known |= {one.id for one in self._intents(reader, now)}
         else:
-            newest = reader.fold_journal(self.space, limit=1)
-            self._read = newest[0][0] if newest else 0
+            self._read = reader.last_number(self.space, _TABLES[self.news])
 
     def fresh(self, reader: Reader, now: datetime) -> list[Any]:
         """Give what it has not been told of yet, as many as it may be told now."""
+        if self.news not in _FEW:
+            return self._behind(reader)
         found: Sequence[Intent | Concept]
-        found = self._intents(reader, now) if self.news is News.INTENT else self._concepts(reader)
+        found = self._intents(reader, now) if self.news is News.INTENT else self._behind(reader)
         found = [one for one in found if one.id not in self._known]
-        if self.most is not None:
+        if not self.all_of_it:
             self._told_at = [at for at in self._told_at if now - at < _HOUR]
-            found = found[: max(0, self.most - len(self._told_at))]
+            found = found[: max(0, TOLD_AN_HOUR - len(self._told_at))]
         self._known |= {one.id for one in found}
         self._told_at += [now] * len(found)
         return list(found)
@@ -68,17 +77,14 @@ class Listener:
 
         return [one for one in intents_in(reader, self.space, now=now, wing=self.wing) if one.status in LIVE]
 
-    def _concepts(self, reader: Reader) -> list[Concept]:
-        """Read on in the journal: what was added, and still stands."""
-        added: list[str] = []
-        while rows := reader.fold_entries(self.space, after=self._read, limit=_ENTRIES_AT_ONCE):
-            added += [entry.node_id for _, entry in rows if entry.action == _ADDED]
-            self._read = rows[-1][0]
-        found = reader.concepts_by_id(self.space, list(dict.fromkeys(added)), wing=self.wing)
-        return [found[id] for id in dict.fromkeys(added) if id in found and found[id].closed_at is None]
-
-
-_ADDED = "add_node"  # as the journal says it
+    def _behind(self, reader: Reader) -> list[Any]:
+        """Read on from where it was."""
+        found: list[Any] = []
+        scene = Scene(reader=reader, space=self.space, wing=self.wing)
+        while items := _READ[self.news](scene, self._read, _READ_AT_ONCE):
+            found += [one.news.item for one in items if one.news is not None]
+            self._read = items[-1].number
+        return found
 
 
 @dataclass(slots=True)
@@ -120,10 +126,16 @@ class Listeners:
 
 
 def watched(
-    engine: Engine, space: str, wing: str | None, *, every: float, stop: Callable[[], bool]
+    engine: Engine,
+    space: str,
+    wing: str | None,
+    *,
+    kinds: Sequence[News],
+    every: float,
+    stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Any]]:
-    """Give what is new, whoever writes, until `stop` says so; looks closer only where the log has grown."""
-    listeners = [Listener(space=space, wing=wing, news=news, told=_nobody, most=None) for news in News]
+    """Give what is new, whoever writes, until `stop` says so; looks closer only where something was written."""
+    listeners = [Listener(space=space, wing=wing, news=news, told=_nobody, all_of_it=True) for news in kinds]
     with engine.store.reader() as reader:
         before = _position(reader, space)
         for listener in listeners:
@@ -145,5 +157,5 @@ def _nobody(_: Any) -> None:
     """Tell nobody: a watch is asked."""
 
 
-def _position(reader: Reader, space: str) -> tuple[int, ...]:
-    return (reader.total_events(), reader.concept_count(space), *reader.newest_events(space, None, limit=1))
+def _position(reader: Reader, space: str) -> tuple[str, int | None]:
+    return reader.pulse(), reader.marked_upto(space)

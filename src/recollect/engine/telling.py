@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from recollect.core.errors import RecollectError
 from recollect.core.feed import Feed, Webhook
 from recollect.engine.engine import Engine
-from recollect.engine.feed import feed
+from recollect.engine.feed import Scene, feed
+from recollect.store.protocol import Reader
 from recollect.store.service import StoredWebhook
 
 # The address, the headers, the body; gives what is wrong, or None where it was taken.
@@ -38,6 +39,17 @@ def deliver(engine: Engine, send: Send, lay: Lay, going_on: Callable[[], bool]) 
     return sum(_deliver_to(engine, stored, send, lay, going_on) for stored in due)
 
 
+def scene_of(engine: Engine, reader: Reader, space: str, wing: str | None = None) -> Scene:
+    """Say whose news are read; intents as they stand this minute."""
+    minute = engine.clock().replace(second=0, microsecond=0)
+    return Scene(
+        reader=reader,
+        space=space,
+        wing=wing,
+        intents=lambda: engine.intents.of(reader, space, wing=wing, now=minute),
+    )
+
+
 def always() -> bool:
     """Go on."""
     return True
@@ -59,7 +71,7 @@ def _deliver_to(engine: Engine, stored: StoredWebhook, send: Send, lay: Lay, goi
     taken, webhook = 0, stored.webhook
     while going_on():
         with engine.store.reader() as reader:
-            found = feed(reader, webhook.space, None, webhook.position, limit=_NEWS_AT_ONCE)
+            found = feed(scene_of(engine, reader, webhook.space), webhook.position, limit=_NEWS_AT_ONCE)
         if found.position == webhook.position:
             return taken
         wanted = Feed([one for one in found if not webhook.kinds or one.kind in webhook.kinds], position=found.position)

@@ -23,7 +23,7 @@ from recollect.core.keys import (
     new_secret,
 )
 from recollect.engine.arguments import Time
-from recollect.engine.feed import KINDS, feed
+from recollect.engine.feed import KINDS, Scene, feed
 from recollect.engine.telling import SECRET_PREFIX, Lay, Send, always, deliver
 from recollect.facade.handle import Handle
 
@@ -95,7 +95,7 @@ class Access(Handle):
         once.
         """
         with self._engine.store.writer() as writer:
-            position = feed(writer, self._space, None, NOW, limit=1).position
+            position = feed(Scene(reader=writer, space=self._space), NOW, limit=1).position
             webhook = Webhook(
                 id=f"wh_{secrets.token_hex(6)}",
                 space=self._space,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from recollect.core.attention import (
@@ -148,23 +148,32 @@ class Attention(Handle):
             return palace_in(reader, self._space, wing=self._wing, rooms=rooms, drawers=drawers)
 
     def on(self, what: str, told: Callable[[Any], None]) -> Callable[[], None]:
-        """Call a function with each new "intent" or "concept" that a write of this process brings; give what ends it.
+        """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.
 
-        Never twice with the same one, and with a few an hour at most. An error in the function is a notice: what was
-        written is written.
+        Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
+        most. An error in the function is a notice: what was written is written.
         """
         if not callable(told):
             raise InvalidInput(f"{told!r} can't be called.")
         listener = Listener(space=self._space, wing=self._wing, news=chosen_news(what), told=told)
         return self._engine.listeners.add(self._engine, listener)
 
-    def watch(self, *, every: float = 1.0, stop: Callable[[], bool] | None = None) -> Iterator[tuple[str, Any]]:
-        """Go through new intents and concepts as they come, whichever process writes: ("intent", Intent) and so on."""
+    def watch(
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Go through what is new as it comes, whichever process writes: ("event", Event), ("intent", Intent) and so on.
+
+        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
+        """
         from recollect.engine.listening import watched
 
         if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
             raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
-        return watched(self._engine, self._space, self._wing, every=every, stop=stop or (lambda: False))
+        if isinstance(kinds, str):
+            raise InvalidInput("kinds is a list.", fix='Give it as ["intent"].')
+        wanted = tuple(dict.fromkeys(map(chosen_news, kinds))) or tuple(News)
+        going = stop or (lambda: False)
+        return watched(self._engine, self._space, self._wing, kinds=wanted, every=every, stop=going)
 
     def _intents(self, now: Time | None, as_of: Time | None) -> list[Intent]:
         from recollect.engine.attention import intents_in

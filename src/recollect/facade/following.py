@@ -12,7 +12,8 @@ from recollect.core.errors import InvalidInput
 from recollect.core.feed import Feed, Page, Waiting
 from recollect.core.values import Event, Json
 from recollect.engine.arguments import Time, checked_count
-from recollect.engine.feed import feed
+from recollect.engine.feed import feed, waiting
+from recollect.engine.telling import scene_of
 from recollect.facade.statements import Statements
 from recollect.store.protocol import Cursor
 
@@ -25,14 +26,15 @@ class Following(Statements):
     """A memory for those who come back for more."""
 
     def changes(self, *, after: str | None = None, limit: int = 100) -> Feed:
-        """Read what happened behind a position, in order: events, statements derived from them, what was forgotten.
+        """Read what happened behind a position: events, statements, concepts, intents, jobs, what was forgotten.
 
+        Each kind is in order. An intent is told again whenever an event speaks of it, as it stands now.
         after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
         from. limit: how many of each kind at most.
         """
         checked_count("limit", limit, _MOST_A_PAGE)
         with self._engine.store.reader() as reader:
-            return feed(reader, self._space, self._wing, after, limit=limit)
+            return feed(scene_of(self._engine, reader, self._space, self._wing), after, limit=limit)
 
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
@@ -40,14 +42,7 @@ class Following(Statements):
             rows = reader.jobs_of(self._space, limit=checked_count("limit", limit, 1 << 62))
             events = reader.fetch(self._space, [row.seq for row in rows])
         return [
-            Waiting(
-                id=row.id,
-                kind=row.kind,
-                event_id=events[row.seq].id if row.seq in events else None,
-                attempts=row.attempts,
-                due_at=from_micros(row.due_at),
-                error=row.error,
-            )
+            waiting(row, events.get(row.seq))
             for row in rows
             if self._wing is None or (row.seq in events and events[row.seq].wing == self._wing)
         ]

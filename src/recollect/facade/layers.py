@@ -62,15 +62,17 @@ class Layers(Handle):
         moment = self._moment(now)
         with self._engine.store.reader() as reader:
             project = self._wing or wing or _latest_wing(reader, self._space)
+            today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
             scene = Scene(
                 reader=reader,
                 space=self._space,
                 wing=self._wing,
                 project=project,
                 topic=about,
-                today=moment.replace(hour=0, minute=0, second=0, microsecond=0),
+                today=today,
                 latest=_latest(reader, self._space, self._wing, moment),
                 confirmed=reader.confirmations(self._space, limit=MOST_CONFIRMED),
+                intents=lambda: self._engine.intents.of(reader, self._space, wing=self._wing, now=today),
             )
             first = identity_lines(identity_of(reader, self._space, self._wings(project)))
             found = candidates(scene)

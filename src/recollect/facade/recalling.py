@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Unpack
+from typing import Literal, Unpack
 
+from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput, ModelError
 from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits
 from recollect.engine.again import again
@@ -47,19 +48,19 @@ class Recalling(Handle):
     def recall(
         self,
         query: str,
-        k: int | None = 10,
+        k: int | Literal["auto"] | None = 10,
         *,
         now: Time | None = None,
         **conditions: Unpack[Conditions],
     ) -> Hits:
         """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
 
-        k: None lets the question decide: those that come near the best one, more where it asks for several things.
+        k: "auto" or None lets the question decide: those near the best one, more where it asks for several things.
         since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
         from which "last week" is counted.
         """
         which = self._filter(**conditions)
-        count = None if k is None else checked_count("k", k, _MOST_HITS)
+        count = None if k is None or k == AUTO else checked_count("k", k, _MOST_HITS)
         hits = self._search(checked_question(query), count, which, now)
         self._engine.accesses.note(self._space, (hit.seq for hit in hits), self._engine.clock())
         return hits

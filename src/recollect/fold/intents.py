@@ -132,39 +132,46 @@ def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
     """Gather the goals that speak of one thing, each list in the order in which they were said."""
     ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
     clusters: list[list[Goal]] = []
+    wordings: list[set[frozenset[str]]] = []  # of each cluster: the same words again need no second look
     holding: dict[str, set[int]] = {}  # word -> the clusters that have it
     for goal in ordered:
         words = words_of(goal.ground.quote)
         common = Counter(place for word in words for place in holding.get(word, ()))
         near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
-        likeness, place = max(((_likeness(goal, clusters[place]), -place) for place in near), default=(0.0, 0))
+        alike = (
+            (_likeness(words, wordings[place]), -place) for place in near if _within_reach(goal, clusters[place][-1])
+        )
+        likeness, place = max(alike, default=(0.0, 0))
         if likeness >= SHARED_WORDS:
             clusters[-place].append(goal)
         else:
             clusters.append([goal])
+            wordings.append(set())
             place = 1 - len(clusters)
+        wordings[-place].add(words)
         for word in words:
             holding.setdefault(word, set()).add(-place)
     return _joined_by_name(clusters)
 
 
-def _likeness(goal: Goal, cluster: Sequence[Goal]) -> float:
+def _within_reach(goal: Goal, last: Goal) -> bool:
+    return (goal.ground.at - last.ground.at).days <= SAME_THING_DAYS
+
+
+def _likeness(mine: frozenset[str], wordings: Iterable[frozenset[str]]) -> float:
     """Count the words that a goal shares with one of a cluster; the share of all their words decides among equals."""
-    if (goal.ground.at - cluster[-1].ground.at).days > SAME_THING_DAYS:
-        return 0.0
-    mine = words_of(goal.ground.quote)
     best = 0.0
-    for other in cluster:
-        theirs = words_of(other.ground.quote)
-        shared = len(mine & theirs) if _may_be_one(goal, other) else 0
-        best = max(best, shared + shared / max(1, len(mine | theirs)))
+    for theirs in wordings:
+        shared = len(mine & theirs)
+        if shared + 1 >= best and _may_be_one(mine, theirs):
+            best = max(best, shared + shared / max(1, len(mine | theirs)))
     return best
 
 
-def _may_be_one(goal: Goal, other: Goal) -> bool:
+def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     """Tell two numbered things apart: invoice 4711 is not invoice 4712."""
-    mine, theirs = numbered_in(goal.ground.quote), numbered_in(other.ground.quote)
-    return not mine or not theirs or not mine.isdisjoint(theirs)
+    numbers, others = numbered_among(mine), numbered_among(theirs)
+    return not numbers or not others or not numbers.isdisjoint(others)
 
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
@@ -194,7 +201,7 @@ def _words(goal: Goal) -> frozenset[str]:
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
     if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
         return False
-    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(goal, earlier):
+    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(_words(goal), _words(earlier)):
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
@@ -207,17 +214,28 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
 
 def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed]]:
     """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
-    having: dict[str, list[int]] = {}
+    having: dict[str, list[int]] = {}  # a word of its clause, any of which may be the verb -> goals
+    naming: dict[str, list[int]] = {}  # a word that tells what it is about -> goals
     for place, goal in enumerate(goals):
-        for word in verbs_of(goal.clause) | words_of(goal.clause):
+        for word in verbs_of(goal.clause):
             having.setdefault(word, []).append(place)
+        for word in words_of(goal.clause):
+            naming.setdefault(word, []).append(place)
+    orders = [_order(goal) for goal in goals]
     met: dict[_Place, list[Deed]] = {}
     for deed in deeds:
         done = done_in(deed.ground.quote)
-        words = set[str]() if done is None else {done.verb, *(words_of(deed.ground.quote) if done.finished else ())}
-        for goal in (goals[place] for place in sorted({place for word in words for place in having.get(word, ())})):
-            if _order(goal) < _order(deed) and meets(deed, goal):
-                met.setdefault(_place(goal), []).append(deed)
+        if done is None:
+            continue
+        places = set(having.get(done.verb, ()))
+        if done.finished:
+            said = words_of(deed.ground.quote) - {done.verb}
+            shared = Counter(place for word in said for place in naming.get(word, ()))
+            places |= {place for place, count in shared.items() if count >= LEAST_COVERED}
+        order = _order(deed)
+        for place in sorted(places):
+            if orders[place] < order and meets(deed, goals[place]):
+                met.setdefault(_place(goals[place]), []).append(deed)
     return met
 
 
@@ -450,9 +468,9 @@ def names_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def numbered_in(text: str) -> frozenset[str]:
-    """Give the words of a text that hold a digit."""
-    return frozenset(word for word in words_of(text) if any(char.isdigit() for char in word))
+def numbered_among(words: frozenset[str]) -> frozenset[str]:
+    """Give those of some words that hold a digit."""
+    return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
 @lru_cache(maxsize=8192)

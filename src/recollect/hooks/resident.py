@@ -30,6 +30,7 @@ _LOOK_AROUND_S = 0.5  # between two looks at whether there is still a reason to 
 _LINGER_S = 2.0  # after the last agent has ended: the next may be starting
 _FIRST_S = 1.0  # for the one who started us to ask: loading the model at the same time would make it wait longer
 _IDLE_S = 1800.0  # without a question: an agent that was left open overnight
+_REFRESH_EVERY_S = 5.0  # what starts need, at most: a large import should not keep us busy
 _MOST_REQUEST_BYTES = 16 << 20
 _REQUEST_S = 5.0  # for a client to say what it wants
 _DRAIN_S = 60.0  # for saves that wait when it is time to go
@@ -101,6 +102,7 @@ class _Resident:
             self._asked.wait(_FIRST_S)
             work = self._opened()
             work.memory.recall("warm", k=1)
+            work.refresh()
             self._ready.set()
             left = work.save_what_was_left()
             journal.note(self._home, f"resident ready; {left} events were left from before")
@@ -116,6 +118,7 @@ class _Resident:
             return self._work
 
     def _save(self) -> None:
+        refreshed = time.monotonic()
         while not (self._stop.is_set() and self._saves.empty()):
             with suppress(queue.Empty):
                 what = self._saves.get(timeout=_LOOK_AROUND_S)
@@ -123,6 +126,10 @@ class _Resident:
                     self._opened().save(what)
                 except Exception as error:
                     journal.note(self._home, f"save error: {type(error).__name__}: {error}")
+            if self._ready.is_set() and self._saves.empty() and time.monotonic() - refreshed > _REFRESH_EVERY_S:
+                refreshed = time.monotonic()
+                with suppress(Exception):  # whoever starts then is told what is wrong
+                    self._opened().refresh()
 
     def _answer(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from datetime import date
 from glob import escape, iglob
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +18,7 @@ from recollect.capture.formats.items import as_list, as_text, last_folder
 from recollect.capture.recognise import named
 from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
+from recollect.core.clock import utc_now
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.values import Hits
 from recollect.core.words import question_terms, term_counts
@@ -38,6 +40,7 @@ _ASKS = re.compile(
     r"|had|remind|recall)\b",
     re.IGNORECASE,
 )
+_KEPT_STARTS = 8  # wings whose first lines are kept at hand
 _AWAIT_S = 3.0  # until an agent has written a prompt down; it does so before it thinks
 _AWAIT_STEP_S = 0.05
 
@@ -52,6 +55,7 @@ class Work:
         self.settings = settings
         self._lock = threading.Lock()
         self._memory: Memory | None = None
+        self._started: dict[str | None, tuple[tuple[date, str], str]] = {}  # by wing, the last used last
 
     @property
     def memory(self) -> Memory:
@@ -76,9 +80,25 @@ class Work:
 
     def start(self, cwd: str) -> str:
         """Write what an agent should know before the first word."""
-        budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
-        text = self.memory.wake_up(max(1, budget), wing=self._wing(last_folder(cwd))).text
-        return f"{_HEADING}\n{text}" if text else ""
+        return self._start(self._wing(last_folder(cwd)))
+
+    def refresh(self) -> None:
+        """Work out what the next starts need, where anything has happened: then no agent waits for it."""
+        for wing in list(self._started) or [None]:
+            self._start(wing)
+
+    def _start(self, wing: str | None) -> str:
+        # A wake-up changes with the day, and when something happens; while neither does, it need not be made again.
+        stands = (utc_now().date(), self.memory.pulse())
+        kept = self._started.pop(wing, None)
+        if kept is None or kept[0] != stands:
+            budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
+            text = self.memory.wake_up(max(1, budget), wing=wing).text
+            kept = (stands, f"{_HEADING}\n{text}" if text else "")
+        self._started[wing] = kept
+        while len(self._started) > _KEPT_STARTS:
+            self._started.pop(next(iter(self._started)), None)
+        return kept[1]
 
     def for_prompt(self, prompt: str, session: str) -> str:
         """Write a few cited lines, if the memory is sure to hold what the prompt asks for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import ASKING, QUERY, Operation, Parameter
+from recollect.operations.table import ASKING, COUNT_HELP, QUERY, Operation, Parameter
 
 RECALL = Operation(
     name="recall",
@@ -10,7 +10,7 @@ RECALL = Operation(
     method="recall",
     parameters=(
         QUERY,
-        Parameter(name="k", kind="integer", help="how many events at most (default: 10)", default=10, options=("-k",)),
+        Parameter(name="k", kind="count", help=f"{COUNT_HELP} (default: 10)", default=10, options=("-k",)),
         *ASKING,
     ),
     read_only=True,

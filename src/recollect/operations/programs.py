@@ -28,7 +28,7 @@ ARTIFACT = Operation(
 
 CHANGES = Operation(
     name="changes",
-    summary="read what happened behind a position, in order: events, statements, what was forgotten",
+    summary="read what happened behind a position: events, statements, concepts, intents, jobs, what was forgotten",
     method="changes",
     parameters=(
         Parameter(name="after", kind="text", help='the position of the answer before; "now" for the newest position'),

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from recollect.core.counts import AUTO
+
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
 # time: whatever as_datetime reads. object: a JSON object. texts, objects: a list of strings, of objects.
-Kind = Literal["text", "texts", "integer", "time", "object", "objects", "flag", "path"]
+# count: a whole number, or AUTO where the memory shall find one.
+Kind = Literal["text", "texts", "integer", "count", "time", "object", "objects", "flag", "path"]
 # How far an operation reaches: one wing if asked to, always its whole space, or always the whole file.
 Scope = Literal["wing", "space", "file"]
 
@@ -73,4 +76,5 @@ TAG = Parameter(name="tag", kind="text", help="with this tag alone, as topic:wor
 META = Parameter(name="meta", kind="object", help="a JSON object whose members the event's meta must have")
 QUERY = Parameter(name="query", kind="text", help="the question", required=True, positional=True)
 NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
+COUNT_HELP = f"how many events at most, or {AUTO}: as many as the question asks for"
 ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, META)

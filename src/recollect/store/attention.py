@@ -42,6 +42,10 @@ class AttentionReader(Protocol):
         """Read marks of one kind, those of the newest events first."""
         ...
 
+    def marked_after(self, space: str, kinds: Sequence[str], *, after: int, limit: int) -> list[int]:
+        """List the events with a mark of these kinds, in the order in which they arrived, from behind one."""
+        ...
+
     def newest_artifacts(self, space: str, kinds: Sequence[ArtifactKind], *, limit: int) -> list[tuple[int, Artifact]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
         ...

@@ -58,7 +58,7 @@ class ServiceReader(Protocol):
         ...
 
     def last_number(self, space: str, table: str) -> int:
-        """Tell where a space's events, artifacts or receipts stand: none is behind it now, all to come will be."""
+        """Tell where a space's rows of a table stand: none is behind that number now, all to come will be."""
         ...
 
     def jobs_of(self, space: str, *, after: int = 0, limit: int) -> list[JobRow]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from starlette.requests import ClientDisconnect, Request
 
+from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput, TooLarge
 from recollect.operations import Kind, Parameter
 from recollect.serve.http.answers import JSON
@@ -16,6 +17,7 @@ SCHEMAS: dict[Kind, dict[str, Any]] = {
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "integer": {"type": "integer", "minimum": 1},
+    "count": {"type": ["integer", "string"], "minimum": 1, "pattern": f"^{AUTO}$"},
     "time": {"type": "string", "format": "date-time"},
     "object": {"type": "object"},
     "objects": {"type": "array", "items": {"type": "object"}},
@@ -25,6 +27,7 @@ _TYPES: dict[Kind, tuple[type, ...]] = {
     "text": (str,),
     "texts": (list,),
     "integer": (int,),
+    "count": (int, str),
     "time": (str, int, float),  # as the library has it: in a body, also seconds since 1970
     "object": (dict,),
     "objects": (list,),
@@ -58,7 +61,7 @@ def checked(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[st
             raise _unknown(name, known)
     read = {name: value for name, value in given.items() if value is not None}
     for name, value in read.items():
-        if known[name].kind == "integer" and isinstance(value, float) and value.is_integer():
+        if known[name].kind in ("integer", "count") and isinstance(value, float) and value.is_integer():
             read[name] = value = int(value)  # to JSON, 7.0 is a whole number
         _check(known[name], value)
     missing = [name for name, parameter in known.items() if parameter.required and name not in read]
@@ -102,7 +105,9 @@ async def limited(request: Request, most: int) -> AsyncGenerator[bytes]:
 
 def _read(parameter: Parameter, text: str) -> Any:
     kind, name = parameter.kind, parameter.name
-    if kind == "integer":
+    if kind == "count" and text == AUTO:
+        return text
+    if kind in ("integer", "count"):
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > _LONGEST_NUMBER:
             raise InvalidInput(f"{name} must be a whole number, not {text[:40]!r}.")
@@ -120,7 +125,7 @@ def _read(parameter: Parameter, text: str) -> Any:
 
 
 def _check(parameter: Parameter, value: object) -> None:
-    wanted = SCHEMAS[parameter.kind]["type"]
+    wanted = SCHEMAS[parameter.kind]["type"] if parameter.kind != "count" else f"integer, or {AUTO!r}"
     wrong_flag = isinstance(value, bool) and parameter.kind != "flag"
     if wrong_flag or not isinstance(value, _TYPES[parameter.kind]):
         raise InvalidInput(f"{parameter.name} must be of type {wanted}, not {type(value).__name__}.")

@@ -71,7 +71,8 @@ def schema_of_body(operation: Operation, parameters: list[Parameter]) -> Schema:
         if member.get("format") == "date-time":
             member |= {**_MOMENT, "type": ["string", "number", "null"]}
         elif name not in required:
-            member["type"] = [member["type"], "null"]
+            kinds = member["type"]
+            member["type"] = [*kinds, "null"] if isinstance(kinds, list) else [kinds, "null"]
             if "enum" in member:
                 member["enum"] = [*member["enum"], None]
     schema: Schema = {"type": "object", "properties": members, "additionalProperties": False}

@@ -5,17 +5,19 @@ Without sessions: each request is checked by itself, so that no session can be t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from recollect.core.errors import RecollectError
 from recollect.core.keys import Permission
 from recollect.memory import Memory
 from recollect.operations import Operation
@@ -24,6 +26,7 @@ from recollect.serve.http.arguments import from_query
 from recollect.serve.http.endpoints import SPACE, WING
 from recollect.serve.http.exposed import needed_for
 from recollect.serve.http.service import Service
+from recollect.serve.http.stream import BEAT_S, check_followers
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.server import build
 
@@ -35,6 +38,7 @@ class _Asking:
     caller: Caller
     space: str
     wing: str | None
+    headers: Headers
 
 
 _ASKING: ContextVar[_Asking] = ContextVar("recollect_asking")
@@ -46,7 +50,7 @@ class McpRoute:
     def __init__(self, service: Service, path: str) -> None:
         self._service = service
         self._sessions = StreamableHTTPSessionManager(
-            app=build(_OfTheCaller(service)),
+            app=build(_OfTheCaller(service), connections=False),
             json_response=True,
             stateless=True,
             max_request_body_size=service.settings.max_body_bytes,
@@ -63,7 +67,7 @@ class McpRoute:
         given = from_query((SPACE, WING), request.query_params.multi_items())
         space = given.get("space") or caller.own_space
         caller.check(Permission.READ, space)
-        token = _ASKING.set(_Asking(caller=caller, space=space, wing=given.get("wing")))
+        token = _ASKING.set(_Asking(caller=caller, space=space, wing=given.get("wing"), headers=request.headers))
         try:
             await self._sessions.handle_request(scope, receive, send)
         finally:
@@ -92,6 +96,26 @@ class _OfTheCaller(Opened):
     def whole_space(self) -> Memory:
         asking = _ASKING.get()
         return self._service.handle(asking.caller, Permission.READ, asking.space, None)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count somebody in, within what the service takes on."""
+        check_followers(self._service)
+        with self._service.pulse.following():
+            yield
+
+    @property
+    def beats(self) -> int:
+        return self._service.pulse.beats
+
+    async def goes_on(self, seen: int) -> bool:
+        """Wait for a beat; a key that ended meanwhile sees nothing more."""
+        asking, pulse = _ASKING.get(), self._service.pulse
+        await pulse.changed(seen, BEAT_S)
+        try:
+            return not pulse.stopping and (await self._service.doors.caller(asking.headers)).name == asking.caller.name
+        except RecollectError:
+            return False
 
     def check(self, operation: Operation) -> None:
         """Refuse what the caller's key does not allow."""

@@ -28,7 +28,7 @@ PARAMETERS = (
     Parameter(name="after", kind="text", help="a position; Last-Event-ID says the same (default: from now on)"),
     Parameter(name="kinds", kind="texts", help=f"which of {', '.join(STREAM_KINDS)} (default: all)"),
 )
-_BEAT_S = 15.0  # a comment goes out this often: proxies close what is silent for longer
+BEAT_S = 15.0  # a comment goes out this often: proxies close what is silent for longer
 _NEWS_AT_ONCE = 100
 _RETRY_MS = 2_000  # how long a browser waits before it connects anew
 
@@ -50,8 +50,7 @@ class Stream:
                 f"{sorted(kinds - set(STREAM_KINDS))} are no kinds of news.", fix=f"Known: {', '.join(STREAM_KINDS)}."
             )
         handle = service.handle(caller, Permission.READ, given.get("space"), given.get("wing"))
-        if service.pulse.followers >= service.settings.most_streams:
-            raise Overloaded("As many follow as the service can take.", fix="Ask /v1/changes now and then instead.")
+        check_followers(service)
         after = request.headers.get("last-event-id") or given.get("after") or NOW
         # The position is checked before the answer begins: an error is still an answer then.
         first = await service.following.run(lambda: handle.changes(after=after, limit=_NEWS_AT_ONCE))
@@ -81,7 +80,7 @@ class Stream:
                         jobs = now
                         yield _message(JOBS, now, feed.position)
                 if not feed.more:
-                    await pulse.changed(seen, _BEAT_S)
+                    await pulse.changed(seen, BEAT_S)
                     if pulse.beats == seen:
                         yield b": still here\n\n"
                 # A key that ended meanwhile sees nothing more.
@@ -89,6 +88,12 @@ class Stream:
                     return
                 position = feed.position
                 feed = await service.following.run(lambda after=position: handle.changes(after=after))
+
+
+def check_followers(service: Service) -> None:
+    """Refuse one more where as many follow as were foreseen."""
+    if service.pulse.followers >= service.settings.most_streams:
+        raise Overloaded("As many follow as the service can take.", fix="Ask /v1/changes now and then instead.")
 
 
 def _message(kind: str, document: object, position: str | None) -> bytes:

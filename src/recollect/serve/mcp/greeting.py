@@ -120,7 +120,7 @@ def reply_to(read: bytes) -> dict[str, Any] | None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "prompts": {"listChanged": False},
-                "resources": {"subscribe": False, "listChanged": False},
+                "resources": {"subscribe": True, "listChanged": True},
                 "tools": {"listChanged": False},
             },
             "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from recollect.core.errors import Closed, RecollectError
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.operations import Operation
+
+
+_LOOK_EVERY_S = 0.5  # how late a client is told of what was written
 
 
 class Opened:
@@ -43,6 +47,23 @@ class Opened:
 
     def check(self, operation: Operation) -> None:
         """Refuse an operation that clients may not use: none, where whoever can connect is the owner."""
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count somebody in who waits for changes."""
+        yield
+
+    @property
+    def beats(self) -> int:
+        """Count the changes that were noticed, where somebody counts them."""
+        return 0
+
+    async def goes_on(self, seen: int) -> bool:
+        """Wait until it is worth looking again after so many beats; False where nobody is told any more."""
+        import anyio  # only a server that runs waits
+
+        await anyio.sleep(_LOOK_EVERY_S)
+        return not self._closed
 
     def warm(self) -> None:
         """Open and ask something in a thread of its own, so that the first question need not wait for the model."""

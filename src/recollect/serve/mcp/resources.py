@@ -15,16 +15,16 @@ from recollect.serve.mcp.early import LISTED_TEMPLATES, SCHEME, SESSION
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.wording import line_of, sendable
 
-_SESSIONS = f"{SCHEME}sessions"
+SESSIONS = f"{SCHEME}sessions"
 _MOST_SESSIONS = 50  # of those listed one by one, the latest; the template reaches all
 _MOST_EVENTS = 2_000  # of one session that is read in one go
 # Operations of the table that are worth reading as they are, once they are there; asked without arguments, all read.
-_READ_AS_THEY_ARE = ("identity", "wake_up", "entities", "stats")
+_READ_AS_THEY_ARE = ("identity", "wake_up", "entities", "intents", "stats")
 
 
 def resources(opened: Opened) -> list[Resource]:
     """List what can be read."""
-    fixed = [Resource(uri=_SESSIONS, name="sessions", title="Sessions", mime_type="application/json")]
+    fixed = [Resource(uri=SESSIONS, name="sessions", title="Sessions", mime_type="application/json")]
     fixed += [
         Resource(
             uri=f"{SCHEME}{operation.name}",
@@ -37,6 +37,17 @@ def resources(opened: Opened) -> list[Resource]:
     return fixed + [_resource(session) for session in opened.memory.sessions()[:_MOST_SESSIONS]]
 
 
+def listed_sessions(opened: Opened) -> set[str]:
+    """Name the sessions that are listed one by one."""
+    return {session.name for session in opened.memory.sessions()[:_MOST_SESSIONS]}
+
+
+def is_known(uri: str) -> bool:
+    """Tell whether there is, or may be, a resource of this name: a session may begin later."""
+    fixed = {SESSIONS, *(f"{SCHEME}{operation.name}" for operation in _operations())}
+    return uri in fixed or (uri.startswith(SESSION) and len(uri) > len(SESSION))
+
+
 def templates() -> list[ResourceTemplate]:
     """Describe how any session is named."""
     return [ResourceTemplate.model_validate(listed) for listed in LISTED_TEMPLATES]
@@ -44,7 +55,7 @@ def templates() -> list[ResourceTemplate]:
 
 def read(opened: Opened, uri: str) -> TextResourceContents:
     """Read one."""
-    if uri == _SESSIONS:
+    if uri == SESSIONS:
         document = BY_NAME["sessions"].document(opened.memory.sessions())
         return _document(uri, document)
     if uri.startswith(SESSION):

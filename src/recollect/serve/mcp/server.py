@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import mcp_types as types
 from anyio import to_thread
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
@@ -21,6 +23,7 @@ from recollect.serve.mcp import prompts, resources
 from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
+from recollect.serve.mcp.subscriptions import Subscriptions
 from recollect.serve.mcp.tools import AgentTool, agent_tools, hints
 from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_redactions
 
@@ -28,8 +31,12 @@ R = TypeVar("R")
 Asked = ServerRequestContext[Any]
 
 
-def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
-    """Make a server over a memory; it opens the memory at the first request that needs it."""
+def build(opened: Opened, *, reference_tools: bool = False, connections: bool = True) -> Server[Any]:
+    """Make a server over a memory; it opens the memory at the first request that needs it.
+
+    connections: whether clients keep one, on which they can be told of changes.
+    """
+    subscriptions = Subscriptions(opened)
     tools = agent_tools(wing=opened.wing)
     graph_tools = TOOLS if reference_tools else {}
     listed = [types.Tool.model_validate(tool.listed()) for tool in tools.values()]
@@ -46,8 +53,10 @@ def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
             return await to_thread.run_sync(_answer, lambda: _run_reference(graph_tools[call.name], opened, given))
         raise MCPError(types.INVALID_PARAMS, f"There is no tool {call.name[:200]!r}.")
 
-    async def list_resources(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    async def list_resources(asked: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         found = await _in_thread(lambda: resources.resources(opened))
+        if connections and asked.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            await subscriptions.follow_list(asked)
         return types.ListResourcesResult(resources=[*found, _GRAPH_RESOURCE] if reference_tools else found)
 
     async def list_templates(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
@@ -67,7 +76,7 @@ def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
     async def get_prompt(_: Asked, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
         return await _in_thread(lambda: prompts.prompt(opened, asked.name, asked.arguments))
 
-    return Server(
+    return _Server(
         NAME,
         version=__version__,
         title=TITLE,
@@ -79,7 +88,22 @@ def build(opened: Opened, *, reference_tools: bool = False) -> Server[Any]:
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
+        on_subscribe_resource=subscriptions.subscribe if connections else None,
+        on_unsubscribe_resource=subscriptions.unsubscribe if connections else None,
+        on_subscriptions_listen=subscriptions.listen,
+        lifespan=subscriptions.lifespan,
     )
+
+
+class _Server(Server[Any]):
+    """Says by itself that the list of resources changes, over every transport alike."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *rest: Any, **more: Any
+    ) -> InitializationOptions:
+        told = "resources/subscribe" in self._request_handlers
+        options = notification_options or NotificationOptions(resources_changed=told)
+        return super().create_initialization_options(options, *rest, **more)
 
 
 # What tools are

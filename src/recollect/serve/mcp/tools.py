@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput
 from recollect.operations import BY_NAME, Kind, Operation, Parameter
 
@@ -74,6 +75,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "integer": {"type": "integer", "minimum": 1},
+    "count": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "enum": [AUTO]}]},
     "time": {"type": "string"},
     "object": {"type": "object"},
     "flag": {"type": "boolean"},
@@ -82,6 +84,7 @@ _TYPES: dict[Kind, tuple[type, ...]] = {
     "text": (str,),
     "texts": (list,),
     "integer": (int,),
+    "count": (int, str),
     "time": (str,),
     "object": (dict,),
     "flag": (bool,),
@@ -130,7 +133,7 @@ class AgentTool:
             if name not in known:
                 raise InvalidInput(f"{self.name} has no parameter {name!r}.", fix=f"It takes {', '.join(known)}.")
             if not _fits(known[name].kind, value):
-                wanted = _SCHEMAS[known[name].kind]["type"]
+                wanted = _SCHEMAS[known[name].kind].get("type", f"integer, or {AUTO!r}")
                 raise InvalidInput(f"{name} must be of type {wanted}, not {type(value).__name__}.")
         missing = [
             parameter.name for parameter in self.parameters if parameter.required and parameter.name not in given
@@ -181,6 +184,8 @@ def _tool(offer: Offer, operation: Operation, wing: str | None) -> AgentTool:
 
 
 def _fits(kind: Kind, value: object) -> bool:
-    if kind == "integer" and isinstance(value, bool):
+    if kind in ("integer", "count") and isinstance(value, bool):
         return False
+    if kind == "count" and isinstance(value, str):
+        return value == AUTO
     return isinstance(value, _TYPES[kind])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
+_STOP_WITHIN_S = 3  # for requests that have begun; streams of changes would never end by themselves
 
 
 def serve_stdio(opened: Opened, greeting: Greeting, *, reference_tools: bool) -> None:
@@ -44,7 +45,12 @@ def serve_http(opened: Opened, host: str, port: int, *, token: str | None, refer
     )
     opened.warm()
     config = uvicorn.Config(
-        app if not token else _WithToken(app, token), host=host, port=port, log_level="warning", lifespan="on"
+        app if not token else _WithToken(app, token),
+        host=host,
+        port=port,
+        log_level="warning",
+        lifespan="on",
+        timeout_graceful_shutdown=_STOP_WITHIN_S,
     )
     try:
         uvicorn.Server(config).run()

@@ -42,14 +42,18 @@ export function change(operation, parameters = {}) {
   );
 }
 
+// Of single jobs there may be thousands; how many wait is enough to know.
+const FOLLOWED = ["event", "artifact", "concept", "intent", "forgotten", "jobs"];
+
 /** Follow what happens; gives a function that stops. EventSource sends no headers, so the stream is read by hand. */
 export function follow(onNews) {
   const stopping = new AbortController();
   const listen = async () => {
     while (!stopping.signal.aborted) {
       try {
-        const query = new URLSearchParams(where()).toString();
-        const response = await fetch(`v1/stream${query ? `?${query}` : ""}`, { headers: headers(), signal: stopping.signal });
+        const query = new URLSearchParams(where());
+        for (const kind of FOLLOWED) query.append("kinds", kind);
+        const response = await fetch(`v1/stream?${query}`, { headers: headers(), signal: stopping.signal });
         if (!response.ok) return;
         await messages(response.body, onNews);
       } catch {

@@ -18,6 +18,7 @@ const VIEWS = [
 ];
 const THEME = "recollect.theme";
 const NEWS_SHOWN_MS = 4000;
+const NEWS_EVERY_MS = 500; // views look again this often at most: an import brings thousands
 
 function App() {
   const [place, setPlace] = useState(here());
@@ -25,7 +26,7 @@ function App() {
   const [error, setError] = useState();
   const [space, setSpace] = useState(null);
   const [spaces, setSpaces] = useState([]);
-  const [news, setNews] = useState({ beat: 0, told: "" });
+  const [news, setNews] = useState({ beats: {}, told: "" });
   const enter = () => {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
@@ -46,13 +47,28 @@ function App() {
   }, []);
   useEffect(() => {
     if (!me) return undefined;
-    let timer;
-    return follow((kind, one) => {
+    let gathered = {};
+    let last = "";
+    let telling;
+    let ending;
+    const tell = () => {
+      const [beats, words] = [gathered, last];
+      [gathered, last, telling] = [{}, "", undefined];
+      clearTimeout(ending);
+      ending = setTimeout(() => setNews((before) => ({ ...before, told: "" })), NEWS_SHOWN_MS);
+      setNews((before) => ({ beats: sum(before.beats, beats), told: words || before.told }));
+    };
+    const stop = follow((kind, one) => {
       if (kind === "position") return;
-      clearTimeout(timer);
-      timer = setTimeout(() => setNews((before) => ({ ...before, told: "" })), NEWS_SHOWN_MS);
-      setNews((before) => ({ beat: before.beat + 1, told: told(kind, one) || before.told }));
+      gathered[kind] = (gathered[kind] || 0) + 1;
+      last = told(kind, one) || last;
+      telling = telling || setTimeout(tell, NEWS_EVERY_MS);
     });
+    return () => {
+      stop();
+      clearTimeout(telling);
+      clearTimeout(ending);
+    };
   }, [me, space]);
   useEffect(() => {
     const pressed = (event) => {
@@ -89,7 +105,7 @@ function App() {
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
-      <${Safe} name=${`${view.name} ${space}`}><${Loaded} key=${`${view.name} ${space}`} view=${view} rest=${place.rest} me=${me} beat=${news.beat} /></>
+      <${Safe} name=${`${view.name} ${space}`}><${Loaded} key=${`${view.name} ${space}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
     </main>
     ${news.told && html`<div class="toast" role="status">${news.told}</div>`}
   </div>`;
@@ -125,8 +141,16 @@ function shown(view, me) {
   return view.needs.every((name) => me?.operations.includes(name));
 }
 
+function sum(one, other) {
+  const both = { ...one };
+  for (const [kind, number] of Object.entries(other)) both[kind] = (both[kind] || 0) + number;
+  return both;
+}
+
 function told(kind, one) {
   if (kind === "event") return `Remembered: ${Array.from(one.item.text).slice(0, 80).join("")}`;
+  if (kind === "concept") return `New concept: ${one.item.label}`;
+  if (kind === "intent") return one.item.status === "pending" ? `To be done: ${Array.from(one.item.statement).slice(0, 80).join("")}` : "";
   if (kind === "forgotten") return one.item.events ? `Forgotten: ${count(one.item.events, "event")}` : "";
   if (kind === "jobs") {
     const waiting = Object.values(one).reduce((sum, job) => sum + job.waiting, 0);

@@ -12,6 +12,9 @@ WHERE marks.space = %(space)s AND marks.kind = %(kind)s
   AND (%(as_of)s::bigint IS NULL OR events.recorded_at <= %(as_of)s)
 ORDER BY marks.seq DESC, place LIMIT %(limit)s;
 
+-- name: marked_after
+SELECT DISTINCT seq FROM marks WHERE space = $1 AND seq > $2 AND kind = ANY($3::text[]) ORDER BY seq LIMIT $4;
+
 -- name: drop_all_marks
 DELETE FROM marks WHERE space = $1;
 

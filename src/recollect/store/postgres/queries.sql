@@ -778,6 +778,8 @@ SELECT id, receipt FROM receipts WHERE space = $1 AND id > $2 ORDER BY id LIMIT 
 -- name: last_number
 SELECT CASE %(table)s WHEN 'events' THEN (SELECT max(seq) FROM events WHERE space = %(space)s)
   WHEN 'artifacts' THEN (SELECT max(number) FROM artifacts WHERE space = %(space)s)
+  WHEN 'fold_journal' THEN (SELECT max(number) FROM fold_journal WHERE space = %(space)s)
+  WHEN 'jobs' THEN (SELECT max(id) FROM jobs WHERE space = %(space)s)
   WHEN 'receipts' THEN (SELECT max(id) FROM receipts WHERE space = %(space)s) END;
 
 -- name: jobs_of_space

@@ -11,7 +11,7 @@ from recollect.core.clock import to_micros
 from recollect.core.values import Span
 from recollect.store.attention import Access, MarkFilter, MarkRow
 from recollect.store.sql.artifacts import ArtifactChanges, ArtifactRows, artifact_of
-from recollect.store.sql.snapshot import array
+from recollect.store.sql.snapshot import array, words
 
 
 class AttentionRows(ArtifactRows):
@@ -32,6 +32,12 @@ class AttentionRows(ArtifactRows):
             MarkRow(seq, kind, Span(start, stop), json.loads(body))
             for seq, start, stop, body in self.rows("marks_newest", values)
         ]
+
+    def marked_after(self, space: str, kinds: Sequence[str], *, after: int, limit: int) -> list[int]:
+        found = self.space(space)
+        if found is None:
+            return []
+        return [row[0] for row in self.rows("marked_after", (found.id, after, words(kinds), limit))]
 
     def newest_artifacts(self, space: str, kinds: Sequence[ArtifactKind], *, limit: int) -> list[tuple[int, Artifact]]:
         found = self.space(space)

@@ -9,6 +9,9 @@ WHERE marks.space = :space AND marks.kind = :kind
   AND (:wing IS NULL OR events.wing = :wing) AND (:as_of IS NULL OR events.recorded_at <= :as_of)
 ORDER BY marks.seq DESC, place LIMIT :limit;
 
+-- name: marked_after
+SELECT DISTINCT seq FROM marks WHERE space = ? AND seq > ? AND kind IN carray(?) ORDER BY seq LIMIT ?;
+
 -- name: drop_all_marks
 DELETE FROM marks WHERE space = ?;
 

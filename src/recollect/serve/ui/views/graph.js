@@ -8,12 +8,13 @@ const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
 const FAINTEST = 0.25; // opacity
 const DRAWN = 100; // nodes: more can't be told apart
+const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24 };
 
-export default function Graph({ beat }) {
+export default function Graph({ beats }) {
   const [round, setRound] = useState(0);
-  const found = useAsked((signal) => read("map", { limit: DRAWN }, signal), [round]);
+  const found = useAsked((signal) => read("map", { limit: DRAWN }, signal), [round, beats.concept, beats.intent, beats.forgotten]);
   const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
-    <button onClick=${() => setRound(round + 1)} title=${`${beat} changes seen`}>Refresh</button></div>`;
+    <button onClick=${() => setRound(round + 1)}>Refresh</button></div>`;
   return html`<${Head} title="Graph" tools=${tools}>What the memory made of what was said. The slider replays how it grew.</>
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}
     ${found.value && (found.value.nodes.length ? html`<${Drawn} graph=${found.value} />`
@@ -23,6 +24,8 @@ export default function Graph({ beat }) {
 function Drawn({ graph }) {
   const box = useRef();
   const drawing = useRef();
+  const latest = useRef();
+  latest.current = new Map(graph.nodes.map((node) => [node.id, node]));
   const [chosen, setChosen] = useState();
   const [step, setStep] = useState(STEPS);
   const [playing, setPlaying] = useState(false);
@@ -33,7 +36,7 @@ function Drawn({ graph }) {
     let gone = false;
     import("../vendor/cytoscape.js").then(({ default: cytoscape }) => {
       if (gone) return;
-      drawing.current = draw(cytoscape, box.current, graph, setChosen);
+      drawing.current = draw(cytoscape, box.current, graph, (id) => setChosen(latest.current.get(id)));
     });
     const recolour = () => drawing.current?.style(styles());
     addEventListener("recollect-theme", recolour);
@@ -42,6 +45,9 @@ function Drawn({ graph }) {
       removeEventListener("recollect-theme", recolour);
       drawing.current?.destroy();
     };
+  }, []);
+  useEffect(() => {
+    if (drawing.current) grow(drawing.current, graph);
   }, [graph]);
   useEffect(() => {
     drawing.current?.batch(() => drawing.current.nodes().forEach((node) => node.style("display", step === STEPS || node.data("first") <= until ? "element" : "none")));
@@ -76,20 +82,36 @@ function Panel({ node, onClose }) {
 }
 
 function draw(cytoscape, container, graph, onChoose) {
-  const known = new Map(graph.nodes.map((node) => [node.id, node]));
-  const drawing = cytoscape({
-    container,
-    elements: [
-      ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), first: new Date(node.first_at).getTime() } })),
-      ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge, number) => ({ data: { ...edge, id: `edge ${number}`, width: 0.6 + 2.4 * edge.weight } })),
-    ],
-    style: styles(),
-    layout: { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, randomize: true },
-    minZoom: 0.1,
-    maxZoom: 4,
-  });
-  drawing.on("tap", "node", (event) => onChoose(known.get(event.target.id())));
+  const drawing = cytoscape({ container, elements: elements(graph), style: styles(), layout: { ...LAYOUT, randomize: true }, minZoom: 0.1, maxZoom: 4 });
+  drawing.on("tap", "node", (event) => onChoose(event.target.id()));
   return drawing;
+}
+
+/** Let what is new appear beside what it hangs together with; what was there stays where it was. */
+function grow(drawing, graph) {
+  const wanted = elements(graph);
+  const ids = new Set(wanted.map((one) => one.data.id));
+  drawing.batch(() => {
+    drawing.elements().filter((one) => !ids.has(one.id())).remove();
+    for (const one of wanted) {
+      const known = drawing.getElementById(one.data.id);
+      if (known.nonempty()) known.data(one.data);
+    }
+  });
+  const added = drawing.add(wanted.filter((one) => drawing.getElementById(one.data.id).empty()));
+  if (!added.nodes().length) return;
+  const before = drawing.nodes().difference(added);
+  before.lock();
+  drawing.layout({ ...LAYOUT, randomize: false, fit: before.empty() }).run();
+  before.unlock();
+}
+
+function elements(graph) {
+  const known = new Set(graph.nodes.map((node) => node.id));
+  return [
+    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), first: new Date(node.first_at).getTime() } })),
+    ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge) => ({ data: { ...edge, id: `${edge.source} ${edge.kind} ${edge.target}`, width: 0.6 + 2.4 * edge.weight } })),
+  ];
 }
 
 /** Colours come from the page's own variables, so that light and dark are said once. */

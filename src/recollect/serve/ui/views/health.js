@@ -6,9 +6,9 @@ import { Head, Trouble, Waiting, day, html, useAsked } from "../parts.js";
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
-export default function Health({ me, beat }) {
-  const stats = useAsked((signal) => read("stats", {}, signal), [beat]);
-  const jobs = useAsked((signal) => (me.operations.includes("jobs") ? read("jobs", {}, signal) : Promise.resolve(null)), [beat]);
+export default function Health({ me, beats }) {
+  const stats = useAsked((signal) => read("stats", {}, signal), [beats.event, beats.jobs, beats.forgotten]);
+  const jobs = useAsked((signal) => (me.operations.includes("jobs") ? read("jobs", {}, signal) : Promise.resolve(null)), [beats.jobs]);
   return html`<${Head} title="Health">What is here, what it weighs, and what still has to be done.</>
     <div class="stack">
       ${stats.error && html`<${Trouble} error=${stats.error} />`}${!stats.value && stats.busy && html`<${Waiting} />`}

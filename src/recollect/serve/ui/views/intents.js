@@ -6,10 +6,10 @@ import { Choice, Empty, Head, Trouble, Waiting, day, html, moment, percent, useA
 
 const STATUSES = ["pending", "scheduled", "deferred", "resolved", "rejected", "expired"];
 
-export default function Intents({ me, beat }) {
+export default function Intents({ me, beats }) {
   const [status, setStatus] = useState("");
   const [round, setRound] = useState(0);
-  const found = useAsked((signal) => read("intents", { status }, signal), [status, round, beat]);
+  const found = useAsked((signal) => read("intents", { status }, signal), [status, round, beats.intent, beats.forgotten]);
   const tools = html`<${Choice} label="Status" value=${status} options=${[["", "To look at now"], ...STATUSES]} onChange=${setStatus} />`;
   return html`<${Head} title="Intents" tools=${tools}>Goals that what was said points to, and that nobody has said are met.</>
     ${found.error && html`<${Trouble} error=${found.error} />`}${!found.value && found.busy && html`<${Waiting} />`}

@@ -2,9 +2,10 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Empty, EventCard, Head, Trouble, Waiting, count, html, percent, useAsked } from "../parts.js";
+import { Choice, Empty, EventCard, Head, Trouble, Waiting, count, html, percent, useAsked } from "../parts.js";
 
 const PAUSE_MS = 220; // of typing before a question is asked
+const COUNTS = [["auto", "As many as it takes"], ["5", "5 hits"], ["10", "10 hits"], ["25", "25 hits"]];
 const BUDGETS = [150, 300, 600, 1200, 2000, 4000]; // tokens
 
 export default function Recall({ rest }) {
@@ -31,22 +32,24 @@ export default function Recall({ rest }) {
 }
 
 function Found({ question, budget, place, setPlace }) {
-  const hits = useAsked((signal) => read("recall", { query: question, k: 12 }, signal), [question]);
+  const [k, setK] = useState("auto");
+  const hits = useAsked((signal) => read("recall", { query: question, k }, signal), [question, k]);
   return html`<div class="two">
     <section aria-label="Hits" aria-busy=${hits.busy}>
       ${hits.error && html`<${Trouble} error=${hits.error} />`}
       ${!hits.value && hits.busy && html`<${Waiting} />`}
-      ${hits.value && html`<${Hits} found=${hits.value} />`}
+      ${hits.value && html`<${Hits} found=${hits.value} k=${k} setK=${setK} />`}
     </section>
     <aside class="sticky"><${Packed} question=${question} budget=${budget} place=${place} setPlace=${setPlace} /></aside>
   </div>`;
 }
 
-function Hits({ found }) {
+function Hits({ found, k, setK }) {
   if (!found.hits.length) return html`<${Empty} title="Nothing found">The memory holds nothing that comes near this question.</>`;
   return html`<div class="stack">
-    ${found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
-      <i style=${`--share: ${percent(found.confidence)}`}></i>${percent(found.confidence)} sure that an answer is here</div>`}
+    <div class="row"><div class="grow">${found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
+      <i style=${`--share: ${percent(found.confidence)}`}></i>${percent(found.confidence)} sure that an answer is here</div>`}</div>
+      <${Choice} label="How many hits" value=${k} options=${COUNTS} onChange=${setK} /></div>
     <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} /></li>`)}</ol>
   </div>`;
 }
