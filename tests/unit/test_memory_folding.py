@@ -16,6 +16,7 @@ from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
 from recollect.core.folding import Debt, EdgeKind
 from recollect.serial import plain
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 SLEEP = (
@@ -51,7 +52,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(clock: Clock) -> Iterator[Memory]:
-    with Memory.open(":memory:", "hashing", clock=clock) as opened:
+    with Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as opened:
         yield opened
 
 
@@ -132,9 +133,9 @@ def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:
     )
     memory.add("Because of the insomnia, I missed the project deadline.", speaker="Ana", at=START + 30 * DAY)
     by_label = {concept.label: concept.id for concept in memory.concepts()}
-    edges = memory.concept(by_label["Project deadlines"]).edges
+    edges = memory.concept(by_label["Deadlines"]).edges
     caused = [edge for edge in edges if edge.kind is EdgeKind.CAUSES]
-    assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Project deadlines"])]
+    assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Deadlines"])]
     assert len(caused[0].events) == 1
     assert "insomnia" in memory.get(caused[0].events[0]).text
 
@@ -162,7 +163,7 @@ def test_the_journal_says_what_why_and_from_which_events(memory: Memory) -> None
 
 
 def test_a_dry_run_tells_what_would_happen_and_changes_nothing(clock: Clock) -> None:
-    with Memory.open(":memory:", "hashing", clock=clock, fold=False) as memory:
+    with Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock, fold=False) as memory:
         tell(memory, SLEEP)
         would = memory.fold(dry_run=True)
         assert (would.events, would.waiting, would.dry_run) == (5, 0, True)
@@ -188,7 +189,7 @@ def test_as_of_shows_the_graph_as_it_was_known(memory: Memory, clock: Clock) -> 
 
 def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing", clock=clock) as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as memory:
         ids = tell(memory, (*SLEEP[:3], "The xylophonist slept, insomnia and all, on my mattress."))
         assert memory.concepts()[0].events == 4
         memory.forget(ids=ids[3:])
@@ -201,8 +202,8 @@ def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> 
 
 def test_forgetting_leaves_the_graph_of_a_memory_that_never_knew(clock: Clock) -> None:
     with (
-        Memory.open(":memory:", "hashing", clock=clock) as one,
-        Memory.open(":memory:", "hashing", clock=clock) as other,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as one,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as other,
     ):
         ids = tell(one, (*SLEEP, *GARDEN))
         one.forget(ids=[ids[1]])
@@ -268,9 +269,9 @@ def test_spaces_share_nothing(memory: Memory) -> None:
 def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
     with (
-        Memory.open(path, "hashing", clock=clock) as one,
-        Memory.open(path, "hashing", clock=clock) as other,
-        Memory.open(":memory:", "hashing", clock=clock) as alone,
+        Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as one,
+        Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as other,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as alone,
     ):
         for number, text in enumerate((*SLEEP, *GARDEN)):
             for memory in ((one, other)[number % 2], alone):
@@ -280,7 +281,7 @@ def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock)
 
 def test_a_file_from_before_is_folded_by_settle(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing", fold=False) as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY, fold=False) as memory:
         tell(memory, SLEEP)
         assert memory.concepts() == []
         assert memory.settle() > 0
@@ -297,7 +298,7 @@ def test_the_words_of_an_assistant_confirm_but_found_nothing(memory: Memory) -> 
 
 
 def test_without_a_model_themes_and_words_are_enough() -> None:
-    with Memory.open(":memory:", "none") as memory:
+    with Memory.open(":memory:", "none", profile=EVERYDAY) as memory:
         tell(memory, SLEEP)
         assert labels(memory) == {"Sleep"}
         assert memory.concepts(about="sle")
@@ -361,13 +362,13 @@ def test_whatever_comes_is_stored_and_folds_or_not(memory: Memory, text: str) ->
 
 def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing") as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY) as memory:
         tell(memory, SLEEP)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE fold_edges SET seq = 999 WHERE number = 1")
         connection.execute("DELETE FROM fold_edges WHERE number > 1")
     connection.close()
-    with Memory.open(path, "hashing") as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY) as memory:
         assert any("concepts" in problem.where for problem in memory.verify().problems)
         memory.rebuild()
         assert memory.verify().ok
@@ -375,7 +376,7 @@ def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
 
 def test_the_same_for_asyncio() -> None:
     async def use() -> list[str]:
-        async with await AsyncMemory.open(":memory:", "hashing") as memory:
+        async with await AsyncMemory.open(":memory:", "hashing", profile=EVERYDAY) as memory:
             for number, text in enumerate(SLEEP):
                 await memory.add(text, at=START + number * DAY)
             (concept,) = await memory.concepts()
