@@ -230,7 +230,7 @@ def test_taking_a_change_back_lasts(memory: Memory) -> None:
     assert memory.unfold(joined.id).undone
     assert event not in {ground.event_id for ground in memory.concept(concept).grounds}
     after = graph(memory)
-    with pytest.raises(InvalidInput, match="can't be taken back"):
+    with pytest.raises(InvalidInput, match="taken back already"):
         memory.unfold(joined.id)
     memory.rebuild()
     assert graph(memory) == after
@@ -244,6 +244,30 @@ def test_a_concept_that_is_none_can_be_taken_back(memory: Memory, clock: Clock) 
     assert memory.concepts() == []
     assert memory.concept(made.node_id, as_of=START).concept.closed_at is None
     assert memory.verify().ok
+
+
+def test_taking_a_concept_back_takes_what_later_events_hung_on_it_and_can_be_taken_back(memory: Memory) -> None:
+    tell(memory, (*SLEEP, *GARDEN, "Slept in the garden, the lawn is a good mattress for a nap."))
+    before = {view.concept.id: view for view in (memory.concept(one.id) for one in memory.concepts())}
+    made = next(entry for entry in memory.journal(limit=100) if entry.action == "add_node")
+    assert before[made.node_id].edges, "it has links that other entries made"
+    assert before[made.node_id].concept.events > len(made.events)
+    memory.unfold(made.id)
+    assert memory.verify().ok
+    assert made.node_id not in {one.id for one in memory.concepts()}
+    left = [edge for one in memory.concepts() for edge in memory.concept(one.id).edges]
+    assert all(made.node_id not in (edge.source, edge.target) for edge in left)
+    undo = next(entry for entry in memory.journal(limit=100) if entry.action == "undo")
+    memory.unfold(undo.id)
+    assert memory.verify().ok
+    again = memory.concept(made.node_id)
+    assert again.concept.events == before[made.node_id].concept.events
+    assert {(edge.source, edge.target) for edge in again.edges} == {
+        (edge.source, edge.target) for edge in before[made.node_id].edges
+    }
+    seen = graph(memory)
+    memory.rebuild()
+    assert graph(memory) == seen
 
 
 def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None:

@@ -230,15 +230,21 @@ def sheltering(graph: Graph, node: Node) -> UpdatePlan:
 def _words(graph: Graph, moment: Moment) -> list[str]:
     """Choose words that may serve as a theme: other loose events have them too; the most telling first.
 
-    One other is enough for a word that tells much: a third event then comes in by its vector.
+    One other is enough for a word that tells much: a third event then comes in by its vector. Not where the two share
+    a theme of the profile, which tells more: that waits for a third of its own.
     """
+    least = graph.profile.thresholds.least_theme
+    clear = {theme for theme, score in moment.themes.items() if score >= least}
     worth: dict[str, float] = {}
     for term in moment.terms:
         having = [one for one in graph.having(term)[-MOST_COMPANY:] if one.seq != moment.seq]
         if not having or graph.of_theme(WORD + term) is not None:
             continue
+        two = len(having) < LEAST_GROUNDS - 1
+        if two and not clear.isdisjoint(having[0].themes):
+            continue
         tells = _worth(term, moment, having)
-        if tells >= (WORTH_ALONE if len(having) >= LEAST_GROUNDS - 1 else WORTH_OF_TWO):
+        if tells >= (WORTH_OF_TWO if two else WORTH_ALONE):
             worth[WORD + term] = tells
     return sorted(worth, key=lambda word: (-worth[word], word))
 
