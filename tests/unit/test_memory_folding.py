@@ -427,3 +427,13 @@ def graph(memory: Memory) -> object:
         )
         for view in views
     )
+
+
+def test_what_is_said_to_the_memory_itself_names_nobody(memory: Memory) -> None:
+    tell(memory, SLEEP[:3])
+    memory.unfold(memory.journal()[0].id)
+    for role in ("unfold", "feedback", "correction", "system"):
+        memory.add("Nothing to be read here.", role=role)
+    assert [entity.name for entity in memory.entities()] == ["Ana"]
+    memory.rebuild()
+    assert [entity.name for entity in memory.entities()] == ["Ana"]
