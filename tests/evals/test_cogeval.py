@@ -27,6 +27,8 @@ from evals.metrics_graph import (
 from evals.tasks.cogeval import KINDS, SCENARIOS, Scenario, cogeval, event_texts, read_scenario
 from evals.tasks.planted_words.slots import CLOSED, SLOT
 
+from recollect.fold.themes import load_profile
+
 SEEDS = range(30)
 
 
@@ -150,6 +152,15 @@ def test_held_back_scenarios_share_no_template_concept_or_word(name: str) -> Non
     for scenario in (development, held_back):
         slots = {base for text in templates(scenario) for base, _ in SLOT.findall(text)}
         assert slots <= {*scenario.words, *CLOSED}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_is_folded_by_knows_no_label_of_a_scenario(name: str) -> None:
+    shipped = [load_profile(one) for one in ("news", "personal", "research", "software", "support", "teamwork")]
+    themes = {label.lower() for profile in shipped for label in profile.themes}
+    for held_back in (False, True):
+        assert not themes & {label.lower() for label in read_scenario(name, held_back=held_back).concepts}
+    assert not load_profile("general").themes  # what the evaluation, and everybody, folds by unless told otherwise
 
 
 def test_streams_of_one_scenario_vary_with_the_seed() -> None:

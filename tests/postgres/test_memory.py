@@ -15,6 +15,7 @@ from recollect.core.values import Event
 from recollect.engine import folding
 from recollect.store.attention import Access
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 STORY = (
     ("Ana", "s1", None, "I live in Lisbon and I work at Acme."),
@@ -52,7 +53,7 @@ def clock() -> _Clock:
 @pytest.fixture
 def both(location: str, clock: _Clock) -> Iterator[tuple[Memory, Memory]]:
     """Give a memory in a file and one on a server, with the same story."""
-    given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock}
+    given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock, "profile": EVERYDAY}
     with Memory.open(":memory:", **given) as file, Memory.open(location, **given) as server:
         for number, (speaker, session, wing, text) in enumerate(STORY):
             clock.now = START + timedelta(days=number)
@@ -164,7 +165,7 @@ def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory])
 def test_a_worker_folds_what_a_write_had_no_time_for(
     location: str, clock: _Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Memory.open(location, embedder="hashing", clock=clock) as memory:
+    with Memory.open(location, embedder="hashing", clock=clock, profile=EVERYDAY) as memory:
         with monkeypatch.context() as hurried:
             hurried.setattr(folding, "A_WRITE_S", 0.0)
             hurried.setattr(folding, "BEHIND_S", 0.0)

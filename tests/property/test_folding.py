@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from recollect import Memory
 from recollect.engine import folding
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CLAUSES = (
     "slept badly",
@@ -49,6 +51,7 @@ events = st.lists(
     min_size=4,
     max_size=40,
 )
+profiles = st.sampled_from(("general", EVERYDAY))  # by words alone, and by themes
 quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -56,9 +59,9 @@ def standing() -> datetime:
     return START
 
 
-def written(history: list[dict[str, Any]], *, batch: int, fold: bool = True) -> Memory:
+def written(history: list[dict[str, Any]], profile: str, *, batch: int, fold: bool = True) -> Memory:
     """Write a history in batches."""
-    memory = Memory.open(":memory:", "hashing", clock=standing, extract=False, fold=fold)
+    memory = Memory.open(":memory:", "hashing", clock=standing, extract=False, fold=fold, profile=profile)
     numbered = [{**event, "key": str(number)} for number, event in enumerate(history)]
     for start in range(0, len(numbered), batch):
         memory.add_many(numbered[start : start + batch])
@@ -82,10 +85,10 @@ def graph(memory: Memory) -> object:
 
 
 @quick
-@given(history=events)
-def test_one_by_one_in_batches_later_and_anew_are_the_same(history: list[dict[str, Any]]) -> None:
-    with written(history, batch=1) as one, written(history, batch=100) as many:
-        with written(history, batch=7, fold=False) as later:
+@given(history=events, profile=profiles)
+def test_one_by_one_in_batches_later_and_anew_are_the_same(history: list[dict[str, Any]], profile: str) -> None:
+    with written(history, profile, batch=1) as one, written(history, profile, batch=100) as many:
+        with written(history, profile, batch=7, fold=False) as later:
             later.settle()
             expected = graph(one)
             assert graph(many) == expected
@@ -96,9 +99,11 @@ def test_one_by_one_in_batches_later_and_anew_are_the_same(history: list[dict[st
 
 
 @quick
-@given(history=events, stops=st.lists(st.integers(1, 9), min_size=1, max_size=6))
-def test_a_pass_may_stop_and_another_process_go_on_anywhere(history: list[dict[str, Any]], stops: list[int]) -> None:
-    with written(history, batch=100) as whole, written(history, batch=100, fold=False) as halting:
+@given(history=events, profile=profiles, stops=st.lists(st.integers(1, 9), min_size=1, max_size=6))
+def test_a_pass_may_stop_and_another_process_go_on_anywhere(
+    history: list[dict[str, Any]], profile: str, stops: list[int]
+) -> None:
+    with written(history, profile, batch=100) as whole, written(history, profile, batch=100, fold=False) as halting:
         engine = halting._engine
         for limit in stops * len(history):
             vars(engine).pop("folds", None)  # as a new process: nothing is remembered
@@ -110,9 +115,13 @@ def test_a_pass_may_stop_and_another_process_go_on_anywhere(history: list[dict[s
 
 
 @quick
-@given(history=events, gone=st.sets(st.integers(0, 39), min_size=1, max_size=6), undo=st.integers(0, 50))
-def test_what_is_forgotten_was_never_there(history: list[dict[str, Any]], gone: set[int], undo: int) -> None:
-    with written(history, batch=100) as memory:
+@given(
+    history=events, profile=profiles, gone=st.sets(st.integers(0, 39), min_size=1, max_size=6), undo=st.integers(0, 50)
+)
+def test_what_is_forgotten_was_never_there(
+    history: list[dict[str, Any]], profile: str, gone: set[int], undo: int
+) -> None:
+    with written(history, profile, batch=100) as memory:
         entries = [entry for entry in memory.journal(limit=1_000) if entry.action != "undo"]
         if entries:  # a change that a person took back must survive, or go with what it was about
             memory.unfold(entries[undo % len(entries)].id)
@@ -125,7 +134,7 @@ def test_what_is_forgotten_was_never_there(history: list[dict[str, Any]], gone: 
             return
         memory.forget(keys=keys)
         left = [event for number, event in enumerate(history) if number not in gone]
-        with Memory.open(":memory:", "hashing", clock=standing, extract=False) as never:
+        with Memory.open(":memory:", "hashing", clock=standing, extract=False, profile=profile) as never:
             never.add_many(
                 [{**event, "key": str(number)} for number, event in enumerate(history) if number not in gone]
             )

@@ -11,6 +11,7 @@ import pytest
 from recollect import Memory
 from recollect.cli import main
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 SLEEP = ("I slept badly.", "Took a nap on the sofa.", "Insomnia, awake until four.", "Slept ten hours of sleep.")
 
 
@@ -19,7 +20,7 @@ def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "memory.db"
     monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
-    with Memory.open(path, embedder="hashing", durability="normal") as memory:
+    with Memory.open(path, embedder="hashing", durability="normal", profile=EVERYDAY) as memory:
         for day, text in enumerate(SLEEP, 1):
             memory.add(text, speaker="Ana", at=f"2026-04-{day:02}T10:00Z")
     return path

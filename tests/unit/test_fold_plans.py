@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from recollect.core.folding import (
 )
 from recollect.engine import folding
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXTS = (
     "I slept badly, only five hours.",
@@ -41,7 +43,7 @@ Run = Callable[[UpdatePlan], tuple[str, ...]]
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", "hashing") as opened:
+    with Memory.open(":memory:", "hashing", profile=EVERYDAY) as opened:
         for number, text in enumerate(TEXTS):
             opened.add(text, speaker="Ana", at=START + timedelta(days=number))
         yield opened

@@ -16,6 +16,7 @@ from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
 from recollect.core.folding import Debt, EdgeKind
 from recollect.serial import plain
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 SLEEP = (
@@ -51,7 +52,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(clock: Clock) -> Iterator[Memory]:
-    with Memory.open(":memory:", "hashing", clock=clock) as opened:
+    with Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as opened:
         yield opened
 
 
@@ -132,9 +133,9 @@ def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:
     )
     memory.add("Because of the insomnia, I missed the project deadline.", speaker="Ana", at=START + 30 * DAY)
     by_label = {concept.label: concept.id for concept in memory.concepts()}
-    edges = memory.concept(by_label["Project deadlines"]).edges
+    edges = memory.concept(by_label["Deadlines"]).edges
     caused = [edge for edge in edges if edge.kind is EdgeKind.CAUSES]
-    assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Project deadlines"])]
+    assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Deadlines"])]
     assert len(caused[0].events) == 1
     assert "insomnia" in memory.get(caused[0].events[0]).text
 
@@ -162,7 +163,7 @@ def test_the_journal_says_what_why_and_from_which_events(memory: Memory) -> None
 
 
 def test_a_dry_run_tells_what_would_happen_and_changes_nothing(clock: Clock) -> None:
-    with Memory.open(":memory:", "hashing", clock=clock, fold=False) as memory:
+    with Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock, fold=False) as memory:
         tell(memory, SLEEP)
         would = memory.fold(dry_run=True)
         assert (would.events, would.waiting, would.dry_run) == (5, 0, True)
@@ -188,7 +189,7 @@ def test_as_of_shows_the_graph_as_it_was_known(memory: Memory, clock: Clock) -> 
 
 def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing", clock=clock) as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as memory:
         ids = tell(memory, (*SLEEP[:3], "The xylophonist slept, insomnia and all, on my mattress."))
         assert memory.concepts()[0].events == 4
         memory.forget(ids=ids[3:])
@@ -201,8 +202,8 @@ def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> 
 
 def test_forgetting_leaves_the_graph_of_a_memory_that_never_knew(clock: Clock) -> None:
     with (
-        Memory.open(":memory:", "hashing", clock=clock) as one,
-        Memory.open(":memory:", "hashing", clock=clock) as other,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as one,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as other,
     ):
         ids = tell(one, (*SLEEP, *GARDEN))
         one.forget(ids=[ids[1]])
@@ -229,7 +230,7 @@ def test_taking_a_change_back_lasts(memory: Memory) -> None:
     assert memory.unfold(joined.id).undone
     assert event not in {ground.event_id for ground in memory.concept(concept).grounds}
     after = graph(memory)
-    with pytest.raises(InvalidInput, match="can't be taken back"):
+    with pytest.raises(InvalidInput, match="taken back already"):
         memory.unfold(joined.id)
     memory.rebuild()
     assert graph(memory) == after
@@ -243,6 +244,30 @@ def test_a_concept_that_is_none_can_be_taken_back(memory: Memory, clock: Clock) 
     assert memory.concepts() == []
     assert memory.concept(made.node_id, as_of=START).concept.closed_at is None
     assert memory.verify().ok
+
+
+def test_taking_a_concept_back_takes_what_later_events_hung_on_it_and_can_be_taken_back(memory: Memory) -> None:
+    tell(memory, (*SLEEP, *GARDEN, "Slept in the garden, the lawn is a good mattress for a nap."))
+    before = {view.concept.id: view for view in (memory.concept(one.id) for one in memory.concepts())}
+    made = next(entry for entry in memory.journal(limit=100) if entry.action == "add_node")
+    assert before[made.node_id].edges, "it has links that other entries made"
+    assert before[made.node_id].concept.events > len(made.events)
+    memory.unfold(made.id)
+    assert memory.verify().ok
+    assert made.node_id not in {one.id for one in memory.concepts()}
+    left = [edge for one in memory.concepts() for edge in memory.concept(one.id).edges]
+    assert all(made.node_id not in (edge.source, edge.target) for edge in left)
+    undo = next(entry for entry in memory.journal(limit=100) if entry.action == "undo")
+    memory.unfold(undo.id)
+    assert memory.verify().ok
+    again = memory.concept(made.node_id)
+    assert again.concept.events == before[made.node_id].concept.events
+    assert {(edge.source, edge.target) for edge in again.edges} == {
+        (edge.source, edge.target) for edge in before[made.node_id].edges
+    }
+    seen = graph(memory)
+    memory.rebuild()
+    assert graph(memory) == seen
 
 
 def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None:
@@ -268,9 +293,9 @@ def test_spaces_share_nothing(memory: Memory) -> None:
 def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
     with (
-        Memory.open(path, "hashing", clock=clock) as one,
-        Memory.open(path, "hashing", clock=clock) as other,
-        Memory.open(":memory:", "hashing", clock=clock) as alone,
+        Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as one,
+        Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as other,
+        Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock) as alone,
     ):
         for number, text in enumerate((*SLEEP, *GARDEN)):
             for memory in ((one, other)[number % 2], alone):
@@ -280,7 +305,7 @@ def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock)
 
 def test_a_file_from_before_is_folded_by_settle(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing", fold=False) as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY, fold=False) as memory:
         tell(memory, SLEEP)
         assert memory.concepts() == []
         assert memory.settle() > 0
@@ -297,7 +322,7 @@ def test_the_words_of_an_assistant_confirm_but_found_nothing(memory: Memory) -> 
 
 
 def test_without_a_model_themes_and_words_are_enough() -> None:
-    with Memory.open(":memory:", "none") as memory:
+    with Memory.open(":memory:", "none", profile=EVERYDAY) as memory:
         tell(memory, SLEEP)
         assert labels(memory) == {"Sleep"}
         assert memory.concepts(about="sle")
@@ -361,13 +386,13 @@ def test_whatever_comes_is_stored_and_folds_or_not(memory: Memory, text: str) ->
 
 def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with Memory.open(path, "hashing") as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY) as memory:
         tell(memory, SLEEP)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE fold_edges SET seq = 999 WHERE number = 1")
         connection.execute("DELETE FROM fold_edges WHERE number > 1")
     connection.close()
-    with Memory.open(path, "hashing") as memory:
+    with Memory.open(path, "hashing", profile=EVERYDAY) as memory:
         assert any("concepts" in problem.where for problem in memory.verify().problems)
         memory.rebuild()
         assert memory.verify().ok
@@ -375,7 +400,7 @@ def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
 
 def test_the_same_for_asyncio() -> None:
     async def use() -> list[str]:
-        async with await AsyncMemory.open(":memory:", "hashing") as memory:
+        async with await AsyncMemory.open(":memory:", "hashing", profile=EVERYDAY) as memory:
             for number, text in enumerate(SLEEP):
                 await memory.add(text, at=START + number * DAY)
             (concept,) = await memory.concepts()
@@ -402,3 +427,13 @@ def graph(memory: Memory) -> object:
         )
         for view in views
     )
+
+
+def test_what_is_said_to_the_memory_itself_names_nobody(memory: Memory) -> None:
+    tell(memory, SLEEP[:3])
+    memory.unfold(memory.journal()[0].id)
+    for role in ("unfold", "feedback", "correction", "system"):
+        memory.add("Nothing to be read here.", role=role)
+    assert [entity.name for entity in memory.entities()] == ["Ana"]
+    memory.rebuild()
+    assert [entity.name for entity in memory.entities()] == ["Ana"]

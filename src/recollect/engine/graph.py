@@ -14,12 +14,14 @@ from typing import NamedTuple, cast
 from recollect.core.artifacts import ArtifactDraft
 from recollect.core.clock import to_micros
 from recollect.core.graph import EntityType, FactDraft, Mention, entity_id, name_key
+from recollect.core.roles import BY_HAND, PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.engine.summaries import summarise_new
+from recollect.extract.corrections import ROLE as CORRECTION
 from recollect.extract.entities import NameIndex, find_mentions
 from recollect.extract.entities.index import SPEAKER_VOTE
 from recollect.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts
-from recollect.extract.rules.apply import ASSISTANTS, SILENT_ROLES
+from recollect.extract.rules.apply import ASSISTANTS
 from recollect.store.graph import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow
 from recollect.store.graph_rows import fact_line, single_of
 from recollect.store.protocol import Writer
@@ -129,7 +131,8 @@ class _Reading(NamedTuple):
 
 def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
     looked = _Looked(index)
-    found = find_mentions(event, looked)
+    # What is taken back or answered is named by ids; a correction says what is so, in words.
+    found = [] if (event.role or "").lower() in BY_HAND - {CORRECTION} else find_mentions(event, looked)
     speaker = speaker_of(event)
     mentions = [one for one in found if (speaker or one.owner or not one.bare) and name_key(one.text)]
     return _Reading(seq, event, speaker, mentions, looked.answered)
@@ -144,8 +147,10 @@ def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
 def speaker_of(event: Event) -> str | None:
     """Name who speaks; None where a program does, or nobody is named and it can't be a person."""
     role = (event.role or "").lower()
-    if role in SILENT_ROLES or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
+    if role in PROGRAMS or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
         return None
+    if role in BY_HAND:  # it may speak for somebody, and is nobody's name
+        return event.speaker
     return event.speaker or (event.role or "speaker").capitalize()
 
 

@@ -67,15 +67,18 @@ class Conceiving(Handle):
             return self._of_wing(reader, entries)
 
     def unfold(self, id: str) -> JournalEntry:
-        """Take a change back, by the id of its entry in the journal: what was merged is split, and stays so."""
+        """Take a change back, by the id of its entry in the journal: what was merged is split, and stays so.
+
+        The entry of taking back can be taken back in turn.
+        """
         with self._engine.store.reader() as reader:
             found = reader.fold_entry(self._space, id) if isinstance(id, str) else None
             visible = self._of_wing(reader, [found[1]]) if found is not None else []
         if not visible:
             raise NotFound(f"There is no entry with id {id!r} here.", fix="See journal().")
         entry = visible[0]
-        if entry.undone or entry.action == "undo":
-            raise InvalidInput(f"{id} can't be taken back (again).", fix="Fold the events anew with rebuild().")
+        if entry.undone:
+            raise InvalidInput(f"{id} was taken back already.", fix="Take that back in turn: see journal().")
         from recollect.engine.folding import fold, unfolding
         from recollect.engine.write import write
 

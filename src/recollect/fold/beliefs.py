@@ -15,9 +15,10 @@ from typing import Any
 
 from recollect.core.attention import Belief, Evidence, KnownBy
 from recollect.core.graph import name_key
+from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
-from recollect.fold.goals import LONGEST, MOST_READ, SILENT_ROLES, Mark, MarkKind
+from recollect.fold.goals import LONGEST, MOST_READ, Mark, MarkKind
 
 MOST_STATES = 40  # marks of one event; a story in one event has its say, a log file does not
 
@@ -125,7 +126,7 @@ _SUPPOSED = re.compile(
 
 def states_of(event: Event) -> list[Mark]:
     """Read what an event says of things that changed, and of who was there. Pure."""
-    if (event.role or "").casefold() in SILENT_ROLES:
+    if (event.role or "").casefold() in SILENT:
         return []
     marks: list[Mark] = []
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):

@@ -43,7 +43,15 @@ THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than
 TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
 LEAST_SHARED = 2  # words of two events that share no theme and found a concept
-SAME_COMPANY = 1.0  # other words that two events with a word share on average, from which on it names a thing
+# How well a word tells what events are about, in the units of a log-odds (fitted on development streams).
+MANY_COUNTS = 0.4  # for each event that has it
+ENOUGH_MANY = 6
+LETTER_COUNTS = 0.2  # for each letter: short words are of every talk
+ENOUGH_LETTERS = 10
+BESIDE_COSTS = 3.0  # for each other word that events with it share
+LATE_COSTS = 0.6  # the last word of an event, against the first
+WORTH_ALONE = -1.0  # of a word that three events have, to found a concept
+WORTH_OF_TWO = 1.4  # of a word that two have
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
@@ -220,19 +228,38 @@ def sheltering(graph: Graph, node: Node) -> UpdatePlan:
 
 
 def _words(graph: Graph, moment: Moment) -> list[str]:
-    """Choose words that may serve as a theme: other loose events have them too, amid other words each time.
+    """Choose words that may serve as a theme: other loose events have them too; the most telling first.
+
+    One other is enough for a word that tells much: a third event then comes in by its vector. Not where the two share
+    a theme of the profile, which tells more: that waits for a third of its own.
+    """
+    least = graph.profile.thresholds.least_theme
+    clear = {theme for theme, score in moment.themes.items() if score >= least}
+    worth: dict[str, float] = {}
+    for term in moment.terms:
+        having = [one for one in graph.having(term)[-MOST_COMPANY:] if one.seq != moment.seq]
+        if not having or graph.of_theme(WORD + term) is not None:
+            continue
+        two = len(having) < LEAST_GROUNDS - 1
+        if two and not clear.isdisjoint(having[0].themes):
+            continue
+        tells = _worth(term, moment, having)
+        if tells >= (WORTH_OF_TWO if two else WORTH_ALONE):
+            worth[WORD + term] = tells
+    return sorted(worth, key=lambda word: (-worth[word], word))
+
+
+def _worth(term: str, moment: Moment, having: Sequence[Moment]) -> float:
+    """Tell how well a word tells what events are about.
 
     Words that always come with the same others are the name of a thing, and say nothing of what is done with it.
     """
-    found: list[str] = []
-    for term in moment.terms:
-        having = [one for one in graph.having(term)[-MOST_COMPANY:] if one.seq != moment.seq]
-        if len(having) < LEAST_GROUNDS - 1 or graph.of_theme(WORD + term) is not None:
-            continue
-        beside = [len(set(moment.terms).intersection(one.terms)) - 1 for one in having]
-        if sum(beside) < SAME_COMPANY * len(beside):
-            found.append(WORD + term)
-    return found
+    mine = set(moment.terms)
+    beside = sum(len(mine.intersection(one.terms)) - 1 for one in having) / len(having)
+    place = sum(one.terms.index(term) / len(one.terms) for one in (moment, *having)) / (len(having) + 1)
+    many = MANY_COUNTS * min(len(having) + 1, ENOUGH_MANY)
+    long = LETTER_COUNTS * min(len(term), ENOUGH_LETTERS)
+    return round(many + long - BESIDE_COSTS * beside - LATE_COSTS * place, 6)
 
 
 def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Group | None:
@@ -256,14 +283,27 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
             members.append(one)
         if len(members) == MOST_FOUNDERS - 1:
             break
+    if named and len(members) == LEAST_GROUNDS - 2:
+        members += _third(moment, members[0], scene, limits)
     if len(members) < LEAST_GROUNDS - 1:
         return None
     clear = sum(one.speaks_of(theme) for one in (moment, *members))
-    if theme is not None and clear < CLEAR_ENOUGH * (len(members) + 1):
+    if theme is not None and not named and clear < CLEAR_ENOUGH * (len(members) + 1):
         return None
     familiar = WORD_FAMILIAR if named else graph.familiarity(theme) ** FAMILIAR_COUNTS if theme is not None else 0.0
     coherent = sum(score for score, _ in company[: LEAST_GROUNDS - 1])
     return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
+
+
+def _third(moment: Moment, other: Moment, scene: Scene, limits: Thresholds) -> list[Moment]:
+    """Find the loose event that lies nearest to two that share a word."""
+    near = [
+        (min(kinship(one, two, None, _cosine(one, two), scene) for two in (moment, other)), one)
+        for one in scene.loose
+        if one.founds and one.seq not in (moment.seq, other.seq)
+    ]
+    found = min(near, key=lambda pair: (-pair[0], pair[1].seq), default=None)
+    return [found[1]] if found is not None and found[0] >= limits.third else []
 
 
 def _may_found(moment: Moment, one: Moment, theme: str | None, limits: Thresholds) -> bool:

@@ -148,13 +148,15 @@ class Executor:
             "undo", Debt.UNDO, entry.node_id, entry.target_id, entry.edge, "taken back by hand", entry.events
         )
         undone = self._writer.undo_entry(self._space, act, number)
-        if entry.target_id is not None:
+        if entry.target_id is not None and entry.action != "undo":
             pair = (entry.node_id, entry.target_id)
             self._writer.keep_apart(self._space, self._cause.seq, [pair])
             self.graph.apart.add(pair)
         if entry.action == "add_node":
             self._settle([seq for seq in undone.events if seq in self.graph.loose])
         for id in sorted(one for one in undone.concepts if one.startswith(CONCEPT_PREFIX)):
+            if not self._writer.members(self._space, [id]):  # nothing grounds it any more
+                self._writer.close_node(self._space, act, id)
             self.restate(id)
         self._hold_anew()
 

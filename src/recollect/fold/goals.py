@@ -18,6 +18,7 @@ from recollect.core.attention import IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.dates import Bound, Granularity, find_dates
 from recollect.core.errors import InvalidTime
+from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
@@ -27,7 +28,6 @@ MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are
 LONGEST = 400  # characters of a sentence that is read; beyond it is a paste
 MEMBER = "recollect"  # of an event's meta
 ROLE = "feedback"
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", ROLE))
 # An assistant's "you should" is advice and its "I need" a figure of speech; what it did may still settle something.
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 
@@ -73,7 +73,7 @@ def marks_of(event: Event) -> list[Mark]:
         body = {"intent": told.intent, "answer": told.answer.value, "until": until}
         return [Mark(kind=MarkKind.ANSWER, span=Span(0, len(event.text)), body=body)]
     role = (event.role or "").casefold()
-    if role in SILENT_ROLES:
+    if role in SILENT:
         return []
     marks: list[Mark] = []
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):

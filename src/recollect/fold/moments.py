@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import to_micros
+from recollect.core.roles import SILENT
 from recollect.core.values import Event, Json
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.phrases import COMMON_WORDS
@@ -24,7 +25,6 @@ MOST_DIMENSIONS = 256  # of a vector: the first ones say most, and a graph of th
 SHORTEST_TERM = 3  # letters
 WORD = "="  # before a word that serves as a theme where the profile has none
 WORD_SAYS = 0.7  # how clearly a word speaks of itself: less than what a profile was told
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer", "correction", "unfold", "feedback"))
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 # Words of counting and of the clock: they stand in events of every kind.
 _MEASURES = frozenset(
@@ -76,7 +76,7 @@ class Moment:
 def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: Profile) -> Moment | None:
     """Read an event for folding; None where it says nothing that folds."""
     role = (event.role or "").lower()
-    if role in SILENT_ROLES:
+    if role in SILENT:
         return None
     text = event.text[:MOST_READ]
     terms, names = words_of(text)

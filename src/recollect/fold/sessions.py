@@ -19,6 +19,7 @@ from typing import Any
 
 from recollect.core.clock import to_micros
 from recollect.core.ids import fingerprint
+from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span, Theme
 from recollect.core.words import STOPWORDS, question_terms
@@ -39,7 +40,6 @@ ROUNDS = 40  # of power iteration; 0.85^40 leaves a thousandth
 SAME_THEME = 0.5  # cosine from which on two sentences say the same
 MOST_ENTITIES = 12
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer"))
 _REMEMBERED = 1024  # texts: what sessions that are going on have said, read again whenever they have grown
 
 Naming = Callable[[Event], Iterable[tuple[Span, str]]]  # where an event names which entity
@@ -128,7 +128,7 @@ def absorb(state: SessionState, events: Iterable[Event], *, names: Naming | None
     moments = [moment for moment in (state.first_at, state.last_at) if moment is not None]
     for event in events:
         role = (event.role or "").lower()
-        if role in SILENT_ROLES:
+        if role in SILENT:
             continue
         at = event.at.isoformat()
         moments.append(at)

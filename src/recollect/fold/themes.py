@@ -19,7 +19,7 @@ from recollect.core.errors import InvalidSetting
 from recollect.core.ids import fingerprint
 from recollect.core.words import stem
 
-GENERAL = "general"  # all profiles that come with the package, together
+GENERAL = "general"  # no themes: concepts are founded and named by the words of their events
 HINT_WEIGHT = 0.5  # of a word that only hints; one that is enough has 1
 LONGEST_CUE = 3  # words
 LONGEST_PROFILE = 1 << 20  # bytes; a profile is a small file
@@ -32,11 +32,12 @@ class Thresholds:
     """From where on things belong together; all between 0 and 1. Chosen on generated streams, see docs/folding.md."""
 
     join: float = 0.35  # likeness to a concept from which on an event confirms it
-    firm: float = 0.6  # from which on it belongs there, and founds nothing else
+    firm: float = 0.8  # from which on it belongs there, and founds nothing else
     margin: float = 0.05  # how much less like a second concept may be, which the event then confirms too
     found: float = 0.25  # likeness of two events of one theme that may found a concept
     alone: float = 0.35  # the same, of events that share no theme
     mutual: float = 0.2  # between all founders
+    third: float = 0.05  # likeness to two events that share a telling word, of a third that founds a concept with them
     least_theme: float = 0.3  # of a theme's words in an event that is to found a concept of it
     orphan: float = 0.3  # cosine from which on what has no company is linked to the nearest
     neighbour: float = 0.35  # cosine from which on two concepts are related
@@ -88,12 +89,7 @@ def load_profile(name: str) -> Profile:
     """Load a profile by its name, or a file of your own by its path."""
     named = {entry.name.removesuffix(".toml"): entry for entry in _FOLDER.iterdir() if entry.name.endswith(".toml")}
     if name == GENERAL:
-        parts = [_read(key, entry.read_text(encoding="utf-8")) for key, entry in sorted(named.items())]
-        return Profile(
-            name=GENERAL,
-            themes={label: cues for part in parts for label, cues in part.themes.items()},
-            areas={label: area for part in parts for label, area in part.areas.items()},
-        )
+        return Profile(name=GENERAL, themes={}, areas={})
     if name in named:
         return _read(name, named[name].read_text(encoding="utf-8"))
     if os.path.isfile(name):

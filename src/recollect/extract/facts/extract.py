@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from recollect.core.graph import EntityType, FactDraft, Mention, name_key
+from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Span
 from recollect.extract.facts.claims import Claim, Course
@@ -17,7 +18,7 @@ from recollect.extract.facts.rules import claims_of
 from recollect.extract.facts.when import When, lasted, when
 from recollect.extract.noise import MOST_READ, asks, is_question, worth_reading
 from recollect.extract.rules import guards
-from recollect.extract.rules.apply import ASSISTANTS, SILENT_ROLES
+from recollect.extract.rules.apply import ASSISTANTS
 from recollect.extract.rules.clauses import Clause, Subject, Who, clauses
 from recollect.extract.rules.found import needs_third
 from recollect.extract.rules.kin import kin_name
@@ -64,7 +65,7 @@ class _Party(NamedTuple):
 def extract_facts(event: Event, mentions: Sequence[Mention], index: Names) -> list[FactDraft]:
     """List what an event claims. Pure: the same event, mentions and names give the same drafts."""
     role = (event.role or "").lower()
-    if role in SILENT_ROLES or role in ASSISTANTS:
+    if role in PROGRAMS or role in ASSISTANTS:
         return []
     return _Reading(event, mentions, index).drafts()
 

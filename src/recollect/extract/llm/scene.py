@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.graph import Entity, EntityType
+from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.extract.corrections import ROLE as CORRECTION
-from recollect.extract.rules.apply import SILENT_ROLES
 from recollect.inference.text import well_formed
 
 LONGEST_READ = (
@@ -71,7 +71,7 @@ class Scene:
 
 
 # What programs report, and what a person put right by hand, no LLM is to read.
-NOT_FOR_LLM = SILENT_ROLES | {CORRECTION}
+NOT_FOR_LLM = PROGRAMS | {CORRECTION}
 
 
 def is_for_llm(event: Event) -> bool:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from recollect.core.artifacts import ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
 from recollect.core.dates import DateMention, Granularity, find_dates
+from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.extract import tags  # as a module: it reads words of this package, and may be loading now
 from recollect.extract.noise import MOST_READ, Reason, Skipped, asks, is_question, worth_reading
@@ -34,7 +35,6 @@ _RELATIVE_KINDS = frozenset((ArtifactKind.EVENT, ArtifactKind.ATTRIBUTE))
 _QUALIFIED = frozenset((ArtifactKind.PREFERENCE, ArtifactKind.REMINDER, ArtifactKind.DECISION))
 # What lasts until it ends. A decision against something, or what happened once, does not end by being so.
 _STATES = frozenset((ArtifactKind.ATTRIBUTE, ArtifactKind.PREFERENCE, ArtifactKind.RELATIONSHIP, ArtifactKind.TODO))
-SILENT_ROLES = frozenset(("system", "tool", "function", "developer"))  # set up or reported by programs, not said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Extraction:
 def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction:
     """Read an event for statements. Pure: the same event gives the same drafts."""
     role = (event.role or "").lower()
-    if role in SILENT_ROLES or (role in ASSISTANTS and not worth_asking_assistant(event.text)):
+    if role in PROGRAMS or (role in ASSISTANTS and not worth_asking_assistant(event.text)):
         return Extraction()
     text = guards.hide_quotations(event.text[:MOST_READ]) + event.text[MOST_READ:]
     kept, skipped = worth_reading(text)

@@ -107,10 +107,12 @@ WHERE space = $4 AND source = $5 AND target = $6 AND kind = $7 AND closed IS NUL
 
 -- Everything that leads to or from a concept.
 -- name: close_fold_edges_into
-UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND target = $5 AND closed IS NULL;
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND target = $5 AND closed IS NULL
+RETURNING source, target, kind, seq;
 
 -- name: close_fold_edges_from
-UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5 AND closed IS NULL;
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5 AND closed IS NULL
+RETURNING source, target, kind, seq;
 
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
@@ -139,10 +141,15 @@ RETURNING source, target, kind, seq;
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
 SELECT space, id, label_key, $1, $2, $3, body FROM fold_nodes WHERE space = $4 AND closed_by = $5 ORDER BY number RETURNING id;
 
+-- Only between ends that are still there.
 -- name: restore_edges_closed_by
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 SELECT space, source, target, kind, weight, seq, at, $1, $2, $3, reason FROM fold_edges
-WHERE space = $4 AND closed_by = $5 ORDER BY number RETURNING source, target, kind, seq;
+WHERE space = $4 AND closed_by = $5 AND EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.target AND node.closed IS NULL)
+  AND (kind IN ('grounds', 'reinforces') OR EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.source AND node.closed IS NULL))
+ORDER BY number RETURNING source, target, kind, seq;
 
 -- name: mark_undone
 UPDATE fold_journal SET undone = $1 WHERE space = $2 AND number = $3;

@@ -165,7 +165,7 @@ class FoldingChanges(FoldingRows):
         where = self.space_to_write(space).id
         self.run("close_fold_node", (*act, into, where, id))
         for name in ("close_fold_edges_into", "close_fold_edges_from"):
-            self.run(name, (*act, where, id))
+            self.rows(name, (*act, where, id))
         if into is not None:
             values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
             for name in ("move_fold_edges_into", "move_fold_edges_from"):
@@ -184,9 +184,13 @@ class FoldingChanges(FoldingRows):
     def undo_entry(self, space: str, act: Act, number: int) -> Undone:
         entry = (self.space_to_write(space).id, number)
         closed = self.rows("close_edges_born_by", (*act, *entry))
-        nodes = {row[0] for row in self.rows("close_nodes_born_by", (*act, *entry))}
-        nodes |= {row[0] for row in self.rows("restore_nodes_closed_by", (*act, *entry))}
+        gone = {row[0] for row in self.rows("close_nodes_born_by", (*act, *entry))}
+        back = {row[0] for row in self.rows("restore_nodes_closed_by", (*act, *entry))}
+        for id in sorted(gone - back):  # what later events hung on it goes with it
+            for name in ("close_fold_edges_into", "close_fold_edges_from"):
+                closed += self.rows(name, (*act, entry[0], id))
         restored = self.rows("restore_edges_closed_by", (*act, *entry))
+        nodes = gone | back
         self.run("mark_undone", (act.seq, *entry))
         ends = {end for row in (*closed, *restored) for end in row[:2]}
         return Undone(

@@ -105,10 +105,12 @@ WHERE space = ? AND source = ? AND target = ? AND kind = ? AND closed IS NULL;
 
 -- Everything that leads to or from a concept.
 -- name: close_fold_edges_into
-UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND target = ? AND closed IS NULL;
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND target = ? AND closed IS NULL
+RETURNING source, target, kind, seq;
 
 -- name: close_fold_edges_from
-UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND source = ? AND closed IS NULL;
+UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND source = ? AND closed IS NULL
+RETURNING source, target, kind, seq;
 
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
@@ -137,10 +139,15 @@ RETURNING source, target, kind, seq;
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
 SELECT space, id, label_key, ?, ?, ?, body FROM fold_nodes WHERE +space = ? AND closed_by = ? ORDER BY number RETURNING id;
 
+-- Only between ends that are still there.
 -- name: restore_edges_closed_by
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 SELECT space, source, target, kind, weight, seq, at, ?, ?, ?, reason FROM fold_edges
-WHERE +space = ? AND closed_by = ? ORDER BY number RETURNING source, target, kind, seq;
+WHERE +space = ? AND closed_by = ? AND EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.target AND node.closed IS NULL)
+  AND (kind IN ('grounds', 'reinforces') OR EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.source AND node.closed IS NULL))
+ORDER BY number RETURNING source, target, kind, seq;
 
 -- name: mark_undone
 UPDATE fold_journal SET undone = ? WHERE +space = ? AND number = ?;
