@@ -4,7 +4,7 @@
     recollect:words                that recipe
     recollect:-late                the default without late interaction; `recollect:pooled-words` likewise
     recollect:+length=0.02         a field of the recipe with another value; `+neighbours.seeds=40` within a part of it
-    recollect:+cross-encoder       with the bundled reranker as third stage; `+onnx`, `+rerank-endpoint`, `+llm` likewise
+    recollect:+cross-encoder       with the bundled reranker as third stage; `+onnx`, `+rerank-endpoint`, `+llm` too
                                    (third.py), and `+reranker=onnx:FOLDER` or another
 
 The colon may be left out before a sign. `--set FIELD=VALUE` of the command line adds `+FIELD=VALUE` to the name.

@@ -19,6 +19,7 @@ from evals.terminal import silent
 from evals.values import Asked, Line, Task
 
 from recollect.inference.reranking import load_reranker
+from recollect.inference.reranking.endpoint import EndpointReranker
 from recollect.recall.recipes import HYBRID
 
 LINES = [
@@ -113,6 +114,8 @@ def test_a_third_stage_reads_the_same_in_a_folder_and_behind_http() -> None:
             reranker = load_reranker(stage.reranker)
             assert reranker is not None
             told.append(reranker.scores(question, passages).tolist())
+            if isinstance(reranker, EndpointReranker):
+                reranker.close()
         finally:
             stage.close()
     assert told[0] == pytest.approx(told[1])
