@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "folding", "recall", "survival", "serving", "postgres")
+PARTS = ("start", "writing", "extracting", "folding", "recall", "survival", "serving", "postgres")
 
 
 def main() -> None:
@@ -35,6 +35,10 @@ def main() -> None:
         from benchmarks.writing import writing
 
         results["writing"] = writing(folder)
+    if "extracting" in asked.only:
+        from benchmarks.extracting import extracting
+
+        results["extracting"] = extracting(folder, max(asked.sizes))
     if "folding" in asked.only:
         from benchmarks.folding import folding
 

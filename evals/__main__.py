@@ -118,6 +118,12 @@ def _in_order(runs: list[Results]) -> list[Results]:
     return sorted(runs, key=lambda one: (tasks.index(one.header["task"]), place.get(one.title, len(order))))
 
 
+def _third(asked: argparse.Namespace) -> int:
+    from evals.third_stages import run_third_stages
+
+    return run_third_stages(asked.data, asked.audit, asked.to, sample=asked.sample, llm_sample=asked.llm_sample)
+
+
 def _page(asked: argparse.Namespace) -> int:
     from evals.page import refresh
 
@@ -208,6 +214,14 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(do=_report)
     report.add_argument("results", type=Path, nargs="*", help="those in .evals/results where none are named")
     report.add_argument("--to", type=Path, default=Path(".evals") / "report")
+
+    third = commands.add_parser("third", help="what each form of the third stage gains and costs, on samples of LoCoMo")
+    third.set_defaults(do=_third)
+    third.add_argument("--data", type=Path, required=True, help="the data set's file")
+    third.add_argument("--audit", type=Path, help="corrected LoCoMo evidence, JSONL")
+    third.add_argument("--sample", type=_positive, default=150, help="questions (%(default)s)")
+    third.add_argument("--llm-sample", type=_positive, default=20, help="questions to the LLM (%(default)s)")
+    third.add_argument("--to", type=Path, default=Path(".evals") / "results")
 
     page = commands.add_parser("page", help="make the tables of a markdown page anew from results")
     page.set_defaults(do=_page)

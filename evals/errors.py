@@ -7,6 +7,10 @@ class EvalError(Exception):
     """An evaluation can't run as asked; the message says what to do."""
 
 
+class NotHere(Exception):
+    """What a system needs is not on this machine: its row says so."""
+
+
 class OtherRun(EvalError):
     """The file holds the results of another run."""
 

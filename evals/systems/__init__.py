@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evals import provenance
 from evals.errors import EvalError
 from evals.packing import BUDGETS
-from evals.systems.variants import NAME, is_ours, stages, variant_of
+from evals.systems.variants import NAME, all_ablations, is_ours, variant_of
 from evals.values import System
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
 
 
 def ablations() -> list[str]:
-    """Name the shipped default less each of its stages."""
-    return [f"{NAME}:-{stage}" for stage in stages(variant_of(NAME).recipe)]
+    """Name the shipped default less each of its stages, and the recipes that add some."""
+    return all_ablations()
 
 
 def peer_names() -> list[str]:

@@ -16,6 +16,7 @@ import recollect
 from evals import provenance
 from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce
 from evals.errors import EvalError
+from evals.systems.third import Third
 from evals.systems.variants import variant_of
 from evals.values import LINES_TIMED, Answer, Found, Line
 from recollect import Memory
@@ -32,6 +33,7 @@ class RecollectSystem:
     def __init__(self, name: str, embedder: CachedEmbedder, folder: Path) -> None:
         self.name = name
         self._variant = variant_of(name)
+        self._third = Third(self._variant.reranker)
         self._embedder = embedder
         self._tokenizer = CountedOnce()
         self._folder = _stores(folder, embedder.card.label)
@@ -95,6 +97,7 @@ class RecollectSystem:
     def close(self) -> None:
         """Close; the files stay for the next run."""
         self._leave()
+        self._third.close()
         self._embedder.release()
 
     def _memory(self, store: str) -> Memory:
@@ -105,7 +108,9 @@ class RecollectSystem:
                 path,
                 self._embedder,
                 recipe=self._variant.recipe,
-                reranker=self._variant.reranker,
+                reranker=self._third.reranker,
+                llm=self._third.llm,
+                llm_extract=False,  # it only reads what was found
                 tokenizer=self._tokenizer,
                 durability="normal",  # a file of this harness need not survive a power cut
             )

@@ -4,7 +4,8 @@
     recollect:words                that recipe
     recollect:-late                the default without late interaction; `recollect:pooled-words` likewise
     recollect:+length=0.02         a field of the recipe with another value; `+neighbours.seeds=40` within a part of it
-    recollect:+cross-encoder       with the bundled reranker as third stage; `+reranker=onnx:FOLDER` or another
+    recollect:+cross-encoder       with the bundled reranker as third stage; `+onnx`, `+rerank-endpoint`, `+llm` too
+                                   (third.py), and `+reranker=onnx:FOLDER` or another
 
 The colon may be left out before a sign. `--set FIELD=VALUE` of the command line adds `+FIELD=VALUE` to the name.
 """
@@ -17,13 +18,23 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from evals.errors import EvalError
+from evals.systems.third import FORMS
 from recollect import Memory
 from recollect.recall.recipes import RECIPES, Recipe
 
 NAME = "recollect"
 RERANKER = "reranker"
-_CROSS_ENCODER = "cross-encoder"
 _STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
+# Fields of a recipe that leave no row in the table of ablations, and why.
+NO_STAGES = {
+    "name": "it names the recipe",
+    "rrf_k": "a number of the fusion, without which there is no ranking",
+    "long_event": "a number of `length`",
+    "diversity": "off in every recipe",
+    "enough": "it works where k is left to the question; here each question is asked for as many lines",
+    "reread_depth": "a number of the third stage, which has systems of its own: `recollect:+cross-encoder` ...",
+    "reread_weight": "likewise",
+}
 _NOT_IN_A_FILE_NAME = re.compile(r"[^\w.+=-]+")
 
 
@@ -61,8 +72,21 @@ def stages(recipe: Recipe) -> list[str]:
     return [
         named.get(one.name, one.name)
         for one in fields(recipe)
-        if is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default)
+        if one.name not in NO_STAGES
+        and (is_dataclass(given := getattr(recipe, one.name)) or (given and not one.default))
     ]
+
+
+def all_ablations() -> list[str]:
+    """Name the shipped default less each of its stages, and each recipe that adds some, whole and less any of them."""
+    default = _default()
+    own = stages(default)
+    names = [f"{NAME}:-{stage}" for stage in own]
+    for name, recipe in RECIPES.items():
+        added = [stage for stage in stages(recipe) if stage not in own]
+        if added and set(own) <= set(stages(recipe)):
+            names += [f"{NAME}:{name}", *(f"{NAME}:{name}-{stage}" for stage in added)]
+    return names
 
 
 def file_name(task: str, system: str) -> str:
@@ -87,10 +111,10 @@ def _without(recipe: Recipe, stage: str) -> Recipe:
 
 def _changed(variant: Variant, change: str) -> Variant:
     field, has_value, value = change.partition("=")
-    if field == _CROSS_ENCODER and not has_value:
-        return replace(variant, reranker=_CROSS_ENCODER)
+    if field in FORMS and not has_value:
+        return replace(variant, reranker=field)
     if not has_value:
-        raise EvalError(f"{change!r} says nothing to set: write FIELD=VALUE, or {_CROSS_ENCODER}.")
+        raise EvalError(f"{change!r} says nothing to set: write FIELD=VALUE, or {', '.join(FORMS)}.")
     if field == RERANKER:
         return replace(variant, reranker=value)
     recipe = _with(variant.recipe, field.split("."), value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from evals.errors import EvalError
 from evals.systems import SystemOptions, ablations, open_system, origin_of, peer_names
 from evals.systems.baselines import Bm25
-from evals.systems.variants import stages, variant_of
+from evals.systems.variants import NO_STAGES, stages, variant_of
 from evals.values import Line
 from evals.wording import document
 
 from recollect import Memory
 from recollect.inference.hashing import HashingEmbedder
+from recollect.recall.recipes import Recipe
 
 LINES = [
     Line(key="a", text="red kayak", session="s1", at=datetime(2024, 1, 5, tzinfo=UTC), speaker="Ida"),
@@ -39,14 +41,21 @@ def test_recipes_and_stages_by_name() -> None:
         variant_of("recollect:-magic")
 
 
-def test_every_stage_of_the_default_has_its_ablation() -> None:
-    names = ablations()
-    assert {"recollect:-late", "recollect:-words", "recollect:-vectors"} <= set(names)
+def test_every_field_of_a_recipe_has_its_ablation_or_a_reason_why_not() -> None:
+    whole, names = variant_of("recollect").recipe, ablations()
+    assert {"recollect:-late", "recollect:-artifacts", "recollect:-links", "recollect:-newest"} <= set(names)
     for name in names:
         less = variant_of(name).recipe
-        assert less != variant_of("recollect").recipe
-        assert len(stages(less)) == len(names) - 1
+        assert less != whole
+        if name.startswith("recollect:-"):
+            assert len(stages(less)) == len(stages(whole)) - 1
     assert "late" not in stages(variant_of("recollect:pooled").recipe)
+    fields_of_stages = {{"late": "rerank_depth"}.get(stage, stage) for name in names for stage in name.split("-")[1:]}
+    assert {one.name for one in fields(Recipe)} - set(NO_STAGES) == fields_of_stages
+
+
+def test_what_only_another_recipe_has_is_a_row_of_that_recipe() -> None:
+    assert ablations()[-3:] == ["recollect:graph", "recollect:graph-topdown", "recollect:graph-pagerank"]
 
 
 def test_an_answer_s_origin_is_the_code_of_its_system_and_its_model_alone() -> None:

@@ -10,13 +10,16 @@ from evals.cache import open_embedder
 from evals.ceiling import ceiling
 from evals.errors import EvalError
 from evals.runner import run
-from evals.systems import SystemOptions
+from evals.systems import SystemOptions, third
 from evals.systems.recollect import RecollectSystem
+from evals.systems.third import Third
 from evals.systems.variants import file_name, is_ours, variant_of
 from evals.tasks import Chosen, TaskOptions
 from evals.terminal import silent
 from evals.values import Asked, Line, Task
 
+from recollect.inference.reranking import load_reranker
+from recollect.inference.reranking.endpoint import EndpointReranker
 from recollect.recall.recipes import HYBRID
 
 LINES = [
@@ -100,3 +103,32 @@ def test_the_ceiling_is_what_the_evidence_alone_says() -> None:
     grid = ceiling(chosen, silent)
     assert grid.columns == ["", "all (3)", "look-up (1)", "who (2)"]
     assert [cell.split()[0] for cell in grid.rows[0]] == ["evidence", ".500", "1.00", ".250"]
+
+
+def test_a_third_stage_reads_the_same_in_a_folder_and_behind_http() -> None:
+    question, passages = "Where is the red kayak?", ["The red kayak is in the shed.", "I like green tea."]
+    told = []
+    for form in ("cross-encoder", "onnx", "rerank-endpoint"):
+        stage = Third(variant_of(f"recollect:+{form}").reranker)
+        try:
+            reranker = load_reranker(stage.reranker)
+            assert reranker is not None
+            told.append(reranker.scores(question, passages).tolist())
+            if isinstance(reranker, EndpointReranker):
+                reranker.close()
+        finally:
+            stage.close()
+    assert told[0] == pytest.approx(told[1])
+    assert told[0] == pytest.approx(told[2], rel=1e-5)
+    assert told[0][0] > told[0][1]
+
+
+def test_without_an_llm_its_row_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVAL_LLM", raising=False)
+    monkeypatch.setattr(third, "find_spec", lambda name: None)
+    asked = [Asked(id="q", store="a", text="Who likes tea?", category="look-up", evidence=("k1",))]
+    chosen = Chosen(task=Task(name="small", data_hash="0", stores={"a": LINES}, questions=asked))
+    made = SystemOptions(embedder="hashing", budgets=(100,), stores=tmp_path / "stores")
+    results = run(chosen, "recollect:+llm", tmp_path / "llm.jsonl", options=TaskOptions(), made=made)
+    assert results.stopped is not None
+    assert "EVAL_LLM" in results.stopped

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from recollect.core.dates import DateMention, Granularity, find_dates
@@ -75,7 +75,11 @@ MOST_READ = 4_000  # characters; a question is at its end, and a pasted page bef
 
 def analyse(question: str, now: datetime) -> Analysis:
     """Tell what a question asks, seen from `now`."""
-    text = question[-MOST_READ:].replace("’", "'")
+    return _analysed(question[-MOST_READ:].replace("’", "'"), now)
+
+
+@lru_cache(maxsize=64)  # a context and its hits ask the same
+def _analysed(text: str, now: datetime) -> Analysis:
     mentions = find_dates(text, now)
     asked = _asked(text)
     undated = _without(text, mentions)
