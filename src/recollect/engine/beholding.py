@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from recollect.core.attention import LIVE, Intent, Palace, Window
 from recollect.core.clock import day_in_words
+from recollect.core.folding import Concept
 from recollect.core.values import Event
 from recollect.engine.attention import intents_in
 from recollect.engine.topics import Topics, topics_of
 from recollect.fold.goals import ROLE
 from recollect.fold.palace import Kept, Named, lay_out
-from recollect.fold.window import Node, window
+from recollect.fold.window import Node, standings, window
 from recollect.inference.protocol import Tokenizer
 from recollect.store.attention import Access
 from recollect.store.protocol import Reader
@@ -28,6 +30,31 @@ def window_in(
     reader: Reader, space: str, *, wing: str | None, now: datetime, budget: int, tokenizer: Tokenizer
 ) -> Window:
     """Compute the window of a snapshot."""
+    nodes = _nodes(reader, space, wing=wing, now=now)[0]
+    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+
+
+class Standing(NamedTuple):
+    """How what may be in a window stands, whatever the hour, and the concepts among it."""
+
+    of: Mapping[str, float]  # id of an event or a concept -> 0 to 1
+    intents: Sequence[Intent]  # the live ones, the most pressing first
+    concepts: Mapping[str, Concept]
+    latest: Mapping[str, Event]  # id of a concept -> the last event that belongs to it
+
+
+def standing_in(reader: Reader, space: str, *, wing: str | None, now: datetime) -> Standing:
+    """Rank what may be in the window of a snapshot, without filling it."""
+    nodes, events, intents, topics = _nodes(reader, space, wing=wing, now=now)
+    latest: dict[str, Event] = {}
+    for seq, event in sorted(events.items(), key=lambda one: (one[1].at, one[0])):
+        latest |= dict.fromkeys(topics.of_event.get(seq, ()), event)
+    return Standing(standings(nodes), intents, topics.concepts, latest)
+
+
+def _nodes(
+    reader: Reader, space: str, *, wing: str | None, now: datetime
+) -> tuple[list[Node], dict[int, Event], list[Intent], Topics]:
     seqs = reader.newest_events(space, wing, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(space, limit=RECALLED_EVENTS)
     events = reader.fetch(space, sorted({*seqs, *recalled}))
@@ -39,7 +66,7 @@ def window_in(
         *_concept_nodes(topics),
         *_intent_nodes(intents),
     ]
-    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+    return nodes, events, intents, topics
 
 
 def _by_hand(event: Event) -> bool:
