@@ -233,3 +233,33 @@ def test_goals_that_are_not_met_are_told_once(tmp_path: Path) -> None:
         assert told.text.count("passport") == 1
         memory.add("I renewed my passport.", speaker="Ana", at="2026-11-16T10:00Z")
         assert "need to renew" not in memory.wake_up(now="2026-11-17T12:00Z").text
+
+
+class TestWindow:
+    """What the window ranks high comes sooner, and no hour moves it."""
+
+    LIKES = (
+        "I prefer tea in the morning.",
+        "I prefer window seats on trains.",
+        "I prefer short meetings.",
+        "I prefer paper books.",
+    )
+
+    def test_what_is_recalled_often_goes_before_what_never_is(self, clock: Clock) -> None:
+        with Memory.open(":memory:", "hashing", clock=clock) as memory:
+            memory.add_many([{"text": text, "speaker": "Ana", "at": NOW} for text in self.LIKES])
+            before = [line.text for line in memory.wake_up(budget=400).lines]
+            last = before[-1]
+            for _ in range(5):
+                memory.recall(last, k=1)
+            memory.add("Good night.", speaker="Ana", at=NOW)  # counts of recalls are written with the next write
+            after = memory.wake_up(budget=400)
+            assert after.lines[0].text == last
+            assert "window" in {reason.stage for reason in after.lines[0].reasons}
+            assert sorted(before) == sorted(line.text for line in after.lines)
+
+    def test_the_hour_changes_nothing(self, clock: Clock) -> None:
+        with Memory.open(":memory:", "hashing", clock=clock) as memory:
+            memory.add_many([{"text": text, "speaker": "Ana", "at": NOW} for text in self.LIKES])
+            told = {memory.wake_up(budget=60, now=NOW + timedelta(hours=hours)).text for hours in range(3)}
+            assert len(told) == 1

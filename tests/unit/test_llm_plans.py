@@ -288,6 +288,17 @@ def test_forgetting_what_it_rests_on_takes_the_words_back(tmp_path: Path, clock:
         assert b"Nakamura" not in stored
 
 
+def test_a_wake_up_tells_what_an_llm_worded(clock: MovedClock) -> None:
+    with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
+        ids = tell(memory, SLEEP)
+        assert not [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
+        memory.settle()
+        (line,) = [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
+        assert line.text == "slept badly: Ana slept badly, only five hours"
+        assert line.citation.event_id in ids
+        assert memory.wake_up(budget=30).tokens <= 30
+
+
 def test_no_concept_no_question(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP[:2])

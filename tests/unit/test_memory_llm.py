@@ -109,7 +109,9 @@ def remembering(
 ) -> Iterator[Memory]:
     patience = Patience(attempts=1, timeout=0.3, sleep=lambda _: None)
     llm = load_llm(f"openai:m@{server.url}", patience=patience)
-    with Memory.open(location, embedder="none", llm=llm, clock=clock, durability="normal", **settings) as memory:
+    # What it writes of many events has tests of its own.
+    given = {"llm_fold": False, "durability": "normal", **settings}
+    with Memory.open(location, embedder="none", llm=llm, clock=clock, **given) as memory:
         yield memory
     llm.close()  # type: ignore[union-attr]
 
@@ -750,7 +752,8 @@ def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int
     told: list[Any] = []
     for failing, batch, following in ((0.0, 14, False), (0.4, 4, False), (0.0, 1, False), (0.2, 7, True)):
         llm = Quoting(seed, failing=failing, following=following)
-        with warnings.catch_warnings(), Memory.open(":memory:", embedder="none", llm=llm, clock=clock) as memory:
+        opened = Memory.open(":memory:", embedder="none", llm=llm, clock=clock, llm_fold=False)
+        with warnings.catch_warnings(), opened as memory:
             warnings.simplefilter("ignore", RecollectNotice)
             for start in range(0, len(said), batch):
                 memory.add_many(said[start : start + batch])

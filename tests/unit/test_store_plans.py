@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 import apsw
@@ -26,6 +27,16 @@ OURS = (
 OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"
 
 
+# Of the temporal graph and of what LLMs wrote: those that mean all of a space, or count it.
+ALL_OF_A_SPACE = {
+    *("all_claims", "edits", "facts_by_filter", "summaries", "names_changed", "drop_all_names", "drop_all_facts"),
+    *("drop_all_fact_claims", "drop_all_summaries", "drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
+    *("homes_by_prefix", "refusals", "unnamed_names", "homeless_names", "baseless_facts"),
+    "last_plan",  # the last of its rows alone
+}
+COUNTS = ("count_", "lost_", "loose_")
+
+
 @pytest.fixture(scope="module")
 def connection() -> Iterator[apsw.Connection]:
     opened = apsw.Connection(":memory:")
@@ -41,6 +52,20 @@ def test_a_query_goes_through_no_table(connection: apsw.Connection, name: str) -
         return
     plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", _values(sql))]
     assert not [step for step in plan if re.match(rf"SCAN (?:{OURS})\b", step)], plan
+
+
+def _of(file: str) -> list[str]:
+    text = files("recollect.store.sqlite").joinpath(file).read_text(encoding="utf-8")
+    return [name for name in re.findall(r"^-- name: (\w+)$", text, re.MULTILINE) if not name.startswith(COUNTS)]
+
+
+@pytest.mark.parametrize(
+    "name", [name for file in ("graph.sql", "written.sql") for name in _of(file) if name not in ALL_OF_A_SPACE]
+)
+def test_a_query_of_the_graph_goes_through_no_space(connection: apsw.Connection, name: str) -> None:
+    sql = query(name)
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", _values(sql))]
+    assert not [step for step in plan if re.search(r"\(space=\?\)", step)], plan
 
 
 def _values(sql: str) -> Any:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from recollect.core.attention import LIVE, Intent, Palace, Window
 from recollect.core.clock import day_in_words
+from recollect.core.folding import Concept
 from recollect.core.values import Event
 from recollect.engine.attention import intents_in
 from recollect.engine.topics import Topics, topics_of
 from recollect.fold.goals import ROLE
 from recollect.fold.palace import Kept, Named, lay_out
-from recollect.fold.window import Node, window
+from recollect.fold.window import Node, standings, window
 from recollect.inference.protocol import Tokenizer
 from recollect.store.attention import Access
 from recollect.store.protocol import Reader
@@ -28,18 +30,43 @@ def window_in(
     reader: Reader, space: str, *, wing: str | None, now: datetime, budget: int, tokenizer: Tokenizer
 ) -> Window:
     """Compute the window of a snapshot."""
+    nodes = _nodes(reader, space, intents_in(reader, space, now=now, wing=wing), wing=wing)[0]
+    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+
+
+class Standing(NamedTuple):
+    """How what may be in a window stands, whatever the hour, and the concepts among it."""
+
+    of: Mapping[str, float]  # id of an event or a concept -> 0 to 1
+    intents: Sequence[Intent]  # the live ones, the most pressing first
+    concepts: Mapping[str, Concept]
+    latest: Mapping[str, Event]  # id of a concept -> the last event that belongs to it
+
+
+def standing_in(reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None) -> Standing:
+    """Rank what may be in the window of a snapshot, without filling it."""
+    nodes, events, live, topics = _nodes(reader, space, intents, wing=wing)
+    latest: dict[str, Event] = {}
+    for seq, event in sorted(events.items(), key=lambda one: (one[1].at, one[0])):
+        latest |= dict.fromkeys(topics.of_event.get(seq, ()), event)
+    return Standing(standings(nodes), live, topics.concepts, latest)
+
+
+def _nodes(
+    reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None
+) -> tuple[list[Node], dict[int, Event], list[Intent], Topics]:
     seqs = reader.newest_events(space, wing, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(space, limit=RECALLED_EVENTS)
     events = reader.fetch(space, sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and not _by_hand(event)}
-    intents = [one for one in intents_in(reader, space, now=now, wing=wing) if one.status in LIVE][:LIVE_INTENTS]
+    live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
     topics = topics_of(reader, space, list(events), wing=wing)
     nodes = [
         *_event_nodes(events, reader.accesses(space, list(events)), topics),
         *_concept_nodes(topics),
-        *_intent_nodes(intents),
+        *_intent_nodes(live),
     ]
-    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+    return nodes, events, live, topics
 
 
 def _by_hand(event: Event) -> bool:

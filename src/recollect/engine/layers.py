@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from recollect.core.artifacts import Artifact, ArtifactKind
-from recollect.core.attention import LIVE, URGENCY_SHARE, Intent
+from recollect.core.attention import URGENCY_SHARE, Intent
 from recollect.core.clock import day_in_words
 from recollect.core.ids import raw_event_id
 from recollect.core.layers import Identity, Told
@@ -20,6 +21,9 @@ from recollect.core.values import Citation, Event, Filter, Score, Span
 from recollect.recall.priorities import is_over, weigh
 from recollect.recall.waking import Candidate, priority
 from recollect.store.protocol import Reader
+
+if TYPE_CHECKING:
+    from recollect.engine.beholding import Standing  # brings along what reads goals and folds concepts
 
 # Identities are events of this session: in the log like all else, and found without going through it.
 IDENTITY_SESSION = "recollect:identity"
@@ -34,6 +38,11 @@ _LOOKED_BACK = 100  # events, for the latest sessions: going through all of them
 # Priorities of the last sessions: below what was decided lately, above what happened once.
 _LATEST_SESSIONS = (0.5, 0.4, 0.3)
 _INTENTS_TOLD = 5  # as many as are shown anywhere unasked
+_CONCEPTS_TOLD = 3
+_CONCEPT = 0.35  # priority of what keeps coming up: between the last session and what was decided lately
+# For what stands highest in the window: as much as being said again three times. Recency has its own say, by days.
+_STANDING = 0.12
+_RULES = "rules"
 _ASSISTANTS = ("assistant", "ai", "model", "bot")
 _BLANKS = re.compile(r"\s+")
 # What is told of the person whatever project is at hand; the rest belongs to the project in which it was said.
@@ -57,7 +66,7 @@ class Scene:
     today: datetime  # a day, not a moment: an hour more or less changes nothing
     latest: datetime  # when the last event happened
     confirmed: Mapping[str, int]  # how often what is known was said again, for the most frequent
-    intents: Callable[[], Sequence[Intent]]  # as they stand today
+    standing: Standing  # how what may be in the window stands
 
 
 Source = Callable[[Scene], Iterable[Candidate]]
@@ -137,13 +146,23 @@ def latest_sessions(scene: Scene) -> Iterator[Candidate]:
 
 def live_intents(scene: Scene) -> Iterator[Candidate]:
     """Tell which goals are not met, the most pressing first."""
-    live = [intent for intent in scene.intents() if intent.status in LIVE and intent.grounds]
-    for intent in live[:_INTENTS_TOLD]:
+    grounded = [intent for intent in scene.standing.intents if intent.grounds]
+    for intent in grounded[:_INTENTS_TOLD]:
         yield _intent_line(intent)
 
 
+def worded_concepts(scene: Scene) -> Iterator[Candidate]:
+    """Tell what keeps coming up, where somebody has worded it: what rules call it are keywords, not news."""
+    if scene.wing is not None:
+        return  # a concept's words may come from other wings
+    ranked = sorted(scene.standing.latest, key=lambda id: (-scene.standing.of[id], id))
+    worded = [id for id in ranked if scene.standing.concepts[id].written_by != _RULES]
+    for id in worded[:_CONCEPTS_TOLD]:
+        yield _concept_line(scene, id)
+
+
 # What L1 and L2 are chosen from. Each gives its lines with a priority and the reasons for it.
-SOURCES: tuple[Source, ...] = (about_topic, statements, live_intents, latest_sessions)
+SOURCES: tuple[Source, ...] = (about_topic, statements, live_intents, worded_concepts, latest_sessions)
 
 
 def _seen(scene: Scene, kind: ArtifactKind) -> str | None:
@@ -183,6 +202,10 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
         here=project is not None and event.wing == project and artifact.kind not in _EVERYWHERE,
         by_assistant=(event.role or "").lower() in _ASSISTANTS,
     )
+    standing = scene.standing.of.get(event.id, 0.0)
+    if standing:
+        score = round(_STANDING * standing, 4)
+        reasons = (*reasons, Score(stage="window", score=score, why="how it stands in the window"))
     told = Told(
         layer=layer,
         kind=f"{artifact.kind.value.replace('_', ' ')}, {day_in_words(event.at)}",
@@ -211,6 +234,23 @@ def _intent_line(intent: Intent) -> Candidate:
     )
     # A todo is told as a todo: an intent beside it would say the same twice.
     return Candidate(told=told, order=(intent.last_at.timestamp(), intent.id), group="intent", quotes=True)
+
+
+def _concept_line(scene: Scene, id: str) -> Candidate:
+    concept, event = scene.standing.concepts[id], scene.standing.latest[id]
+    reasons = (
+        Score(stage="concept", score=_CONCEPT, why=f"{concept.events} events come to it"),
+        Score(stage="window", score=round(_STANDING * scene.standing.of[id], 4), why="how it stands among the others"),
+    )
+    told = Told(
+        layer=1,
+        kind="concept",
+        text=_one_line(f"{concept.label}: {concept.description}"),
+        citation=Citation(mark="", event_id=event.id, key=event.key, span=Span(0, len(event.text))),
+        priority=priority(reasons),
+        reasons=reasons,
+    )
+    return Candidate(told=told, order=(event.at.timestamp(), id), group="concept")
 
 
 def _session_line(said: Event, weight: float) -> Candidate:

@@ -10,6 +10,7 @@ from recollect.core.graph import Entity
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event
 from recollect.core.words import question_terms
+from recollect.engine.attention import intents_in
 from recollect.engine.beholding import window_in
 from recollect.engine.entities import read_entities
 from recollect.engine.graph import mentions_of
@@ -131,23 +132,25 @@ def _window(
 ) -> Iterator[str]:
     """Give what mattered before an event, line by line: no line that rests on the event itself, or on later ones."""
     window = window_in(reader, space, wing=event.wing, now=event.at, budget=_WINDOW_TOKENS, tokenizer=tokenizer)
+    grounds = _grounds(reader, space, event) if any(item.kind == "intent" for item in window.items) else {}
     for item in window.items:
-        sources = _sources(reader, space, item.kind, item.id, event)
+        sources = _sources(reader, space, item.kind, item.id, grounds)
         if sources and max(sources) < seq and not set(sources) & set(before):
             for source in sources:
                 said.add(source, item.text)
             yield item.text
 
 
-def _sources(reader: Reader, space: str, kind: str, id: str, event: Event) -> list[int]:
+def _grounds(reader: Reader, space: str, event: Event) -> dict[str, list[str]]:
+    """Map goals to the events that they rest on."""
+    found = intents_in(reader, space, now=event.at, wing=event.wing)
+    return {one.id: [ground.event_id for ground in one.grounds] for one in found}
+
+
+def _sources(reader: Reader, space: str, kind: str, id: str, grounds: Mapping[str, Sequence[str]]) -> list[int]:
     """List the events that a line of the window comes from."""
     if kind == "concept":
         return [member.seq for member in reader.members(space, [id])]
-    ids = [id]
-    if kind == "intent":
-        from recollect.engine.attention import intents_in
-
-        found = intents_in(reader, space, now=event.at, wing=event.wing)
-        ids = [ground.event_id for one in found if one.id == id for ground in one.grounds]
+    ids = grounds.get(id, ()) if kind == "intent" else (id,)
     raw = [raw_id for one in ids if (raw_id := raw_event_id(one)) is not None]
     return [known.seq for known in reader.find(space, raw).values()]

@@ -56,13 +56,16 @@ class Layers(Handle):
         `topic`, L2, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last
         event). Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
         """
+        from recollect.engine.beholding import standing_in  # not for a process that only asks
+
         checked_count("budget", budget, 1_000_000)
         self._filter(wing=wing)
         about = None if topic is None else checked_question(topic).strip()
         moment = self._moment(now)
+        today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
         with self._engine.store.reader() as reader:
             project = self._wing or wing or _latest_wing(reader, self._space)
-            today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+            intents = self._engine.intents.of(reader, self._space, wing=self._wing, now=today)
             scene = Scene(
                 reader=reader,
                 space=self._space,
@@ -72,7 +75,7 @@ class Layers(Handle):
                 today=today,
                 latest=_latest(reader, self._space, self._wing, moment),
                 confirmed=reader.confirmations(self._space, limit=MOST_CONFIRMED),
-                intents=lambda: self._engine.intents.of(reader, self._space, wing=self._wing, now=today),
+                standing=standing_in(reader, self._space, intents, wing=self._wing),
             )
             first = identity_lines(identity_of(reader, self._space, self._wings(project)))
             found = candidates(scene)

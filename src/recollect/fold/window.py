@@ -66,6 +66,23 @@ def window(nodes: Sequence[Node], *, now: datetime, budget: int, count: Callable
     )
 
 
+def standings(nodes: Sequence[Node]) -> dict[str, float]:
+    """Tell how each event and concept stands, from 0 to 1, by PageRank and recalls: no clock moves it.
+
+    An event stands as high as the highest of what it belongs to: nothing else points to it. Goals come and go with
+    their dates, and are left out.
+    """
+    lasting = [node for node in nodes if node.kind != "intent"]
+    ranks = _ranks(lasting)
+    most = max((node.recalled for node in lasting), default=0)
+    found: dict[str, float] = {}
+    for node in lasting:
+        rank = ranks[node.id] if node.kind == "concept" else max((ranks.get(id, 0.0) for id in node.links), default=0.0)
+        access = math.log1p(node.recalled) / math.log1p(most) if most else 0.0
+        found[node.id] = RANK_SHARE * rank + ACCESS_SHARE * access
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
     rank: float

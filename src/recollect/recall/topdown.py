@@ -21,7 +21,8 @@ from recollect.store.graph import ClaimRow
 from recollect.store.postings import Ranking
 from recollect.store.protocol import Reader, Seqs
 
-_MOST_CLAIMS = 2_000  # looked at: of somebody of whom more is claimed, the latest
+# Looked at: of somebody of whom more is claimed, the latest. Reading one takes some 40 microseconds.
+_MOST_CLAIMS = 600
 _ASKER = "user"  # whom "I" means, where nobody's name is known
 _MICROS_A_DAY = 86_400_000_000
 
@@ -64,11 +65,12 @@ def top_down(
 
 
 def _claims(reader: Reader, space: str, homes: Sequence[str], allowed: Seqs | None) -> list[ClaimRow]:
-    claims = reader.claims_of(space, homes=homes) if homes else []
-    if allowed is not None:
-        permitted = set(allowed.tolist())
-        claims = [claim for claim in claims if claim.seq in permitted]
-    return claims[-_MOST_CLAIMS:]
+    if not homes:
+        return []
+    if allowed is None:
+        return reader.claims_of(space, homes=homes, latest=_MOST_CLAIMS)
+    permitted = set(allowed.tolist())
+    return [claim for claim in reader.claims_of(space, homes=homes) if claim.seq in permitted][-_MOST_CLAIMS:]
 
 
 def _sessions(reader: Reader, space: str, names: set[str], wanted: Mapping[int, float]) -> dict[str, float]:

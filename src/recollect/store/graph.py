@@ -141,8 +141,12 @@ class GraphReader(Protocol):
         seqs: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
         homes: Sequence[str] | None = None,
+        latest: int = ...,
     ) -> list[ClaimRow]:
-        """Read what events claim, or what is claimed of names or of entities, as subject or object."""
+        """Read what events claim, or what is claimed of names or of entities, as subject or object.
+
+        latest: of entities, so many at most, those that were learned last.
+        """
         ...
 
     def session_seqs(self, space: str, session: str) -> list[int]:

@@ -38,6 +38,9 @@ _COUNTED = {
 }
 
 
+_ALL = 1 << 62  # more rows than any store has
+
+
 class GraphRows(Snapshot):
     """Reads the graph."""
 
@@ -116,6 +119,7 @@ class GraphRows(Snapshot):
         seqs: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
         homes: Sequence[str] | None = None,
+        latest: int = _ALL,
     ) -> list[ClaimRow]:
         found = self.space(space)
         if found is None:
@@ -126,7 +130,7 @@ class GraphRows(Snapshot):
         if names is not None:
             rows += self.rows("claims_of_names", (found.id, words(names)))
         if homes is not None:
-            rows += self.rows("claims_of_homes", (found.id, words(homes)))
+            rows += self.rows("claims_of_homes", (found.id, words(homes), latest))
         if seqs is None and names is None and homes is None:
             rows += self.rows("all_claims", (found.id,))
         return [_claim(row) for row in rows]

@@ -1,4 +1,5 @@
--- The temporal graph, by name. A name's home is the id of the entity that it belongs to.
+-- The temporal graph, by name. A name's home is the id of the entity that it belongs to. Without statistics SQLite takes
+-- a space for ten rows and goes through all of it: INDEXED BY and CROSS JOIN say which way is short.
 
 -- name: graph_state
 SELECT upto, version, epoch FROM graphs WHERE space = ?;
@@ -16,10 +17,12 @@ SELECT id, home, key, events, first_at, last_at, body FROM names WHERE space = ?
 SELECT id, home, key, events, first_at, last_at, body FROM names WHERE space = ? AND id IN carray(?) ORDER BY id;
 
 -- name: names_by_key
-SELECT id, home, key, events, first_at, last_at, body FROM names WHERE space = ? AND key IN carray(?) ORDER BY id;
+SELECT id, home, key, events, first_at, last_at, body FROM names INDEXED BY names_key
+WHERE space = ? AND key IN carray(?) ORDER BY id;
 
 -- name: names_by_home
-SELECT id, home, key, events, first_at, last_at, body FROM names WHERE space = ? AND home IN carray(?) ORDER BY id;
+SELECT id, home, key, events, first_at, last_at, body FROM names INDEXED BY names_home
+WHERE space = ? AND home IN carray(?) ORDER BY id;
 
 -- Entities by their types: the votes of all names of one, the most first; of two with as many, the first by its word.
 -- name: homes_by_prefix
@@ -28,8 +31,8 @@ SELECT home FROM names WHERE space = :space AND key >= :prefix AND key < :beyond
   WHERE own.space = names.space AND own.home = names.home
   GROUP BY votes.key ORDER BY sum(votes.value) DESC, votes.key LIMIT 1
 )) AND (:wing IS NULL OR EXISTS (
-  SELECT 1 FROM names AS own JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
-  JOIN events ON events.seq = mentions.seq
+  SELECT 1 FROM names AS own CROSS JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
+  CROSS JOIN events ON events.seq = mentions.seq
   WHERE own.space = names.space AND own.home = names.home AND mentions.start != -2 AND events.wing = :wing
 )) GROUP BY home ORDER BY sum(events) DESC, min(key), home LIMIT :limit;
 
@@ -57,18 +60,18 @@ SELECT ?1, number, ?3, ?4, ?5, ?6, ?7, ?8 FROM names WHERE space = ?1 AND id = ?
 ON CONFLICT (space, name, seq, start) DO NOTHING;
 
 -- name: mentions_of_events
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM mentions
-JOIN names ON names.number = mentions.name WHERE mentions.space = ? AND mentions.seq IN carray(?)
+SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM mentions INDEXED BY mentions_seq
+CROSS JOIN names ON names.number = mentions.name WHERE mentions.space = ? AND mentions.seq IN carray(?)
 ORDER BY mentions.seq, start, names.id;
 
 -- name: mentions_of_homes
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names
-JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
+SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names INDEXED BY names_home
+CROSS JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
 WHERE names.space = ? AND names.home IN carray(?) AND start != -2 ORDER BY mentions.seq, start, names.id;
 
 -- name: mentions_of_name
-SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names
-JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
+SELECT names.id, mentions.seq, start, stop, type, votes, mentions.body FROM names INDEXED BY names_id
+CROSS JOIN mentions ON mentions.space = names.space AND mentions.name = names.number
 WHERE names.space = ? AND names.id = ? ORDER BY mentions.seq, start;
 
 -- The first event that has a name, or was said by it.
@@ -79,9 +82,10 @@ SELECT names.id, (
 ) FROM names WHERE names.space = ?1 AND names.id IN carray(?2);
 
 -- name: named_in_sessions
-SELECT events.session, names.home, count(*) FROM events
-JOIN mentions ON mentions.space = events.space AND mentions.seq = events.seq AND mentions.start >= 0
-JOIN names ON names.number = mentions.name
+SELECT events.session, names.home, count(*) FROM events INDEXED BY events_session
+CROSS JOIN mentions INDEXED BY mentions_seq
+  ON mentions.space = events.space AND mentions.seq = events.seq AND mentions.start >= 0
+CROSS JOIN names ON names.number = mentions.name
 WHERE events.space = ? AND events.session IN carray(?) GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2;
 
 -- Claims
@@ -96,8 +100,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, owner.home, claims.relation, claims.object,
        coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to, ended_by, claims.body,
        events.id, events.text, events.at, events.at_offset
-FROM names AS owner JOIN claims ON claims.space = owner.space AND claims.subject = owner.id
-JOIN events ON events.seq = claims.seq
+FROM names AS owner INDEXED BY names_home
+CROSS JOIN claims INDEXED BY claims_subject ON claims.space = owner.space AND claims.subject = owner.id
+CROSS JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
 WHERE owner.space = :space AND owner.home = :subject AND claims.relation = :relation
   AND (:object IS NULL OR claims.object IN (
@@ -140,6 +145,7 @@ WHERE claims.number IN (
     AND subject IN (SELECT id FROM names WHERE space = ?1 AND home IN carray(?2))
   UNION SELECT number FROM claims WHERE space = ?1
     AND object IN (SELECT id FROM names WHERE space = ?1 AND home IN carray(?2))
+  ORDER BY number DESC LIMIT ?3
 ) ORDER BY claims.number;
 
 -- name: all_claims
@@ -158,13 +164,13 @@ SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coa
 FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
-WHERE claims.space = ? AND claims.number IN carray(?);
+WHERE +claims.space = ? AND claims.number IN carray(?);
 
 -- name: delete_claims_of
 DELETE FROM claims WHERE space = ? AND seq IN carray(?);
 
 -- name: delete_mentions_of
-DELETE FROM mentions WHERE space = ? AND seq IN carray(?);
+DELETE FROM mentions INDEXED BY mentions_seq WHERE space = ? AND seq IN carray(?);
 
 -- Facts
 
@@ -187,7 +193,8 @@ WHERE number IN (
 ORDER BY subject, relation, valid_from, object, id LIMIT ?8 OFFSET ?9;
 
 -- name: conflicting_facts
-SELECT id, subject, relation, object, conflicts, body FROM facts WHERE space = ? AND conflicts = 1
+SELECT id, subject, relation, object, conflicts, body FROM facts INDEXED BY facts_conflicts
+WHERE space = ? AND conflicts = 1
 ORDER BY subject, relation, valid_from, object, id LIMIT ? OFFSET ?;
 
 -- name: fact_keys

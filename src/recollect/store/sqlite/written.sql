@@ -36,7 +36,8 @@ INSERT INTO fold_plans (space, seq, place, extractor, refused, body) VALUES (?, 
 INSERT OR IGNORE INTO fold_plan_sources (space, source, seq, place) VALUES (?, ?, ?, ?);
 
 -- name: plans_resting_on
-SELECT DISTINCT seq, place FROM fold_plan_sources WHERE space = ? AND source IN carray(?) ORDER BY seq, place;
+SELECT seq, place FROM fold_plan_sources WHERE space = ? AND source IN carray(?) GROUP BY +seq, +place
+ORDER BY 1, 2;
 
 -- name: drop_plan
 DELETE FROM fold_plans WHERE space = ? AND seq = ? AND place = ?;
@@ -46,7 +47,7 @@ DELETE FROM fold_plan_sources WHERE space = ? AND seq = ? AND place = ?;
 
 -- The last event up to a number.
 -- name: last_event_upto
-SELECT max(seq) FROM events WHERE space = ? AND seq <= ?;
+SELECT seq FROM events WHERE +space = ? AND seq <= ? ORDER BY seq DESC LIMIT 1;
 
 -- What was not let in of what an LLM answered: statements and facts, sentences of summaries, plans.
 -- name: refusals
