@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from recollect.core.clock import as_datetime, from_micros
-from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry, strength_of
 from recollect.engine.arguments import Time, checked_count
 from recollect.facade.handle import Handle
@@ -75,7 +75,7 @@ class Conceiving(Handle):
             raise NotFound(f"There is no entry with id {id!r} here.", fix="See journal().")
         entry = visible[0]
         if entry.undone or entry.action == "undo":
-            raise InvalidInput(f"{id} can't be taken back (again).", fix="Fold the events anew with rebuild().")
+            raise OutOfDate(f"{id} can't be taken back (again).", fix="Fold the events anew with rebuild().")
         from recollect.engine.folding import fold, unfolding
         from recollect.engine.write import write
 
