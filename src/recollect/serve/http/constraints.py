@@ -17,10 +17,10 @@ from recollect.serve.http.exposed import MOST_LISTED
 
 Schema = dict[str, Any]
 
-_WORDS: Schema = {"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}
-_NAME: Schema = {**_WORDS, "minLength": 1, "maxLength": 1_024}
-# Something but blanks, and those just as Python has them.
+# Blanks, just as Python has them.
 _BLANKS = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORDS: Schema = {"pattern": rf"^[^\u0000]*[^{_BLANKS}\u0000][^\u0000]*$", "minLength": 1}
+_NAME: Schema = {**_WORDS, "maxLength": 1_024}
 _TEXT: Schema = {"pattern": f"[^{_BLANKS}]", "minLength": 1}
 _EVENT_ID: Schema = {"pattern": "^ev_[0-9a-f]{32}$"}
 _MOMENT: Schema = {"minimum": -62_135_596_800, "maximum": 253_402_300_799}  # the years 1 to 9999, in seconds since 1970
@@ -29,7 +29,8 @@ _POSITION: Schema = {"pattern": r"^(now|[a-z_]{1,30}\.[0-9]{1,18}(,[a-z_]{1,30}\
 _BY_NAME: dict[str, Schema] = {
     **dict.fromkeys(("space", "wing", "session", "speaker", "tag", "key", "role"), _NAME),
     **dict.fromkeys(("query", "text", "topic"), _TEXT),
-    **dict.fromkeys(("name", "entity", "subject", "gone", "into", "prefix", "holder", "thing", "of"), _TEXT),
+    **dict.fromkeys(("name", "entity", "subject", "gone", "into"), _WORDS),
+    **dict.fromkeys(("prefix", "holder", "thing", "of"), _TEXT),
     "k": {"maximum": 1_000},
     "budget": {"maximum": 1_000_000},
     "limit": {"maximum": MOST_LISTED},
