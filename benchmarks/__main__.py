@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "extracting", "folding", "recall", "survival", "serving", "postgres")
+PARTS = ("start", "writing", "extracting", "folding", "recall", "survival", "serving", "page", "postgres")
 
 
 def main() -> None:
@@ -60,6 +60,10 @@ def main() -> None:
             pauses=asked.pauses,
             filled=asked.filled,
         )
+    if "page" in asked.only:
+        from benchmarks.page import page
+
+        results["page"] = page(folder, events=max(asked.sizes), filled=asked.filled)
     if "postgres" in asked.only:
         from benchmarks.postgres import serving as on_a_server
 

@@ -15,6 +15,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.attention import Intent
 from recollect.core.feed import Feed, News, Waiting
 from recollect.core.folding import Concept
+from recollect.core.graph import Entity
 from recollect.core.values import Event, Hit, Hits, Json, Receipt
 
 _LISTS = (list, tuple, Sequence, Iterable)
@@ -100,6 +101,11 @@ def _event(document: Mapping[str, Json]) -> Event:
     return Event(**members)
 
 
+def _entity(document: Mapping[str, Json]) -> Entity:
+    members = _members(Entity, [one.name for one in fields(Entity) if one.name != "kin"], document)
+    return Entity(**members, kin=tuple((one["of"], one["as"]) for one in document["kin"]))
+
+
 def _hits(document: Mapping[str, Json]) -> Hits:
     return Hits((value_of(Hit, one) for one in document["hits"]), confidence=document["confidence"])
 
@@ -114,4 +120,4 @@ def _news(document: Mapping[str, Json]) -> News:
     return News(kind=kind, at=datetime.fromisoformat(document["at"]), item=item)
 
 
-_DOCUMENTS: dict[Any, Any] = {Event: _event, Hits: _hits, Feed: _feed, News: _news}
+_DOCUMENTS: dict[Any, Any] = {Event: _event, Entity: _entity, Hits: _hits, Feed: _feed, News: _news}

@@ -14,6 +14,7 @@ from recollect.core.errors import InvalidTime
 Clock = Callable[[], datetime]
 
 _EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # Spelled out: strftime follows the machine's language, and the same log must read the same everywhere.
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -55,12 +56,13 @@ def to_micros(moment: datetime) -> tuple[int, int]:
 
 def from_micros(micros: int, offset_s: int = 0) -> datetime:
     """Join what `to_micros` split."""
-    zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
     try:
+        if not offset_s:  # nearly always: lists of thousands are read this way
+            return _EPOCH_UTC + timedelta(microseconds=micros)
         local = _EPOCH + timedelta(microseconds=micros, seconds=offset_s)
     except OverflowError:  # the first and last hours of the calendar, seen from another zone than their own
         local = datetime.min if micros < 0 else datetime.max
-    return local.replace(tzinfo=zone)
+    return local.replace(tzinfo=timezone(timedelta(seconds=offset_s)) if offset_s else UTC)
 
 
 def _parsed(value: object, field: str) -> datetime:

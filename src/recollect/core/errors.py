@@ -5,7 +5,8 @@
     │   ├── InvalidEvent
     │   ├── InvalidTime
     │   ├── InvalidFilter
-    │   └── InvalidSetting
+    │   ├── InvalidSetting
+    │   └── OutOfDate           understood, and does not fit how things stand by now
     ├── KeyConflict             the same key with other content
     ├── NotFound
     ├── Closed                  used after close()
@@ -80,6 +81,12 @@ class InvalidFilter(InvalidInput):
 
 class InvalidSetting(InvalidInput):
     """The setting is not known or its value is out of range."""
+
+
+class OutOfDate(InvalidInput):
+    """What is asked for does not fit how things stand by now; look again, then ask. Nothing was changed."""
+
+    status = 409
 
 
 class KeyConflict(RecollectError):

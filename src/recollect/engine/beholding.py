@@ -137,15 +137,14 @@ def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawe
     topics = topics_of(reader, space, list(events), wing=wing)
     stated = reader.artifacts_of(space, list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
-    taken: dict[tuple[str | None, str | None], int] = {}
+    taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
     kept: list[Kept] = []
     for seq, event in newest:
         if _by_hand(event):
             continue
-        concepts = [
-            id for id in topics.of_event.get(seq, ()) if _has_room(taken, (event.wing, id), rooms, drawers)
-        ]
-        if not concepts and (seq in topics.of_event or not _has_room(taken, (event.wing, None), rooms, drawers)):
+        here = taken.setdefault(event.wing, {})
+        concepts = [id for id in topics.of_event.get(seq, ()) if _has_room(here, id, rooms, drawers)]
+        if not concepts and (seq in topics.of_event or not _has_room(here, None, rooms, drawers)):
             continue
         kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
         kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
@@ -154,13 +153,9 @@ def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawe
     return lay_out(kept, named, counts)
 
 
-def _has_room(
-    taken: dict[tuple[str | None, str | None], int], where: tuple[str | None, str | None], rooms: int, drawers: int
-) -> bool:
+def _has_room(taken: dict[str | None, int], room: str | None, rooms: int, drawers: int) -> bool:
     """Take a drawer in a room of a wing, while there is one; a new room while the wing may show more."""
-    if where not in taken and sum(wing == where[0] for wing, _ in taken) >= rooms:
+    if (room not in taken and len(taken) >= rooms) or taken.get(room, 0) >= drawers:
         return False
-    if taken.get(where, 0) >= drawers:
-        return False
-    taken[where] = taken.get(where, 0) + 1
+    taken[room] = taken.get(room, 0) + 1
     return True

@@ -36,11 +36,10 @@ def topics_of(
     found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
     standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
     neighbours: dict[str, set[str]] = {id: set() for id in standing}
-    for edge in reader.concept_edges(space, sorted(standing), as_of=as_of):
-        if edge.closed_at is None:
-            for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
-                if one in neighbours:
-                    neighbours[one].add(other)
+    for pair in reader.concept_neighbours(space, sorted(standing), as_of=as_of):
+        for one, other in (pair, pair[::-1]):
+            if one in neighbours:
+                neighbours[one].add(other)
     return Topics(
         by_id={
             id: Topic(

@@ -47,7 +47,7 @@ class Attention(Handle):
         """
         wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status)
         kind = chosen(IntentCategory, "category", category)
-        most = checked_count("limit", limit, _MOST)
+        most = checked_count("limit", limit, 1 << 62)
         statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
         return [
             intent

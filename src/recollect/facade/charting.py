@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from recollect.core.attention import Intent
+from recollect.core.attention import LIVE, Intent
 from recollect.core.chart import Map, MapEdge, MapNode
 from recollect.core.folding import Concept, decayed
 from recollect.core.graph import Entity, name_key
@@ -14,8 +14,10 @@ from recollect.engine.arguments import checked_count
 from recollect.facade.attention import Attention
 from recollect.facade.folding import Conceiving
 from recollect.facade.graph import Graph
+from recollect.store.graph import FactFilter
 
 _MOST_DRAWN = 1_000  # nodes: more can't be told apart on a screen
+_FACTS_READ = 5_000  # for edges between entities
 _INTENTS = 20
 _QUOTES = 3  # beside a concept, the latest
 _QUOTED = 240  # characters
@@ -33,7 +35,7 @@ class Charting(Graph, Conceiving, Attention):
         """
         most = checked_count("limit", limit, _MOST_DRAWN)
         concepts = self.concepts(limit=max(1, most // 2))
-        intents = self.intents(limit=_INTENTS)[: max(0, most - len(concepts))]
+        intents = self._live_intents()[: max(0, min(_INTENTS, most - len(concepts)))]
         entities = self.entities(limit=max(1, most - len(concepts) - len(intents)))
         ends = [one.last_at for one in (*concepts, *intents)] + [one.last_at for one in entities if one.last_at]
         # What has faded is seen beside the latest that happened: a memory that rests does not fade as a whole.
@@ -47,6 +49,13 @@ class Charting(Graph, Conceiving, Attention):
         edges = [*self._concept_links(concepts, now), *_mentions(concepts, entities), *_triggers(intents)]
         edges += self._facts_between(entities)
         return Map(nodes=tuple(nodes), edges=tuple(one for one in edges if {one.source, one.target} <= known))
+
+    def _live_intents(self) -> list[Intent]:
+        """Give the intents as they stand this minute: a picture is drawn often, and a second changes nothing in it."""
+        minute = self._engine.clock().replace(second=0, microsecond=0)
+        with self._engine.store.reader() as reader:
+            found = self._engine.intents.of(reader, self._space, wing=self._wing, now=minute)
+        return [one for one in found if one.status in LIVE]
 
     def _concept_nodes(self, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
         with self._engine.store.reader() as reader:
@@ -85,9 +94,14 @@ class Charting(Graph, Conceiving, Attention):
 
     def _facts_between(self, entities: Sequence[Entity]) -> list[MapEdge]:
         known = {one.id for one in entities}
+        if self._wing is None:
+            with self._engine.store.reader() as reader:
+                facts = reader.facts(self._space, FactFilter(open=True), limit=_FACTS_READ, sources=False)
+        else:
+            facts = self.facts(limit=_FACTS_READ)
         return [
             MapEdge(source=fact.subject, target=fact.object, kind=fact.relation, weight=fact.confidence)
-            for fact in self.facts(limit=_MOST_DRAWN)
+            for fact in facts
             if fact.open and fact.subject in known and fact.object in known
         ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from recollect.core.clock import as_datetime, from_micros
-from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry, strength_of
 from recollect.engine.arguments import Time, checked_count
 from recollect.facade.handle import Handle
@@ -78,7 +78,7 @@ class Conceiving(Handle):
             raise NotFound(f"There is no entry with id {id!r} here.", fix="See journal().")
         entry = visible[0]
         if entry.undone:
-            raise InvalidInput(f"{id} was taken back already.", fix="Take that back in turn: see journal().")
+            raise OutOfDate(f"{id} was taken back already.", fix="Take that back in turn: see journal().")
         from recollect.engine.folding import fold, unfolding
         from recollect.engine.write import write
 

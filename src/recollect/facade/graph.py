@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -61,6 +62,8 @@ class Graph(Handle):
         which = FactFilter(relation=relation, as_of=true_at)
         with self._engine.store.reader() as reader:
             home = None if subject is None else self._entity(reader, subject).id
+            if home is None and known_at is None and self._wing is None:
+                return self._first_facts(reader, which, most)
             return self._facts(reader, home, which, known_at)[:most]
 
     def timeline(
@@ -161,6 +164,13 @@ class Graph(Handle):
         else:
             facts = self._folded(reader, home, which, known_at, as_object=as_object)
         return sorted(named(reader, self._space, facts), key=_as_read)
+
+    def _first_facts(self, reader: Reader, which: FactFilter, most: int) -> list[Fact]:
+        """Read the first of all facts; what they rest on, which is most of the work, only of those that are shown."""
+        every = named(reader, self._space, reader.facts(self._space, which, limit=_MOST, sources=False))
+        first = sorted(every, key=_as_read)[:most]
+        full = reader.facts_by_id(self._space, [fact.id for fact in first])
+        return [replace(fact, sources=full[fact.id].sources) for fact in first]
 
     def _stored(self, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
         if home is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
 from recollect.core.clock import as_datetime
-from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.values import Change, Event
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.facade.handle import Handle
@@ -101,7 +101,7 @@ class Statements(Handle):
     def _current(self, id: str) -> Artifact:
         known = self.artifact(id)
         if known.status is not Status.CURRENT:
-            raise InvalidInput(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
+            raise OutOfDate(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
         return known
 
     def _follow(self, known: Artifact, text: str | None) -> Artifact:

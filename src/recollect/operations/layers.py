@@ -27,5 +27,6 @@ IDENTITY = Operation(
         WING,
     ),
     creates=True,
+    maybe=True,
     result="identity",
 )

@@ -74,7 +74,14 @@ SESSIONS = Operation(
     name="sessions",
     summary="list sessions, the latest first",
     method="sessions",
-    parameters=(WING, SPEAKER, SINCE, UNTIL, AS_OF),
+    parameters=(
+        WING,
+        SPEAKER,
+        SINCE,
+        UNTIL,
+        AS_OF,
+        Parameter(name="limit", kind="integer", help="how many at most (default: all)"),
+    ),
     read_only=True,
     result="sessions",
 )

@@ -48,6 +48,7 @@ class Operation:
     destructive: bool = False
     creates: bool = False  # makes a new memory where there is none
     progress: bool = False  # the method reports how far it is
+    maybe: bool = False  # the method may find nothing, and gives None then
     result: str = ""  # what a bare result is called in a JSON document; "" where the result is a document by itself
 
     def run(self, memory: Memory, arguments: Mapping[str, Any]) -> Any:
@@ -59,7 +60,10 @@ class Operation:
         from recollect.serial import plain
 
         written = plain(result)
-        return {self.result: True if written is None else written} if self.result else written
+        if not self.result:
+            return written
+        # What gives nothing has been done; what may give nothing has found nothing.
+        return {self.result: True if written is None and not self.maybe else written}
 
     def parameter(self, name: str) -> Parameter | None:
         """Find a parameter by its name."""

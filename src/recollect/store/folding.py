@@ -147,6 +147,12 @@ class FoldingReader(Protocol):
         """Read the edges between some concepts and others, each with all that supports it."""
         ...
 
+    def concept_neighbours(
+        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        """Tell which concepts an edge of some kind joins, where one end is one of these; each pair once."""
+        ...
+
     def fold_journal(
         self, space: str, *, node: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[int, JournalEntry]]:

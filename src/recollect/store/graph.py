@@ -153,8 +153,14 @@ class GraphReader(Protocol):
         """List the events of a session, in the order in which they happened."""
         ...
 
-    def facts(self, space: str, which: FactFilter, *, limit: int, offset: int = 0) -> list[Fact]:
-        """List facts, by subject, relation and time, each with what it rests on."""
+    def facts(
+        self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True
+    ) -> list[Fact]:
+        """List facts, by subject, relation and time, each with what it rests on, or without."""
+        ...
+
+    def facts_by_id(self, space: str, ids: Sequence[str]) -> dict[str, Fact]:
+        """Look facts up, each with what it rests on."""
         ...
 
     def fact_keys(self, space: str, claims: Sequence[int]) -> list[FactKey]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from recollect.core.errors import InvalidInput
+from recollect.core.errors import InvalidInput, OutOfDate
 from recollect.core.graph import Entity, entity_id
 
 Pins = Mapping[str, str]  # id of a name -> id of the entity that it belongs to
@@ -34,7 +34,7 @@ class Curated:
 def merge(pins: Pins, gone: Entity, into: Entity) -> Curated:
     """Make two entities one: every name of the first belongs to the second from now on."""
     if gone.id == into.id:
-        raise InvalidInput(f"{gone.name} and {into.name} are one already.")
+        raise OutOfDate(f"{gone.name} and {into.name} are one already.")
     if gone.space != into.space:
         raise InvalidInput("Entities of two spaces can't be merged; nothing crosses a space.")
     return _pinned(pins, _names(gone), into.id, f"{gone.name} is {into.name}")
@@ -47,9 +47,9 @@ def split(pins: Pins, entity: Entity, names: Iterable[str]) -> Curated:
     ids = [entity_id(entity.space, name) for name in chosen]
     unknown = [name for name, id in zip(chosen, ids, strict=True) if id not in own]
     if not chosen or unknown:
-        raise InvalidInput(f"{entity.name} does not go by {', '.join(unknown) or 'no name'}; name some of its aliases.")
+        raise OutOfDate(f"{entity.name} does not go by {', '.join(unknown) or 'no name'}; name some of its aliases.")
     if len(set(ids)) == len(own):
-        raise InvalidInput(f"These are all names of {entity.name}; keep one of them.")
+        raise OutOfDate(f"These are all names of {entity.name}; keep one of them.")
     left = [id for id in own if id not in ids]
     # What stays is pinned too, so that no rule brings the two together again by another way.
     kept = _pinned(pins, left, entity.id if entity.id in left else left[0], "")

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from recollect.core.artifacts import ArtifactKind, Status
+from recollect.core.attention import IntentAnswer, IntentCategory, IntentStatus
+from recollect.core.graph import EntityType
 from recollect.operations import Operation, Parameter
 from recollect.operations.log import ADD
 from recollect.recall.instruct import STYLES
+from recollect.recall.known import LEADS
 from recollect.serve.http.arguments import SCHEMAS
 from recollect.serve.http.exposed import MOST_LISTED
 
 Schema = dict[str, Any]
 
-_WORDS: Schema = {"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}
-_NAME: Schema = {**_WORDS, "minLength": 1, "maxLength": 1_024}
-_TEXT: Schema = {"pattern": r"\S", "minLength": 1}
+# Blanks, just as Python has them.
+_BLANKS = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORDS: Schema = {"pattern": rf"^[^\u0000]*[^{_BLANKS}\u0000][^\u0000]*$", "minLength": 1}
+_NAME: Schema = {**_WORDS, "maxLength": 1_024}
+_TEXT: Schema = {"pattern": f"[^{_BLANKS}]", "minLength": 1}
 _EVENT_ID: Schema = {"pattern": "^ev_[0-9a-f]{32}$"}
 _MOMENT: Schema = {"minimum": -62_135_596_800, "maximum": 253_402_300_799}  # the years 1 to 9999, in seconds since 1970
 _POSITION: Schema = {"pattern": r"^(now|[a-z_]{1,30}\.[0-9]{1,18}(,[a-z_]{1,30}\.[0-9]{1,18})*)$", "maxLength": 900}
 
 _BY_NAME: dict[str, Schema] = {
     **dict.fromkeys(("space", "wing", "session", "speaker", "tag", "key", "role"), _NAME),
-    **dict.fromkeys(("query", "text"), _TEXT),
+    **dict.fromkeys(("query", "text", "topic"), _TEXT),
+    **dict.fromkeys(("name", "entity", "subject", "gone", "into"), _WORDS),
+    **dict.fromkeys(("prefix", "holder", "thing", "of"), _TEXT),
     "k": {"maximum": 1_000},
     "budget": {"maximum": 1_000_000},
     "limit": {"maximum": MOST_LISTED},
@@ -30,7 +38,12 @@ _BY_NAME: dict[str, Schema] = {
     "after": _POSITION,
     "ids": {"items": {"type": "string", **_EVENT_ID}},
     "keys": {"items": {"type": "string", **_NAME}},
+    "names": {"items": {"type": "string", **_TEXT}, "minItems": 1},
+    "number": {"maximum": 1 << 62},
     "style": {"enum": list(STYLES)},
+    "lead": {"enum": list(LEADS)},
+    "rooms": {"maximum": 1_000},
+    "drawers": {"maximum": 1_000},
 }
 _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("events", "cursor"): {"pattern": r"^-?[0-9]{1,18}\.[0-9]{1,18}$"},
@@ -39,6 +52,11 @@ _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("artifacts", "status"): {"enum": [*(one.value for one in Status), "any"]},
     ("artifacts", "tag"): {},
     ("show", "id"): _EVENT_ID,
+    ("identity", "text"): {**_TEXT, "maxLength": 2_000},
+    ("entities", "type"): {"enum": [one.value for one in EntityType]},
+    ("intents", "status"): {"enum": [*(one.value for one in IntentStatus), "any"]},
+    ("intents", "category"): {"enum": [one.value for one in IntentCategory]},
+    ("answer_intent", "answer"): {"enum": [one.value for one in IntentAnswer]},
 }
 
 
@@ -46,9 +64,25 @@ def _has(name: str) -> Schema:
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
+def _answer(answers: Sequence[str], **kinds: str) -> Schema:
+    """Say what may stand beside some answers."""
+    return {"properties": {"answer": {"enum": list(answers)}, **{name: {"type": kind} for name, kind in kinds.items()}}}
+
+
+# What a link can say: a query can't be told that of two things one alone may be given, or one not without the other.
+IN_LINKS: dict[str, tuple[str, ...]] = {"show": ("id",), "beliefs": ("holder", "thing", "as_of", "limit", "cursor")}
+
 # Which members a body must have besides those that are required.
 _OF_BODY: dict[str, Schema] = {
     "show": {"oneOf": [_has(one) for one in ("id", "key")]},
+    "beliefs": {"allOf": [{"anyOf": [{"properties": {"of": {"type": "null"}}}, _has("holder")]}]},
+    "answer_intent": {
+        "oneOf": [
+            _answer(("modify",), text="string", until="null") | {"required": ["text"]},
+            _answer(("defer",), text="null"),
+            _answer(("accept", "reject", "done"), text="null", until="null"),
+        ]
+    },
     "forget": {"anyOf": [_has(one) for one in ("ids", "keys", "session", "speaker", "wing", "before")]},
 }
 

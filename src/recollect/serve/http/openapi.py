@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,7 @@ from recollect import __version__
 from recollect.from_json import element_of
 from recollect.operations import Operation, Parameter
 from recollect.serve.http.answers import JSON, PROBLEM
-from recollect.serve.http.constraints import schema_of_body, schema_of_parameter
+from recollect.serve.http.constraints import IN_LINKS, schema_of_body, schema_of_parameter
 from recollect.serve.http.endpoints import scope_parameters
 from recollect.serve.http.exposed import Exposed, exposed
 from recollect.serve.http.schemas import Schema, schema_of
@@ -82,7 +83,7 @@ def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
             },
         }
         if method == "GET":
-            asked["parameters"] += [_in_query(parameter, one.operation) for parameter in inside]
+            asked["parameters"] += [_in_query(parameter, one.operation) for parameter in _linked(one, inside)]
         elif inside:
             body = schema_of_body(one.operation, inside)
             asked["requestBody"] = {
@@ -91,6 +92,15 @@ def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
             }
         described[method.lower()] = asked
     return described
+
+
+def _linked(one: Exposed, inside: list[Parameter]) -> list[Parameter]:
+    """Choose what is described for a link; where one thing of several must be given, it is that one."""
+    chosen = IN_LINKS.get(one.operation.name)
+    if chosen is None:
+        return inside
+    alone = len(chosen) == 1
+    return [replace(one, required=one.required or alone) for one in inside if one.name in chosen]
 
 
 def _result(one: Exposed, named: dict[str, Schema]) -> Schema:

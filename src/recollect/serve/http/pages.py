@@ -25,13 +25,22 @@ def page(exposed: Exposed, handle: Memory, arguments: Mapping[str, Any]) -> Page
     if exposed.page_method is not None:
         return getattr(handle, exposed.page_method)(limit=limit, **asked)
     begin, last = _place(asked.pop("cursor", None))
-    if exposed.operation.parameter("limit") is not None:
-        asked["limit"] = begin + limit + 1
-    items: list[Any] = list(islice(exposed.operation.run(handle, asked), begin + limit + 1 if last is None else None))
-    begin = _behind(items, begin, last)
+    cut = exposed.operation.parameter("limit") is not None  # the operation itself can leave the rest out
+    items = _first(exposed, handle, asked, begin + limit + 1, cut=cut, all_of_it=last is not None)
+    moved = _behind(items, begin, last)
+    if cut and moved > begin:  # others came before: as many are missing at the end
+        items = _first(exposed, handle, asked, moved + limit + 1, cut=True, all_of_it=False)
+    begin = moved
     shown = items[begin : begin + limit]
     more = len(items) > begin + limit
     return Page(shown, next=_cursor(begin + limit, shown[-1]) if more else None)
+
+
+def _first(
+    exposed: Exposed, handle: Memory, asked: Mapping[str, Any], count: int, *, cut: bool, all_of_it: bool
+) -> list[Any]:
+    given = {**asked, "limit": count} if cut else asked
+    return list(islice(exposed.operation.run(handle, given), None if all_of_it else count))
 
 
 def _behind(items: Sequence[Any], begin: int, last: str | None) -> int:

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from recollect.core.feed import Feed, News
+from recollect.core.graph import Entity
 from recollect.core.values import Hit, Hits, Span
 from recollect.from_json import element_of
 
@@ -23,6 +24,13 @@ _PLAIN: dict[Any, Schema] = {
     NoneType: {"type": "null"},
     datetime: {"type": "string", "format": "date-time"},
     Span: {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+}
+
+
+_TEXT: Schema = {"type": "string"}
+# Members that are laid out otherwise than their types tell (`serial_derived.py`).
+_OTHERWISE: dict[Any, dict[str, Schema]] = {
+    Entity: {"kin": {"type": "array", "items": {"type": "object", "properties": {"of": _TEXT, "as": _TEXT}}}}
 }
 
 
@@ -51,6 +59,7 @@ def _reference(kind: Any, named: dict[str, Schema]) -> Schema:
         named[name] = {}  # while it is being described: values may hold their own kind
         hints = get_type_hints(kind)
         described = {one.name: schema_of(hints[one.name], named) for one in fields(kind)}
+        described |= _OTHERWISE.get(kind, {})
         named[name] = {"type": "object", "description": _first_line(kind), "properties": described}
     return {"$ref": f"#/components/schemas/{name}"}
 

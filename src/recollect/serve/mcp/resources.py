@@ -34,12 +34,12 @@ def resources(opened: Opened) -> list[Resource]:
         )
         for operation in _operations()
     ]
-    return fixed + [_resource(session) for session in opened.memory.sessions()[:_MOST_SESSIONS]]
+    return fixed + [_resource(session) for session in opened.memory.sessions(limit=_MOST_SESSIONS)]
 
 
 def listed_sessions(opened: Opened) -> set[str]:
     """Name the sessions that are listed one by one."""
-    return {session.name for session in opened.memory.sessions()[:_MOST_SESSIONS]}
+    return {session.name for session in opened.memory.sessions(limit=_MOST_SESSIONS)}
 
 
 def is_known(uri: str) -> bool:

@@ -45,7 +45,9 @@ LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
 LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.born_at <= %(as_of)s
+WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number = (
+  SELECT max(latest.number) FROM fold_nodes latest
+  WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= %(as_of)s)
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number;
 
@@ -96,6 +98,14 @@ FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq
 WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
   AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
 ORDER BY edge.number;
+
+-- name: fold_neighbours
+SELECT source, target FROM fold_edges
+WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s)
+UNION SELECT source, target FROM fold_edges
+WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s);
 
 -- name: insert_fold_edge
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)

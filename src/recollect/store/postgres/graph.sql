@@ -201,6 +201,9 @@ ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $8 OFFSET $
 SELECT id, subject, relation, object, conflicts, body FROM facts WHERE space = $1 AND conflicts = 1
 ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT $2 OFFSET $3;
 
+-- name: facts_by_id
+SELECT id, subject, relation, object, conflicts, body FROM facts WHERE space = $1 AND id = ANY($2::text[]);
+
 -- name: fact_keys
 SELECT DISTINCT subject, relation, CASE single WHEN 1 THEN NULL ELSE object END FROM facts
 WHERE space = $1 AND number IN (SELECT fact FROM fact_claims WHERE space = $1 AND claim = ANY($2::bigint[]));

@@ -97,6 +97,15 @@ class FoldingRows(Snapshot):
         rows = {tuple(row): row for name in ("fold_links", "fold_links_into") for row in self.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
+    def concept_neighbours(
+        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None
+    ) -> list[tuple[str, str]]:
+        found = self.space(space)
+        if found is None or not ids:
+            return []
+        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        return [(source, target) for source, target in self.rows("fold_neighbours", values)]
+
     def fold_journal(
         self, space: str, *, node: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[int, JournalEntry]]:

@@ -139,7 +139,9 @@ class GraphRows(Snapshot):
         found = self.space(space)
         return [row[0] for row in self.rows("session_seqs", (found.id, session))] if found else []
 
-    def facts(self, space: str, which: FactFilter, *, limit: int, offset: int = 0) -> list[Fact]:
+    def facts(
+        self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True
+    ) -> list[Fact]:
         found = self.space(space)
         if found is None:
             return []
@@ -161,7 +163,12 @@ class GraphRows(Snapshot):
                 "offset": offset,
             }
             rows = self.rows("facts_by_filter", values)
-        return self._with_sources(found.id, rows)
+        return self._with_sources(found.id, rows, sources=sources)
+
+    def facts_by_id(self, space: str, ids: Sequence[str]) -> dict[str, Fact]:
+        found = self.space(space)
+        rows = self.rows("facts_by_id", (found.id, words(ids))) if found and ids else []
+        return {fact.id: fact for fact in self._with_sources(found.id, rows)} if found else {}
 
     def fact_keys(self, space: str, claims: Sequence[int]) -> list[FactKey]:
         found = self.space(space)
@@ -190,9 +197,9 @@ class GraphRows(Snapshot):
         found = self.space(space)
         return {name: self.one(query, (found.id,)) for name, query in _COUNTED.items()} if found else {}
 
-    def _with_sources(self, space: int, rows: Sequence[Row]) -> list[Fact]:
+    def _with_sources(self, space: int, rows: Sequence[Row], *, sources: bool = True) -> list[Fact]:
         bodies: list[dict[str, Any]] = [json.loads(row[5]) for row in rows]
-        numbers = sorted({number for body in bodies for number in body["claims"]})
+        numbers = sorted({number for body in bodies for number in body["claims"]}) if sources else []
         claims: dict[int, FactDraft] = {}
         for row in self.rows("claims_by_number", (space, array(numbers))) if numbers else []:
             claim = _claim(row)

@@ -43,7 +43,9 @@ LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
 LEFT JOIN events event ON event.seq = edge.seq
-WHERE node.space = :space AND node.id IN carray(:ids) AND node.born_at <= :as_of
+WHERE node.space = :space AND node.id IN carray(:ids) AND node.number = (
+  SELECT max(latest.number) FROM fold_nodes latest
+  WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= :as_of)
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number;
 
@@ -94,6 +96,15 @@ FROM fold_edges edge JOIN events event ON event.seq = edge.seq
 WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.kind NOT IN ('grounds', 'reinforces')
   AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
+
+-- Which concepts hang together, whatever by.
+-- name: fold_neighbours
+SELECT source, target FROM fold_edges
+WHERE space = :space AND source IN carray(:ids) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of)
+UNION SELECT source, target FROM fold_edges
+WHERE space = :space AND target IN carray(:ids) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
 
 -- name: insert_fold_edge
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)

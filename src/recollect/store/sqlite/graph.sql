@@ -197,6 +197,9 @@ SELECT id, subject, relation, object, conflicts, body FROM facts INDEXED BY fact
 WHERE space = ? AND conflicts = 1
 ORDER BY subject, relation, valid_from, object, id LIMIT ? OFFSET ?;
 
+-- name: facts_by_id
+SELECT id, subject, relation, object, conflicts, body FROM facts WHERE space = ? AND id IN carray(?);
+
 -- name: fact_keys
 SELECT DISTINCT subject, relation, CASE single WHEN 1 THEN NULL ELSE object END FROM facts
 WHERE number IN (SELECT fact FROM fact_claims WHERE claim IN carray(?2)) AND +space = ?1;

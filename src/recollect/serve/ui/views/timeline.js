@@ -28,9 +28,12 @@ export default function Timeline({ me }) {
     ]);
     return { sessions: sessions.sessions, facts: facts.facts || [], artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
   }, [person, wing, kind]);
-  const speakers = useAsked((signal) => read("sessions", { limit: MOST }, signal), []);
-  const names = unique(speakers.value?.sessions.flatMap((one) => one.speakers));
-  const wings = unique(speakers.value?.sessions.flatMap((one) => one.wings));
+  const [everybody, setEverybody] = useState([]);
+  useEffect(() => {
+    if (whole.value && !person && !wing) setEverybody(whole.value.sessions);
+  }, [whole.value]);
+  const names = unique(everybody.flatMap((one) => one.speakers));
+  const wings = unique(everybody.flatMap((one) => one.wings));
   const tools = html`<div class="row">
     <${Choice} label="Person" value=${person} options=${[["", "Everybody"], ...names]} onChange=${setPerson} />
     ${wings.length > 0 && html`<${Choice} label="Wing" value=${wing} options=${[["", "All wings"], ...wings]} onChange=${setWing} />`}

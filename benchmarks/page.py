@@ -1,0 +1,102 @@
+"""The page over a large memory: how long each view takes until it shows what it is for, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.material import lines
+from benchmarks.measure import console, table
+from recollect import Memory
+
+BATCH = 1_000
+WINGS = 6
+ROUNDS = 5
+PATIENCE_MS = 60_000
+GOAL_MS = 1_000
+# What a view shows when it is there; where the memory holds nothing of the kind, it says so (.empty).
+SHOWS = {
+    "recall": ".chip",
+    "recall/What was decided about the radar vendor?": ".hit .said",
+    "timeline": "svg.time .session",
+    "graph": ".graph canvas",
+    "palace": ".walk button",
+    "intents": "article.hit",
+    "sessions": "article.hit",
+    "artifacts": "article.hit, .hit",
+    "forget": "form, .card",
+    "health": "table",
+}
+
+
+def page(folder: Path, *, events: int, filled: str | None = None) -> dict[str, tuple[float, float]]:
+    """Open every view several times, each in a new browser context as somebody who comes for the first time."""
+    from playwright.sync_api import sync_playwright
+
+    path = folder / "page.db"
+    if filled:
+        shutil.copy(filled, path)
+    else:
+        _fill(path, events)
+    with Memory.open(path, embedder="none") as memory:
+        held = memory.stats()
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    options = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    results: dict[str, tuple[float, float]] = {}
+    with _serving(path) as address, sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=options)
+        for view, shown in SHOWS.items():
+            taken = sorted(_opened(browser, f"{address}/#/{view}", shown) for _ in range(ROUNDS + 1))[:ROUNDS]
+            results[view.split("/")[0] if "/" not in view else "recall, asked"] = (taken[len(taken) // 2], taken[-1])
+        browser.close()
+    table(
+        f"The page over {held.events:,} events and {held.concepts:,} concepts, load {os.getloadavg()[0]:.0f}",
+        ["view", "ms p50", "ms most", "goal"],
+        [[name, f"{median:.0f}", f"{most:.0f}", f"{GOAL_MS:,}"] for name, (median, most) in results.items()],
+    )
+    return results
+
+
+def _opened(browser: Any, url: str, shown: str) -> float:
+    context = browser.new_context(viewport={"width": 1280, "height": 850})
+    try:
+        view = context.new_page()
+        begun = time.perf_counter()
+        view.goto(url, wait_until="commit")
+        view.wait_for_selector(f"main :is({shown}), .empty", timeout=PATIENCE_MS)
+        return (time.perf_counter() - begun) * 1e3
+    finally:
+        context.close()
+
+
+def _fill(path: Path, events: int) -> None:
+    source = lines(1)
+    with Memory.open(path, embedder="hashing", durability="normal", fold=False) as memory:
+        for first in range(0, events, BATCH):
+            batch = list(islice(source, BATCH))
+            memory.add_many({**one, "wing": f"project-{(first + n) // 20 % WINGS}"} for n, one in enumerate(batch))
+            if first % (10 * BATCH) == 0:
+                console.print(f"{first:,} of {events:,} events", highlight=False)
+
+
+@contextmanager
+def _serving(path: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(path)]
+    # Without the worker: concepts of a memory that was filled without them would be folded meanwhile.
+    command += ["--no-mcp", "--no-worker"]
+    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().split(" at ")[1].split()[0].rstrip("/")
+    finally:
+        process.terminate()
+        process.wait(60)
