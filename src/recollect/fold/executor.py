@@ -34,10 +34,10 @@ from recollect.core.folding import (
 )
 from recollect.core.values import Json
 from recollect.fold.checks import check
-from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
+from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
-from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
+from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, Member, WorkRow
 
 MOST_NAMES = 8  # of a concept
 RULES = "rules"
@@ -56,6 +56,10 @@ class Log(Protocol):
 
     def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
         """Read what was said."""
+        ...
+
+    def ids(self, seqs: Sequence[int]) -> Mapping[int, str]:
+        """Read the ids of events."""
         ...
 
     def known(self, ids: Sequence[str]) -> Mapping[str, int]:
@@ -160,14 +164,13 @@ class Executor:
 
     def restate(self, id: str) -> None:
         """Make a concept's sums anew from its rows."""
-        found = self._writer.concepts_by_id(self._space, [id]).get(id)
-        if found is None or found.closed_at is not None:
+        if not self._writer.concept_stands(self._space, id):
             self._drop(id)
             return
         members = [one for one in self._writer.members(self._space, [id]) if one.weight >= COUNTED]
         recent = self._log.moments([one.seq for one in members[-WINDOW:]])
         body = self._stored_body(id)
-        node = Node(id=id, label=found.label, theme=body.get("theme"), size=len(members))
+        node = Node(id=id, label=str(body["label"]), theme=body.get("theme"), size=len(members))
         vectors = self._log.vectors([one.seq for one in members])
         node.total = summed(vectors[seq] for seq in sorted(vectors))
         kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
@@ -217,9 +220,7 @@ class Executor:
         names = sorted(counted, key=lambda name: (-counted[name], name))[:MOST_NAMES]
         description, keys = description_of(texts, names)
         if not label:
-            others = [one.terms for one in self.graph.loose.values()]
-            told = telling([*others, *(seen.terms for seen in window)])
-            weights = {term: told[term] for seen in window for term in seen.terms}
+            weights = self.graph.telling_among_loose([seen.terms for seen in window])
             top = theme[len(WORD) :] if theme is not None else None
             label = label_of(texts, weights, top) if texts else description
         return {
@@ -342,11 +343,26 @@ class Executor:
             *("merge_nodes", debt, operation.id, operation.absorbed, None),
             *(operation.reason, operation.grounded_in or (self._cause.event_id,)),
         )
+        stays, goes = self._at_work(operation.id), self._at_work(operation.absorbed)
         self._writer.close_node(self._space, act, operation.absorbed, into=operation.id)
         self._drop(operation.absorbed)
-        self.restate(operation.id)
-        self.graph.nodes[operation.id].touched = self._cause.seq
+        moved = [one for one in self._writer.members_by(self._space, act.entry) if one.weight >= COUNTED]
+        self._absorb(stays, goes, moved)
         self._hold_anew()
+
+    def _absorb(self, stays: Node, goes: Node, moved: Sequence[Member]) -> None:
+        """Add up what one concept takes over of another; as `restate` would, without reading what was there before."""
+        if len(moved) == goes.size:
+            total = goes.total
+        else:  # some were in both: their vectors are in the sum already
+            vectors = self._log.vectors([one.seq for one in moved])
+            total = summed(vectors[seq] for seq in sorted(vectors))
+        recent = [one.seq for one in moved[-WINDOW:]]
+        read = self._log.moments(recent)
+        seen = [Seen(seq, read[seq].terms, read[seq].names) for seq in recent if seq in read]
+        stays.absorb(total, len(moved), seen, self._cause.seq, max((one.at for one in moved), default=0))
+        self.graph.put(stays)
+        self._changed[stays.id] = None
 
     def _remove(self, operation: RemoveNode, debt: Debt) -> None:
         act = self._act(
@@ -366,8 +382,9 @@ class Executor:
         node = self.graph.nodes.get(id)
         if weight < COUNTED or node is None:
             return
-        recent = self._writer.recent_members(self._space, id, limit=WINDOW)
         have = {seen.seq: seen for seen in node.window}
+        # One that is not among the latest leaves them as they are.
+        recent = self._writer.recent_members(self._space, id, limit=WINDOW) if moment.seq in have else list(have)
         read = self._log.moments([seq for seq in recent if seq not in have])
         window = tuple(
             have[seq] if seq in have else Seen(seq, read[seq].terms, read[seq].names)
@@ -445,8 +462,8 @@ class Executor:
         return {**{id: one.seq for id, one in near.items()}, **(self._log.known(far) if far else {})}
 
     def _known_ids(self, seqs: Sequence[int]) -> list[str]:
-        read = self._log.moments(seqs)
-        return [read[seq].event_id for seq in seqs if seq in read]
+        ids = self._log.ids(seqs)
+        return [ids[seq] for seq in seqs if seq in ids]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         return dict(self._writer.concept_body(self._space, id))

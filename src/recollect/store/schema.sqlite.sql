@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -231,6 +231,9 @@ CREATE INDEX fold_edges_closed ON fold_edges (space, closed) WHERE closed IS NOT
 CREATE INDEX fold_edges_closed_by ON fold_edges (closed_by) WHERE closed_by IS NOT NULL;
 
 CREATE INDEX fold_edges_event ON fold_edges (space, seq);
+
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number)
+  WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
 
 CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);
 

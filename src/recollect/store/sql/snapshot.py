@@ -66,6 +66,21 @@ class Snapshot(ABC):
         rows = self.rows("space_by_name", (name,))
         return Space(*rows[0]) if rows else None
 
+    def space_id(self, name: str) -> int | None:
+        """Tell a space's number, read once: it never changes, as the counters do."""
+        known: dict[str, int] = self.__dict__.setdefault("_space_ids", {})
+        if name not in known:
+            found = self.space(name)
+            if found is None:
+                return None
+            known[name] = found.id
+        return known[name]
+
+    def space_id_to_write(self, name: str) -> int:
+        """Tell a space's number, and make the space where there is none."""
+        found = self.space_id(name)
+        return self.space_to_write(name).id if found is None else found
+
     def space_to_write(self, name: str) -> Space:
         """Read a space's row, and make it where there is none."""
         return self.space(name) or Space(*self.rows("add_space", (name,))[0])
