@@ -139,9 +139,7 @@ def executor_for(
     return _executor(engine, writer, space, mark, vectors or {})[0]
 
 
-def _executor(
-    engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors
-) -> tuple[Executor, _Log]:
+def _executor(engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
     profile = _profile(engine, mark)
     graph = engine.folds.take(space, mark) or _load(writer, space, profile)
     log = _Log(writer, space, profile, vectors)

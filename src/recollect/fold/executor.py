@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros
 from recollect.core.folding import (
@@ -35,36 +34,14 @@ from recollect.core.folding import (
 from recollect.core.values import Json
 from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed
+from recollect.fold.log import Log
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, Member, WorkRow
 
 MOST_NAMES = 8  # of a concept
 RULES = "rules"
-
-
-class Log(Protocol):
-    """What the executor reads of events."""
-
-    def moments(self, seqs: Sequence[int]) -> Mapping[int, Moment]:
-        """Read events for folding."""
-        ...
-
-    def vectors(self, seqs: Sequence[int]) -> Mapping[int, NDArray[np.int8]]:
-        """Read the vectors of events."""
-        ...
-
-    def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
-        """Read what was said."""
-        ...
-
-    def ids(self, seqs: Sequence[int]) -> Mapping[int, str]:
-        """Read the ids of events."""
-        ...
-
-    def known(self, ids: Sequence[str]) -> Mapping[str, int]:
-        """Tell the seqs of the events that are there."""
-        ...
+NO_WORDS = "(no words)"  # how a concept is called whose events have none left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +77,8 @@ class Executor:
         """Check a plan and carry it out, all of it or, with an error, nothing; tell which concepts it made."""
         if not plan.operations:
             return ()
-        plan, debt = self._without_duplicates(self._worded(plan), debt)
+        plan, debt = self._without_duplicates(self._labelled(plan), debt)
+        plan = self._described(plan)
         check(plan, self)
         acts: dict[str, Act] = {}
         for operation in plan.operations:
@@ -126,10 +104,10 @@ class Executor:
         if not texts:
             return
         told = node.theme is not None and not node.theme.startswith(WORD)
-        body = self._body(node.label if told else "", node.theme, texts, node.window)
+        label = node.label if told else self._label(node.theme, texts, node.window)
+        body = self._body(label, node.theme, texts, node.window)
         if self._stored_body(id) == body:
             return
-        label = body["label"]
         taken = self._writer.concept_of_label(self._space, label)
         if taken not in (None, id):
             body["label"] = label = node.label
@@ -195,20 +173,38 @@ class Executor:
 
     # Words
 
-    def _worded(self, plan: UpdatePlan) -> UpdatePlan:
+    def _labelled(self, plan: UpdatePlan) -> UpdatePlan:
+        """Name the concepts that a plan makes without saying how they are called."""
+        operations: list[Operation] = []
+        for operation in plan.operations:
+            if isinstance(operation, AddNode) and not operation.label:
+                texts, window = self._grounds(operation)
+                operation = replace(operation, label=self._label(operation.body.get("theme"), texts, window))
+            operations.append(operation)
+        return replace(plan, operations=tuple(operations))
+
+    def _described(self, plan: UpdatePlan) -> UpdatePlan:
         """Word the concepts that a plan makes from the events that ground them."""
         operations: list[Operation] = []
         for operation in plan.operations:
             if isinstance(operation, AddNode) and "keys" not in operation.body:
-                seqs = self.known(operation.grounded_in)
-                texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
-                known = [self._moment(id) for id in operation.grounded_in if id in seqs]
-                window = [Seen(one.seq, one.terms, one.names) for one in known]
                 theme = operation.body.get("theme")
-                body = self._body(operation.label, theme, texts, window, by=plan.proposed_by)
-                operation = replace(operation, label=body["label"], body={**operation.body, **body})
+                body = self._body(operation.label, theme, *self._grounds(operation), by=plan.proposed_by)
+                operation = replace(operation, body={**operation.body, **body})
             operations.append(operation)
         return replace(plan, operations=tuple(operations))
+
+    def _grounds(self, operation: AddNode) -> tuple[list[str], list[Seen]]:
+        """Read what the events say that ground a concept to be."""
+        seqs = self.known(operation.grounded_in)
+        texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
+        known = [self._moment(id) for id in operation.grounded_in if id in seqs]
+        return texts, [Seen(one.seq, one.terms, one.names) for one in known]
+
+    def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
+        weights = self.graph.telling_among_loose([seen.terms for seen in window])
+        word = theme[len(WORD) :] if theme is not None else None
+        return (label_of(texts, weights, word) if texts else "") or NO_WORDS
 
     def _body(
         self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES
@@ -219,12 +215,8 @@ class Executor:
                 counted[name] = counted.get(name, 0) + 1
         names = sorted(counted, key=lambda name: (-counted[name], name))[:MOST_NAMES]
         description, keys = description_of(texts, names)
-        if not label:
-            weights = self.graph.telling_among_loose([seen.terms for seen in window])
-            top = theme[len(WORD) :] if theme is not None else None
-            label = label_of(texts, weights, top) if texts else description
         return {
-            "label": label or "(no words)",
+            "label": label,
             "description": description,
             "keys": list(keys),
             "names": names,

@@ -128,7 +128,7 @@ INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born
 SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
 WHERE space = :space AND target = :from AND closed_by = :born_by AND source <> :to AND NOT EXISTS
   (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.source = fold_edges.source
-   AND other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+   AND +other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
 ORDER BY number;
 
 -- name: move_fold_edges_from
