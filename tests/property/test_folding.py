@@ -65,6 +65,8 @@ def written(history: list[dict[str, Any]], profile: str, *, batch: int, fold: bo
     numbered = [{**event, "key": str(number)} for number, event in enumerate(history)]
     for start in range(0, len(numbered), batch):
         memory.add_many(numbered[start : start + batch])
+    if fold:
+        memory.fold()  # what a busy machine left over
     return memory
 
 

@@ -139,9 +139,14 @@ def executor_for(
     engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors | None = None
 ) -> Executor:
     """Make what carries plans out, on the graph as it is at a mark."""
+    return _executor(engine, writer, space, mark, vectors or {})[0]
+
+
+def _executor(engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
     profile = _profile(engine, mark)
     graph = engine.folds.take(space, mark) or _load(writer, space, profile)
-    return Executor(writer, graph, _Log(writer, space, profile, vectors or {}))
+    log = _Log(writer, space, profile, vectors)
+    return Executor(writer, graph, log), log
 
 
 def cause_of(seq: int, event: Event) -> Cause:
@@ -193,8 +198,7 @@ def _fold(
     rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
     if not rows:
         return 0, []
-    executor = executor_for(engine, writer, space, mark, vectors)
-    log = _Log(writer, space, executor.graph.profile, vectors)
+    executor, log = _executor(engine, writer, space, mark, vectors)
     log.prepare(rows)
     plans = _plans(writer, space, [seq for seq, _ in rows])
     done = 0
@@ -284,21 +288,27 @@ class _Log:
     def __init__(self, writer: Reader, space: str, profile: Profile, vectors: Vectors) -> None:
         self._reader, self._space, self._profile = writer, space, profile
         self._vectors: dict[int, NDArray[np.int8]] = dict(vectors)
+        self._events: dict[int, Event] = {}
+        self._moments: dict[int, Moment] = {}
         self._model: Model | None = next((one for one in writer.models() if one.state == "active"), None)
 
     def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
         """Read the vectors of events that will be folded, together."""
+        self._events.update(rows)
         self.vectors([seq for seq, _ in rows])
 
     def moment(self, seq: int, event: Event) -> Moment | None:
-        return moment_of(event, seq, self.vectors([seq]).get(seq), self._profile)
+        found = moment_of(event, seq, self.vectors([seq]).get(seq), self._profile)
+        if found is not None:
+            self._moments[seq] = found
+        return found
 
     def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
-        events = self._reader.fetch(self._space, seqs)
-        vectors = self.vectors(list(events))
-        return {
-            seq: self.moment(seq, event) or bare_moment(event, seq, vectors.get(seq)) for seq, event in events.items()
-        }
+        missing = [seq for seq in seqs if seq not in self._moments]
+        vectors = self.vectors(missing)
+        for seq, event in self._fetch(missing).items():
+            self._moments[seq] = self.moment(seq, event) or bare_moment(event, seq, vectors.get(seq))
+        return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
 
     def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         missing = [seq for seq in seqs if seq not in self._vectors]
@@ -307,7 +317,16 @@ class _Log:
         return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
 
     def texts(self, seqs: Sequence[int]) -> dict[int, str]:
-        return {seq: event.text for seq, event in self._reader.fetch(self._space, seqs).items()}
+        return {seq: event.text for seq, event in self._fetch(seqs).items()}
+
+    def ids(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.id for seq, event in self._fetch(seqs).items()}
+
+    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
+        missing = [seq for seq in seqs if seq not in self._events]
+        if missing:
+            self._events |= self._reader.fetch(self._space, missing)
+        return {seq: self._events[seq] for seq in seqs if seq in self._events}
 
     def known(self, ids: Sequence[str]) -> dict[str, int]:
         raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}

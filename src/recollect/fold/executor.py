@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros
 from recollect.core.folding import (
@@ -34,33 +33,15 @@ from recollect.core.folding import (
 )
 from recollect.core.values import Json
 from recollect.fold.checks import check
-from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed, telling
+from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed
+from recollect.fold.log import Log
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
-from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, WorkRow
+from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, Member, WorkRow
 
 MOST_NAMES = 8  # of a concept
 RULES = "rules"
-
-
-class Log(Protocol):
-    """What the executor reads of events."""
-
-    def moments(self, seqs: Sequence[int]) -> Mapping[int, Moment]:
-        """Read events for folding."""
-        ...
-
-    def vectors(self, seqs: Sequence[int]) -> Mapping[int, NDArray[np.int8]]:
-        """Read the vectors of events."""
-        ...
-
-    def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
-        """Read what was said."""
-        ...
-
-    def known(self, ids: Sequence[str]) -> Mapping[str, int]:
-        """Tell the seqs of the events that are there."""
-        ...
+NO_WORDS = "(no words)"  # how a concept is called whose events have none left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +77,8 @@ class Executor:
         """Check a plan and carry it out, all of it or, with an error, nothing; tell which concepts it made."""
         if not plan.operations:
             return ()
-        plan, debt = self._without_duplicates(self._worded(plan), debt)
+        plan, debt = self._without_duplicates(self._labelled(plan), debt)
+        plan = self._described(plan)
         check(plan, self)
         acts: dict[str, Act] = {}
         for operation in plan.operations:
@@ -124,10 +106,10 @@ class Executor:
         if not texts:
             return
         told = node.theme is not None and not node.theme.startswith(WORD)
-        body = self._body(node.label if told else "", node.theme, texts, node.window)
+        label = node.label if told else self._label(node.theme, texts, node.window)
+        body = self._body(label, node.theme, texts, node.window)
         if self._stored_body(id) == body:
             return
-        label = body["label"]
         taken = self._writer.concept_of_label(self._space, label)
         if taken not in (None, id):
             body["label"] = label = node.label
@@ -162,14 +144,13 @@ class Executor:
 
     def restate(self, id: str) -> None:
         """Make a concept's sums anew from its rows."""
-        found = self._writer.concepts_by_id(self._space, [id]).get(id)
-        if found is None or found.closed_at is not None:
+        if not self._writer.concept_stands(self._space, id):
             self._drop(id)
             return
         members = [one for one in self._writer.members(self._space, [id]) if one.weight >= COUNTED]
         recent = self._log.moments([one.seq for one in members[-WINDOW:]])
         body = self._stored_body(id)
-        node = Node(id=id, label=found.label, theme=body.get("theme"), size=len(members))
+        node = Node(id=id, label=str(body["label"]), theme=body.get("theme"), size=len(members))
         vectors = self._log.vectors([one.seq for one in members])
         node.total = summed(vectors[seq] for seq in sorted(vectors))
         kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
@@ -194,20 +175,38 @@ class Executor:
 
     # Words
 
-    def _worded(self, plan: UpdatePlan) -> UpdatePlan:
+    def _labelled(self, plan: UpdatePlan) -> UpdatePlan:
+        """Name the concepts that a plan makes without saying how they are called."""
+        operations: list[Operation] = []
+        for operation in plan.operations:
+            if isinstance(operation, AddNode) and not operation.label:
+                texts, window = self._grounds(operation)
+                operation = replace(operation, label=self._label(operation.body.get("theme"), texts, window))
+            operations.append(operation)
+        return replace(plan, operations=tuple(operations))
+
+    def _described(self, plan: UpdatePlan) -> UpdatePlan:
         """Word the concepts that a plan makes from the events that ground them."""
         operations: list[Operation] = []
         for operation in plan.operations:
             if isinstance(operation, AddNode) and "keys" not in operation.body:
-                seqs = self.known(operation.grounded_in)
-                texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
-                known = [self._moment(id) for id in operation.grounded_in if id in seqs]
-                window = [Seen(one.seq, one.terms, one.names) for one in known]
                 theme = operation.body.get("theme")
-                body = self._body(operation.label, theme, texts, window, by=plan.proposed_by)
-                operation = replace(operation, label=body["label"], body={**operation.body, **body})
+                body = self._body(operation.label, theme, *self._grounds(operation), by=plan.proposed_by)
+                operation = replace(operation, body={**operation.body, **body})
             operations.append(operation)
         return replace(plan, operations=tuple(operations))
+
+    def _grounds(self, operation: AddNode) -> tuple[list[str], list[Seen]]:
+        """Read what the events say that ground a concept to be."""
+        seqs = self.known(operation.grounded_in)
+        texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
+        known = [self._moment(id) for id in operation.grounded_in if id in seqs]
+        return texts, [Seen(one.seq, one.terms, one.names) for one in known]
+
+    def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
+        weights = self.graph.telling_among_loose([seen.terms for seen in window])
+        word = theme[len(WORD) :] if theme is not None else None
+        return (label_of(texts, weights, word) if texts else "") or NO_WORDS
 
     def _body(
         self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES
@@ -218,14 +217,8 @@ class Executor:
                 counted[name] = counted.get(name, 0) + 1
         names = sorted(counted, key=lambda name: (-counted[name], name))[:MOST_NAMES]
         description, keys = description_of(texts, names)
-        if not label:
-            others = [one.terms for one in self.graph.loose.values()]
-            told = telling([*others, *(seen.terms for seen in window)])
-            weights = {term: told[term] for seen in window for term in seen.terms}
-            top = theme[len(WORD) :] if theme is not None else None
-            label = label_of(texts, weights, top) if texts else description
         return {
-            "label": label or "(no words)",
+            "label": label,
             "description": description,
             "keys": list(keys),
             "names": names,
@@ -344,11 +337,26 @@ class Executor:
             *("merge_nodes", debt, operation.id, operation.absorbed, None),
             *(operation.reason, operation.grounded_in or (self._cause.event_id,)),
         )
+        stays, goes = self._at_work(operation.id), self._at_work(operation.absorbed)
         self._writer.close_node(self._space, act, operation.absorbed, into=operation.id)
         self._drop(operation.absorbed)
-        self.restate(operation.id)
-        self.graph.nodes[operation.id].touched = self._cause.seq
+        moved = [one for one in self._writer.members_by(self._space, act.entry) if one.weight >= COUNTED]
+        self._absorb(stays, goes, moved)
         self._hold_anew()
+
+    def _absorb(self, stays: Node, goes: Node, moved: Sequence[Member]) -> None:
+        """Add up what one concept takes over of another; as `restate` would, without reading what was there before."""
+        if len(moved) == goes.size:
+            total = goes.total
+        else:  # some were in both: their vectors are in the sum already
+            vectors = self._log.vectors([one.seq for one in moved])
+            total = summed(vectors[seq] for seq in sorted(vectors))
+        recent = [one.seq for one in moved[-WINDOW:]]
+        read = self._log.moments(recent)
+        seen = [Seen(seq, read[seq].terms, read[seq].names) for seq in recent if seq in read]
+        stays.absorb(total, len(moved), seen, self._cause.seq, max((one.at for one in moved), default=0))
+        self.graph.put(stays)
+        self._changed[stays.id] = None
 
     def _remove(self, operation: RemoveNode, debt: Debt) -> None:
         act = self._act(
@@ -368,8 +376,9 @@ class Executor:
         node = self.graph.nodes.get(id)
         if weight < COUNTED or node is None:
             return
-        recent = self._writer.recent_members(self._space, id, limit=WINDOW)
         have = {seen.seq: seen for seen in node.window}
+        # One that is not among the latest leaves them as they are.
+        recent = self._writer.recent_members(self._space, id, limit=WINDOW) if moment.seq in have else list(have)
         read = self._log.moments([seq for seq in recent if seq not in have])
         window = tuple(
             have[seq] if seq in have else Seen(seq, read[seq].terms, read[seq].names)
@@ -447,8 +456,8 @@ class Executor:
         return {**{id: one.seq for id, one in near.items()}, **(self._log.known(far) if far else {})}
 
     def _known_ids(self, seqs: Sequence[int]) -> list[str]:
-        read = self._log.moments(seqs)
-        return [read[seq].event_id for seq in seqs if seq in read]
+        ids = self._log.ids(seqs)
+        return [ids[seq] for seq in seqs if seq in ids]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         return dict(self._writer.concept_body(self._space, id))

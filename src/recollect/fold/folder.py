@@ -46,9 +46,10 @@ def _found(executor: Executor, moment: Moment, scene: Scene) -> list[str]:
     for id in made:
         executor.run(gathering(graph, graph.nodes[id], scene), Debt.REINFORCEMENT)
         executor.run(sheltering(graph, graph.nodes[id]), Debt.COMPLETION)
+    founders = {one.seq for one in group.members if one.speaks_of(group.theme)}  # they have found what they looked for
     for one in (*group.members, *scene.loose):
         held = {id: graph.held.get(one.seq, {}).get(id, 0.0) for id in made}
-        if any(is_firm(graph, one, group.theme, score) for score in held.values()):
+        if one.seq in founders or any(is_firm(graph, one, group.theme, score) for score in held.values()):
             executor.settle([one])
         elif one.seq == moment.seq:
             executor.loosen(moment)  # it speaks of something else more clearly: that may find company yet

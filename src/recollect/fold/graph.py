@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.fold.moments import Moment
 from recollect.fold.themes import Profile
 
-MOST_CONCEPTS = 4_096  # at work; an older one comes back by its theme or its label
+MOST_CONCEPTS = 2_048  # at work; an older one comes back by its theme or its label
 MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
 WINDOW = 16  # events whose words stand for a concept: what it is about now, not what it once was
 UNFAMILIAR = 0.25  # what an area that never came up counts: there is a first time for everything
@@ -67,6 +67,14 @@ class Node:
         if len(moment.vector) == len(self.total):
             self.total = self.total - moment.vector
         self.window, self.touched = window, by
+        self._shares = None
+
+    def absorb(self, total: Vector, size: int, seen: Sequence[Seen], by: int, last_at: int) -> None:
+        """Take over what another concept was about; `seen` are the latest of its events."""
+        self.size += size
+        self.total = _sum(self.total, total)
+        self.window = (*self.window, *seen)[-WINDOW:]
+        self.touched, self.last_at = by, max(self.last_at, last_at)
         self._shares = None
 
     @property
@@ -245,6 +253,13 @@ class Graph:
     def having(self, term: str) -> list[Moment]:
         """List the loose events with a word, the oldest first."""
         return [one for _, one in sorted(self._having.get(term, {}).items())]
+
+    def telling_among_loose(self, window: Sequence[Sequence[str]]) -> dict[str, float]:
+        """Weigh the words of some events by how few of those, and of the loose ones, have them."""
+        counts = Counter(term for terms in window for term in terms)
+        counts.update({term: len(self._having.get(term, ())) for term in counts})
+        total = len(self.loose) + len(window)
+        return {term: math.log(1 + total / count) for term, count in counts.items()}
 
     def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
         """Tell how near each concept lies, by its id."""

@@ -31,8 +31,8 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 class Thresholds:
     """From where on things belong together; all between 0 and 1. Chosen on generated streams, see docs/folding.md."""
 
-    join: float = 0.35  # likeness to a concept from which on an event confirms it
-    firm: float = 0.8  # from which on it belongs there, and founds nothing else
+    join: float = 0.5  # likeness to a concept from which on an event confirms it
+    firm: float = 0.9  # from which on it belongs there, and founds nothing else
     margin: float = 0.05  # how much less like a second concept may be, which the event then confirms too
     found: float = 0.25  # likeness of two events of one theme that may found a concept
     alone: float = 0.35  # the same, of events that share no theme

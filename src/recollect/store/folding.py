@@ -123,6 +123,10 @@ class FoldingReader(Protocol):
         """Read how a concept was last worded, as it was put."""
         ...
 
+    def concept_stands(self, space: str, id: str) -> bool:
+        """Tell whether a concept is there and not closed."""
+        ...
+
     def concept_count(self, space: str) -> int:
         """Count the concepts that stand."""
         ...
@@ -133,6 +137,10 @@ class FoldingReader(Protocol):
 
     def members(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
         """Read the events of some concepts, in the order in which they came to belong there."""
+        ...
+
+    def members_by(self, space: str, number: int) -> list[Member]:
+        """Read the events that an entry of the journal brought to concepts, in the order of number."""
         ...
 
     def recent_members(self, space: str, id: str, *, limit: int) -> list[int]:

@@ -232,6 +232,9 @@ CREATE INDEX fold_edges_closed_by ON fold_edges (closed_by) WHERE closed_by IS N
 
 CREATE INDEX fold_edges_event ON fold_edges (space, seq);
 
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number)
+  WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
+
 CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);
 
 CREATE INDEX fold_edges_target ON fold_edges (space, target, kind);

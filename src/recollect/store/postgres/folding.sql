@@ -57,6 +57,9 @@ SELECT id FROM fold_nodes WHERE space = $1 AND label_hash = hashtextextended($2,
 -- name: concept_body
 SELECT body FROM fold_nodes WHERE space = $1 AND id = $2 ORDER BY number DESC LIMIT 1;
 
+-- name: concept_stands
+SELECT 1 FROM fold_nodes WHERE space = $1 AND id = $2 AND closed IS NULL;
+
 -- name: count_concepts
 SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL;
 
@@ -74,6 +77,12 @@ SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.bo
 FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind IN ('grounds', 'reinforces')
   AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+ORDER BY edge.number;
+
+-- name: fold_members_by
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = $1 AND edge.born_by = $2 AND edge.kind IN ('grounds', 'reinforces') AND edge.closed IS NULL
 ORDER BY edge.number;
 
 -- name: fold_held
@@ -111,6 +120,7 @@ WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grou
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 
+-- By its source: a concept has many events, an event few concepts.
 -- name: close_fold_edge
 UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3
 WHERE space = $4 AND source = $5 AND target = $6 AND kind = $7 AND closed IS NULL;

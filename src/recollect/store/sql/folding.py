@@ -22,78 +22,83 @@ class FoldingRows(Snapshot):
     """Reads the concept graph."""
 
     def fold_mark(self, space: str) -> FoldMark | None:
-        found = self.space(space)
-        rows = self.rows("fold_mark", (found.id,)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_mark", (found,)) if found is not None else []
         return FoldMark(*rows[0]) if rows else None
 
     def fold_waiting(self, space: str, upto: int) -> int:
-        found = self.space(space)
-        return self.one("events_waiting", (found.id, upto)) if found else 0
+        found = self.space_id(space)
+        return self.one("events_waiting", (found, upto)) if found is not None else 0
 
     def vectors_owed_from(self, space: str) -> int | None:
-        found = self.space(space)
-        return self.one("first_job", (EMBED, found.id)) if found else None
+        found = self.space_id(space)
+        return self.one("first_job", (EMBED, found)) if found is not None else None
 
     def concepts(
         self, space: str, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
-        found = self.space(space)
+        found = self.space_id(space)
         if found is None:
             return []
-        values = {"space": found.id, "after": after, "wing": wing, "limit": limit, **_at(as_of)}
+        values = {"space": found, "after": after, "wing": wing, "limit": limit, **_at(as_of)}
         return [(row[0], _concept(space, row, as_of)) for row in self.rows("concepts", values)]
 
     def concepts_by_id(
         self, space: str, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:
-        found = self.space(space)
+        found = self.space_id(space)
         if found is None or not ids:
             return {}
-        values = {"space": found.id, "ids": words(ids), "wing": wing, **_at(as_of)}
+        values = {"space": found, "ids": words(ids), "wing": wing, **_at(as_of)}
         rows = [row for row in self.rows("concepts_by_id", values) if row[4]]
         return {row[1]: _concept(space, row, as_of) for row in rows}
 
     def concept_body(self, space: str, id: str) -> Mapping[str, Json]:
-        found = self.space(space)
-        written = self.one("concept_body", (found.id, id)) if found else None
+        found = self.space_id(space)
+        written = self.one("concept_body", (found, id)) if found is not None else None
         return json.loads(written) if written else {}
 
+    def concept_stands(self, space: str, id: str) -> bool:
+        found = self.space_id(space)
+        return found is not None and self.one("concept_stands", (found, id)) is not None
+
     def concept_count(self, space: str) -> int:
-        found = self.space(space)
-        return self.one("count_concepts", (found.id,)) if found else 0
+        found = self.space_id(space)
+        return self.one("count_concepts", (found,)) if found is not None else 0
 
     def concept_of_label(self, space: str, label: str) -> str | None:
-        found = self.space(space)
-        return self.one("concept_of_label", (found.id, label.casefold())) if found else None
+        found = self.space_id(space)
+        return self.one("concept_of_label", (found, label.casefold())) if found is not None else None
 
     def members(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
-        found = self.space(space)
+        found = self.space_id(space)
         if found is None or not ids:
             return []
-        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
-        return [
-            Member(concept, seq, event_id(raw_id), EdgeKind(kind), weight, at, born, reason)
-            for concept, seq, raw_id, kind, weight, at, born, reason in self.rows("fold_members", values)
-        ]
+        values = {"space": found, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        return [_member(row) for row in self.rows("fold_members", values)]
+
+    def members_by(self, space: str, number: int) -> list[Member]:
+        found = self.space_id(space)
+        return [_member(row) for row in self.rows("fold_members_by", (found, number))] if found is not None else []
 
     def recent_members(self, space: str, id: str, *, limit: int) -> list[int]:
-        found = self.space(space)
-        rows = self.rows("fold_recent", (found.id, id, COUNTED, limit)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_recent", (found, id, COUNTED, limit)) if found is not None else []
         return [row[0] for row in reversed(rows)]
 
     def held_by(self, space: str, seqs: Sequence[int]) -> dict[int, dict[str, float]]:
-        found = self.space(space)
+        found = self.space_id(space)
         held: dict[int, dict[str, float]] = {}
         if found is not None and len(seqs):
-            for seq, concept, weight in self.rows("fold_held", (found.id, array(seqs))):
+            for seq, concept, weight in self.rows("fold_held", (found, array(seqs))):
                 held.setdefault(seq, {})[concept] = weight
         return held
 
     def concept_edges(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[ConceptEdge]:
-        found = self.space(space)
+        found = self.space_id(space)
         if found is None or not ids:
             return []
-        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        values = {"space": found, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
         rows = {tuple(row): row for name in ("fold_links", "fold_links_into") for row in self.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
@@ -109,69 +114,69 @@ class FoldingRows(Snapshot):
     def fold_journal(
         self, space: str, *, node: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[int, JournalEntry]]:
-        found = self.space(space)
+        found = self.space_id(space)
         if found is None:
             return []
         if node is not None:
-            rows = self.rows("fold_entries_of", (found.id, node))[::-1]
+            rows = self.rows("fold_entries_of", (found, node))[::-1]
         else:
-            rows = self.rows("fold_entries_newest", (found.id, before or _END_OF_TIME, limit))
+            rows = self.rows("fold_entries_newest", (found, before or _END_OF_TIME, limit))
         return [(row[0], _entry(row)) for row in rows[:limit]]
 
     def fold_entries(self, space: str, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
-        found = self.space(space)
-        rows = self.rows("fold_entries", (found.id, after, limit)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_entries", (found, after, limit)) if found is not None else []
         return [(row[0], _entry(row)) for row in rows]
 
     def fold_steps(self, space: str, seq: int) -> int:
-        found = self.space(space)
-        return self.one("fold_steps", (found.id, seq)) if found else 0
+        found = self.space_id(space)
+        return self.one("fold_steps", (found, seq)) if found is not None else 0
 
     def fold_entry(self, space: str, id: str) -> tuple[int, JournalEntry] | None:
-        found = self.space(space)
-        rows = self.rows("fold_entry", (found.id, id)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_entry", (found, id)) if found is not None else []
         return (rows[0][0], _entry(rows[0])) if rows else None
 
     def fold_work(self, space: str, *, limit: int) -> list[WorkRow]:
-        found = self.space(space)
-        rows = self.rows("fold_work", (found.id, limit)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_work", (found, limit)) if found is not None else []
         return [WorkRow(row[0], json.loads(row[1]), *row[2:]) for row in rows]
 
     def fold_work_of(self, space: str, id: str) -> WorkRow | None:
-        found = self.space(space)
-        rows = self.rows("fold_work_of", (found.id, id)) if found else []
+        found = self.space_id(space)
+        rows = self.rows("fold_work_of", (found, id)) if found is not None else []
         return WorkRow(rows[0][0], json.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
     def fold_loose(self, space: str) -> list[LooseRow]:
-        found = self.space(space)
-        return [LooseRow(*row) for row in self.rows("fold_loose", (found.id,))] if found else []
+        found = self.space_id(space)
+        return [LooseRow(*row) for row in self.rows("fold_loose", (found,))] if found is not None else []
 
     def kept_apart(self, space: str) -> list[tuple[str, str]]:
-        found = self.space(space)
-        return [(row[0], row[1]) for row in self.rows("fold_apart", (found.id,))] if found else []
+        found = self.space_id(space)
+        return [(row[0], row[1]) for row in self.rows("fold_apart", (found,))] if found is not None else []
 
 
 class FoldingChanges(FoldingRows):
     """Changes the concept graph."""
 
     def set_fold_mark(self, space: str, mark: FoldMark) -> None:
-        self.run("set_fold_mark", (self.space_to_write(space).id, *mark))
+        self.run("set_fold_mark", (self.space_id_to_write(space), *mark))
 
     def put_entry(self, space: str, seq: int, at: int, entry: JournalEntry) -> int:
         values = (
-            *(self.space_to_write(space).id, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
+            *(self.space_id_to_write(space), entry.id, seq, at, entry.action, entry.debt, entry.node_id),
             *(entry.target_id, entry.edge, entry.reason, json.dumps(entry.events)),
         )
         return int(self.rows("insert_fold_entry", values)[0][0])
 
     def put_node(self, space: str, act: Act, id: str, body: Mapping[str, Json]) -> None:
-        into = self.space_to_write(space).id
+        into = self.space_id_to_write(space)
         self.run("close_fold_node", (*act, None, into, id))
         written = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
         self.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
 
     def close_node(self, space: str, act: Act, id: str, *, into: str | None = None) -> None:
-        where = self.space_to_write(space).id
+        where = self.space_id_to_write(space)
         self.run("close_fold_node", (*act, into, where, id))
         for name in ("close_fold_edges_into", "close_fold_edges_from"):
             self.rows(name, (*act, where, id))
@@ -181,17 +186,17 @@ class FoldingChanges(FoldingRows):
                 self.run(name, values)
 
     def put_concept_edges(self, space: str, act: Act, edges: Iterable[EdgeRow]) -> None:
-        into = self.space_to_write(space).id
+        into = self.space_id_to_write(space)
         self.run_many(
             "insert_fold_edge",
             ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason) for one in edges),
         )
 
     def close_concept_edge(self, space: str, act: Act, source: str, target: str, kind: EdgeKind) -> None:
-        self.run("close_fold_edge", (*act, self.space_to_write(space).id, source, target, kind))
+        self.run("close_fold_edge", (*act, self.space_id_to_write(space), source, target, kind))
 
     def undo_entry(self, space: str, act: Act, number: int) -> Undone:
-        entry = (self.space_to_write(space).id, number)
+        entry = (self.space_id_to_write(space), number)
         closed = self.rows("close_edges_born_by", (*act, *entry))
         gone = {row[0] for row in self.rows("close_nodes_born_by", (*act, *entry))}
         back = {row[0] for row in self.rows("restore_nodes_closed_by", (*act, *entry))}
@@ -209,25 +214,25 @@ class FoldingChanges(FoldingRows):
         )
 
     def keep_apart(self, space: str, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
-        into = self.space_to_write(space).id
+        into = self.space_id_to_write(space)
         self.run_many("insert_fold_apart", ((into, seq, one, other) for one, other in pairs))
 
     def put_work(self, space: str, row: WorkRow) -> None:
         values = (row.id, row.touched, row.size, row.last_at, row.total, row.recent)
-        self.run("put_fold_work", (self.space_to_write(space).id, *values))
+        self.run("put_fold_work", (self.space_id_to_write(space), *values))
 
     def drop_work(self, space: str, id: str) -> None:
-        self.run("drop_fold_work", (self.space_to_write(space).id, id))
+        self.run("drop_fold_work", (self.space_id_to_write(space), id))
 
     def put_loose(self, space: str, row: LooseRow) -> None:
-        self.run("put_fold_loose", (self.space_to_write(space).id, *row))
+        self.run("put_fold_loose", (self.space_id_to_write(space), *row))
 
     def settle_loose(self, space: str, seqs: Iterable[int], *, by: int) -> None:
-        into = self.space_to_write(space).id
+        into = self.space_id_to_write(space)
         self.run_many("settle_fold_loose", ((by, into, seq) for seq in seqs))
 
     def roll_back_folding(self, space: str, seq: int) -> list[str]:
-        where = (self.space_to_write(space).id, seq)
+        where = (self.space_id_to_write(space), seq)
         stale = {row[0] for row in self.rows("work_touched_since", where)}
         for name in ("roll_back_edges", "roll_back_nodes", "roll_back_entries", "roll_back_apart", "roll_back_loose"):
             self.run(name, where)
@@ -239,6 +244,11 @@ class FoldingChanges(FoldingRows):
 
 def _at(as_of: datetime | None) -> dict[str, Any]:
     return {"as_of": _END_OF_TIME if as_of is None else to_micros(as_of)[0], "counted": COUNTED}
+
+
+def _member(row: Row) -> Member:
+    concept, seq, raw_id, kind, weight, at, born, reason = row
+    return Member(concept, seq, event_id(raw_id), EdgeKind(kind), weight, at, born, reason)
 
 
 def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,24 @@ class Snapshot(ABC):
         """Read a space's row."""
         rows = self.rows("space_by_name", (name,))
         return Space(*rows[0]) if rows else None
+
+    def space_id(self, name: str) -> int | None:
+        """Tell a space's number, read once: it never changes, as the counters do."""
+        if name not in self._space_ids:
+            found = self.space(name)
+            if found is None:
+                return None
+            self._space_ids[name] = found.id
+        return self._space_ids[name]
+
+    def space_id_to_write(self, name: str) -> int:
+        """Tell a space's number, and make the space where there is none."""
+        found = self.space_id(name)
+        return self.space_to_write(name).id if found is None else found
+
+    @cached_property
+    def _space_ids(self) -> dict[str, int]:
+        return {}
 
     def space_to_write(self, name: str) -> Space:
         """Read a space's row, and make it where there is none."""

@@ -55,6 +55,9 @@ SELECT id FROM fold_nodes WHERE space = ? AND label_key = ? AND closed IS NULL O
 -- name: concept_body
 SELECT body FROM fold_nodes WHERE space = ? AND id = ? ORDER BY number DESC LIMIT 1;
 
+-- name: concept_stands
+SELECT 1 FROM fold_nodes WHERE space = ? AND id = ? AND closed IS NULL;
+
 -- name: count_concepts
 SELECT count(*) FROM fold_nodes WHERE space = ? AND closed IS NULL;
 
@@ -74,12 +77,18 @@ WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.kind IN ('gro
   AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
+-- name: fold_members_by
+SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
+FROM fold_edges edge JOIN events event ON event.seq = edge.seq
+WHERE +edge.space = ? AND edge.born_by = ? AND edge.kind IN ('grounds', 'reinforces') AND edge.closed IS NULL
+ORDER BY edge.number;
+
 -- name: fold_held
 SELECT seq, target, weight FROM fold_edges
 WHERE space = ? AND seq IN carray(?) AND kind IN ('grounds', 'reinforces') AND closed IS NULL ORDER BY number;
 
 -- name: fold_recent
-SELECT seq FROM fold_edges
+SELECT seq FROM fold_edges INDEXED BY fold_edges_members
 WHERE space = ? AND target = ? AND kind IN ('grounds', 'reinforces') AND weight >= ? AND closed IS NULL
 ORDER BY number DESC LIMIT ?;
 
@@ -110,9 +119,10 @@ WHERE space = :space AND target IN carray(:ids) AND kind NOT IN ('grounds', 'rei
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- By its source: a concept has many events, an event few concepts.
 -- name: close_fold_edge
 UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ?
-WHERE space = ? AND source = ? AND target = ? AND kind = ? AND closed IS NULL;
+WHERE space = ? AND source = ? AND +target = ? AND kind = ? AND closed IS NULL;
 
 -- Everything that leads to or from a concept.
 -- name: close_fold_edges_into
@@ -129,7 +139,7 @@ INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born
 SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
 WHERE space = :space AND target = :from AND closed_by = :born_by AND source <> :to AND NOT EXISTS
   (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.source = fold_edges.source
-   AND other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+   AND +other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
 ORDER BY number;
 
 -- name: move_fold_edges_from
