@@ -119,7 +119,7 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
                 if not asked.answerable and number:
                     continue
                 hits = memory.recall(asked.text, k=FOUND, now=asked.now)
-                rows.append({"task": task, "change": change, "answerable": asked.answerable,
+                rows.append({"task": task, "id": asked.id, "change": change, "answerable": asked.answerable,
                              "sure": hits.confidence, **_scores(asked, hits)})  # fmt: skip
         if memory.notices:
             raise SystemExit(f"worked in a lesser way: {memory.notices}")
@@ -128,9 +128,9 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
 
 def _model(folder: str, threads: int) -> Any:
     if folder == "borrowed":
-        from recollect.inference.late import ColbertSmall
+        from evals.cache import open_embedder
 
-        return ColbertSmall()
+        return open_embedder()
     from training.embedder import Trained
 
     return Trained(folder, threads=threads)

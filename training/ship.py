@@ -35,7 +35,8 @@ def fitted(bench: Any, model: Any, projection: Tensor | None) -> Arrays:
     """Fit each dimension's mean and spread and the sixteen levels, in the form that recollect.inference.codec reads."""
     model.eval()
     lines = bench.plain()
-    rows = np.random.default_rng(1).choice(bench.seen, min(bench.plan.get("sample", LINES), len(bench.seen)), replace=False)
+    count = min(bench.plan.get("sample", LINES), len(bench.seen))
+    rows = np.random.default_rng(1).choice(bench.seen, count, replace=False)
     vectors, _, _ = encode_all(model, lines, rows, bench.punctuation, 0)
     vectors = vectors.float() if projection is None else vectors.float() @ projection
     tokens = torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()
