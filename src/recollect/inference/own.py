@@ -26,9 +26,9 @@ MODEL, TOKENIZER, CODEC = "model.onnx", "tokenizer.json", "codec.npz"
 RECOLLECT_SMALL = PinnedModel(
     name="recollect-small",
     sha256={
-        MODEL: "SHA_MODEL",
-        TOKENIZER: "SHA_TOKENIZER",
-        CODEC: "SHA_CODEC",
+        MODEL: "28e6029bc722b01668ac881ba89425fcd9ed203a6582ae02d04c0de72929a42f",
+        TOKENIZER: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        CODEC: "c09da1a1b070c31752408fd39b0a0a05a894820435620cf149367407777a3ea5",
     },
     carrier=Carrier(
         package=OWN_PACKAGE,
