@@ -13,10 +13,10 @@ help:  ## show the targets
 
 setup: $(STAMP)  ## make .venv and install Recollect into it
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml packages/recollect-models/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]' ./packages/recollect-models
 	@touch $@
 
 demo: $(STAMP)  ## remember a sample history and ask it five questions

@@ -104,7 +104,7 @@ class Data:
             speaker = self.speakers[self.line_speaker[line]]
             if renames or (invents and not speaker):
                 speaker = self.speakers[pair[(line - first) % 2]]
-            head = [CLS, PASSAGE, *self._date(day)] if dated else [CLS, PASSAGE]
+            head = [CLS, PASSAGE, *self.date_ids(day)] if dated else [CLS, PASSAGE]
             if spoken and speaker:
                 head += [*speaker, COLON]
             heads.append(head)
@@ -133,7 +133,8 @@ class Data:
             self._sources_of_pools[self.pool] = self.source
         return self._sources_of_pools
 
-    def _date(self, day: int) -> list[int]:
+    def date_ids(self, day: int) -> list[int]:
+        """Write a day as the product does."""
         known = self._dates.get(day)
         if known is None:
             when = date.fromordinal(day)

@@ -49,6 +49,7 @@ class Trained:
         self._codec = LateCodec.read(content) if content else None
         version = hashlib.sha256(FORM + (base / "model.onnx").read_bytes() + content).hexdigest()[:8]
         outputs = {one.name: one.shape for one in self._single.get_outputs()}
+        self._outputs = ["tokens", "pooled", *(["weights"] if "weights" in outputs else [])]
         self._card = ModelCard(
             name="trained", version=version, dims=outputs["pooled"][0], token_dims=outputs["tokens"][1]
         )
@@ -85,10 +86,10 @@ class Trained:
             return list(pool.map(self._kept, texts))
 
     def question(self, text: str) -> Question:
-        """Encode a question; its token vectors are as long as the tokens count."""
+        """Encode a question; its token vectors are as long as the tokens count, if the model says so."""
         ids = self._ids(text, QUESTION)
-        tokens, weights, pooled = self._single.run(["tokens", "weights", "pooled"], {"input_ids": ids})
-        return Question(pooled=pooled, tokens=tokens * weights[:, None])
+        tokens, pooled, *weights = self._single.run(self._outputs, {"input_ids": ids})
+        return Question(pooled=pooled, tokens=tokens * weights[0][:, None] if weights else tokens)
 
     def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
         """Find for each token of the question the nearest one of each packed passage."""

@@ -2,7 +2,8 @@
 
 The graph is built node by node, for one text at a time: no padding, no mask, nothing but token ids goes in. Matrices
 have an int8 scale a column, word embeddings one a row; what is multiplied with them is rounded as it comes. Out come
-`tokens` (unit length), `weights` (what each token counts for in a question, 1 on average) and `pooled` (unit length).
+`tokens` (unit length), `pooled` (unit length) and, if the model has it, `weights` (what a question's tokens count for,
+1 on average).
 """
 
 # ruff: noqa: T201
@@ -71,7 +72,9 @@ def build(arrays: weights.Arrays, layers: int) -> Any:
         )
     _heads(g, f, states)
     dims = f["to_tokens.weight"].shape[0]
-    outputs = [("tokens", ["n", dims]), ("weights", ["n"]), ("pooled", [POOLED_DIMS])]
+    outputs = [("tokens", ["n", dims]), ("pooled", [POOLED_DIMS])]
+    if "to_weight.weight" in f:
+        outputs.append(("weights", ["n"]))
     graph = helper.make_graph(
         g.nodes,
         "recollect",
@@ -135,6 +138,16 @@ def _heads(g: Graph, f: weights.Arrays, states: str) -> None:
     flat = g.node("Squeeze", [states, "zero"])
     tokens = g.node("MatMul", [flat, g.number("to_tokens", f["to_tokens.weight"].T)])
     g.node("LpNormalization", [tokens], out="tokens", axis=-1, p=2)
+    if "to_weight.weight" in f:
+        _weights(g, f, flat)
+    mean = g.node("ReduceMean", [flat], axes=[0], keepdims=1)
+    pooled = g.node("MatMul", [mean, g.number("to_pooled", f["to_pooled.weight"][:POOLED_DIMS].T)])
+    pooled = g.node("Add", [pooled, g.number("to_pooled@bias", f["to_pooled.bias"][:POOLED_DIMS])])
+    pooled = g.node("LpNormalization", [pooled], axis=-1, p=2)
+    g.node("Squeeze", [pooled, "zero"], out="pooled")
+
+
+def _weights(g: Graph, f: weights.Arrays, flat: str) -> None:
     logits = g.node("MatMul", [flat, g.number("to_weight", f["to_weight.weight"].T)])
     logits = g.node(
         "Squeeze",
@@ -145,11 +158,6 @@ def _heads(g: Graph, f: weights.Arrays, states: str) -> None:
     )
     open_ = g.node("Sigmoid", [logits])
     g.node("Div", [open_, g.node("ReduceMean", [open_], keepdims=1)], out="weights")
-    mean = g.node("ReduceMean", [flat], axes=[0], keepdims=1)
-    pooled = g.node("MatMul", [mean, g.number("to_pooled", f["to_pooled.weight"][:POOLED_DIMS].T)])
-    pooled = g.node("Add", [pooled, g.number("to_pooled@bias", f["to_pooled.bias"][:POOLED_DIMS])])
-    pooled = g.node("LpNormalization", [pooled], axis=-1, p=2)
-    g.node("Squeeze", [pooled, "zero"], out="pooled")
 
 
 def gather(parts: list[Path], words: Path) -> weights.Arrays:

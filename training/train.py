@@ -21,18 +21,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training import weights
-from training.data import Data, Flat, Style, by_length, flat_questions
+from training.data import Data, Flat, Style, flat_questions
+from training.distil import NESTED, chat_flats, distil, principal
 from training.network import WIDTH, CrossEncoder, TwoHeads, load_encoder
 from training.prepare import TRAIN
-from training.scoring import HALF, Rounding, encode_all, evaluate, max_sim, mine, stored
+from training.scoring import HALF, Rounding, evaluate, max_sim, mine, stored
 from training.teachers import cross_scores, teacher_scores
 
-NESTED = (384, 256, 128, 64)  # dimensions at which the pooled vector must be good
 CANDIDATES = 24  # positives and mined lines a question
 PUBLIC_SHARE = {"made": 0.25, "hotpot": 0.2, "2wiki": 0.1, "squad": 0.12, "timeqa": 0.05, "realmem": 0.1, "xquad": 0.05,
                 "friendsqa": 0.13}  # fmt: skip
 BUCKETS = 5  # of like length that the passages of a batch are encoded in
-FIRST_WORD = 1996  # of the vocabulary: before it are markers, characters and unused places
 
 
 class Bench:
@@ -48,21 +47,36 @@ class Bench:
         styles = [Style(0, False, c) for c in contexts]
         styles += [Style(seed, True, c) for c in contexts for seed in range(1, plan.get("styles", 6) + 1)]
         began = time.time()
-        with ProcessPoolExecutor(min(len(styles), plan.get("processes", 14))) as pool:
-            written = list(pool.map(partial(Data.write_out, self.data), styles))
+        written = self._written(styles)
         self.lines = {style: Flat(*rows, self.device) for style, rows in zip(styles, written, strict=True)}
         self.questions = flat_questions(self.data, self.device)
         self.punctuation = torch.from_numpy(self.data.arrays["punctuation"]).to(self.device)
         self.models: dict[str, Any] = {}
-        self.asked = self._some(self.data.chosen(TRAIN), plan.get("made_questions", 6000))
+        self.trained = self.data.chosen(TRAIN)
+        self.asked = self._some(self.trained, plan.get("made_questions", 6000))
         self.seen = self._seen(plan.get("repeats", {"friendsqa": 10, "realmem": 6, "made": 2}))
         self.candidates: np.ndarray[Any, Any] | None = None
         self.cross: Tensor | None = None
         self.teacher: dict[str, Tensor] = {}
         self.projections: dict[str, Tensor] = {}  # of a student: from its teacher's token vectors to its own
+        self.flats = chat_flats(self.files / "chats.npz", self) if (self.files / "chats.npz").exists() else {}
         self.note(
-            {"do": "open", "device": self.device, "questions": len(self.asked), "s": round(time.time() - began, 1)}
+            {"do": "open", "device": self.device, "questions": len(self.asked), "s": round(time.time() - began, 1),
+             "chats": {name: len(flat.lengths) for name, flat in self.flats.items()}}
         )
+
+    def _written(self, styles: list[Style]) -> list[Any]:
+        """Write the lines out in every style, or read what an earlier run wrote."""
+        kept = self.files / f"written-{len(styles)}.npz"
+        if kept.exists():
+            with np.load(kept, allow_pickle=False) as file:
+                return [(file[f"ids{n}"], file[f"starts{n}"]) for n in range(len(styles))]
+        with ProcessPoolExecutor(min(len(styles), self.plan.get("processes", 14))) as pool:
+            written = list(pool.map(partial(Data.write_out, self.data), styles))
+        named = {f"ids{n}": pair[0] for n, pair in enumerate(written)}
+        named |= {f"starts{n}": pair[1] for n, pair in enumerate(written)}
+        np.savez(kept, allow_pickle=False, **named)
+        return written
 
     def _some(self, asked: Any, most: int) -> Any:
         """Leave out of our own questions what is more than enough."""
@@ -86,6 +100,53 @@ class Bench:
     def varied(self, number: int, context: bool = False) -> Flat:
         """Give the lines in one of the styles of training."""
         return self.lines[Style(1 + number % self.plan.get("styles", 6), True, context)]
+
+    def arrays(self, file: str) -> weights.Arrays:
+        """Read weights."""
+        return weights.read(self.files / file)
+
+    def learner(self, named: Any, rate: float) -> torch.optim.Optimizer:
+        """Make what changes the weights."""
+        named = [(name, one) for name, one in named if one.requires_grad]
+        plain = [one for name, one in named if one.ndim < 2]
+        decayed = [one for name, one in named if one.ndim >= 2]
+        groups = [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
+        return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=torch.cuda.is_available())
+
+    def set_rate(self, learner: torch.optim.Optimizer, step: dict[str, Any], number: int) -> None:
+        """Rise at the start, then fall to almost nothing."""
+        warm = max(1, step["steps"] // 16)
+        done = (number - warm) / max(1, step["steps"] - warm)
+        rate = step["lr"] * (number / warm if number < warm else 0.02 + 0.98 * (1 - done))
+        for group in learner.param_groups:
+            group["lr"] = rate
+
+    def learn(self, learner: torch.optim.Optimizer, loss: Tensor, model: nn.Module) -> None:
+        """Take one step."""
+        learner.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        learner.step()
+
+    def evaluated(self, name: str, context: bool = False) -> dict[str, Any]:
+        """Score a model on what was kept back."""
+        if self.plan.get("blind"):
+            return {}
+        model, rounding = self.models[name], self.models.get(f"{name}/rounding")
+        result = evaluate(model, self.data, self.plain(), self.questions, rounding)
+        if self.plan.get("brief", True):
+            result = {key: one for key, one in result.items() if not key.startswith("held-") or key.endswith("late@10")}
+        if rounding is not None:
+            told = evaluate(model, self.data, self.plain(), self.questions)
+            result["dev.late@10 unrounded"] = told["dev.late@10"]
+        if context:
+            told = evaluate(model, self.data, self.plain(True), self.questions, rounding)
+            result["dev.late@10 with context"] = told["dev.late@10"]
+        return result
+
+    def say(self, text: str) -> None:
+        """Tell how far a step is."""
+        print(text, flush=True)
 
     def note(self, row: dict[str, Any]) -> None:
         """Log a step."""
@@ -114,13 +175,13 @@ def main() -> None:
 def load_teacher(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     """Load the late-interaction teacher, as a model with our heads that change nothing."""
     model = TwoHeads(12, WIDTH, weighted=False)
-    load_encoder(model.encoder, _arrays(bench, step["file"]))
+    load_encoder(model.encoder, bench.arrays(step["file"]))
     with torch.no_grad():
         model.to_tokens.weight.copy_(torch.eye(WIDTH))
         model.to_pooled.weight.copy_(torch.eye(WIDTH))
         model.to_pooled.bias.zero_()
     bench.models[step["name"]] = model.to(bench.device)
-    return _evaluated(bench, step["name"])
+    return bench.evaluated(step["name"])
 
 
 def mine_candidates(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
@@ -143,90 +204,6 @@ def mine_candidates(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def distil(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
-    """Make a student of fewer layers that gives the teacher's token vectors, projected, and its pooled vector."""
-    device, teacher = bench.device, bench.models[step["teacher"]].eval()
-    student = TwoHeads(6, step["dims"], step.get("drop", 0.0)).to(device)
-    picked = step.get("pick")
-    arrays = _arrays(bench, step["init"])
-    load_encoder(student.encoder, weights.some_layers(arrays, picked) if picked else arrays)
-    wide = nn.Linear(WIDTH, WIDTH).to(device)
-    projection = _principal(bench, teacher, step["dims"])
-    with torch.no_grad():
-        wide.weight.copy_(torch.eye(WIDTH))
-        wide.bias.zero_()
-        student.to_tokens.weight.copy_(projection.T)
-    student.encoder.embed_word.weight.requires_grad_(step.get("words", False))
-    student.train()
-    learner = _learner([*student.named_parameters(), *wide.named_parameters()], step["lr"])
-    chance = np.random.default_rng(step.get("seed", 1))
-    words = _words(bench)
-    batches: list[tuple[Flat, np.ndarray[Any, Any], bool]] = []
-    losses: list[Tensor] = []
-    for number in range(step["steps"]):
-        if not batches:
-            lines = bench.varied(len(losses) // 100 + number, step.get("context", False))
-            batches = [(lines, bench.seen[b], False) for b in by_length(lines.lengths[bench.seen], step["tokens"])]
-            trained = bench.data.chosen(TRAIN)
-            asked = [trained[b] for b in by_length(bench.questions.lengths[trained], step["tokens"])]
-            batches += [(bench.questions, rows, True) for rows in asked] * 3
-            chance.shuffle(batches)
-        flat, rows, question = batches.pop()
-        _set_rate(learner, step, number)
-        ids, there = flat.padded(rows)
-        if chance.random() < step.get("noisy", 0.5):
-            ids = _other_words(ids, words, step.get("noise", 0.15))
-        between = step.get("between", 0.2) if number < step["steps"] // 2 else 0.0
-        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=HALF):
-            behind = teacher.encoder.every(ids, there)
-            want, want_pooled = teacher.heads(behind[-1], there, question=question)
-        with torch.autocast(device, torch.bfloat16, enabled=HALF):
-            layers = student.encoder.every(ids, there)
-            states = layers[-1]
-            tokens, pooled = student.heads(states, there, question=question)
-            full = F.normalize(wide(states).float(), dim=-1)
-        kept = there if question else stored(ids, there, bench.punctuation)
-        # A question's token vectors are as long as the tokens count: directions and lengths are taught apart.
-        length, want = want.norm(dim=-1), F.normalize(want, dim=-1)
-        loss = (1 - (full * want).sum(-1))[there].mean()
-        small = F.normalize(want @ projection, dim=-1)
-        loss = loss + (1 - (F.normalize(tokens, dim=-1) * small).sum(-1))[kept].mean()
-        if question:
-            loss = loss + step.get("weights", 0.2) * F.mse_loss(tokens.norm(dim=-1)[there], length[there])
-        for dims in NESTED:
-            loss = (
-                loss
-                + 0.25
-                * step.get("pooled", 1.0)
-                * (1 - F.cosine_similarity(pooled[:, :dims], want_pooled[:, :dims])).mean()
-            )
-        losses.append(loss.detach())
-        if between and picked:
-            for own, layer in zip(layers[:-1], picked, strict=False):
-                alike = F.cosine_similarity(own[there].float(), behind[layer][there].float(), dim=-1)
-                loss = loss + between * (1 - alike).mean()
-        _learn(learner, loss, student)
-    bench.models[step["name"]] = student
-    bench.projections[step["name"]] = projection
-    return {"loss": round(torch.stack(losses[-50:]).mean().item(), 4), **_evaluated(bench, step["name"])}
-
-
-def _words(bench: Bench) -> Tensor:
-    """Give whole words to draw from, the frequent ones more often, but less so than in the texts."""
-    counts = np.bincount(bench.data.arrays["text_ids"], minlength=30522).astype(np.float64)
-    counts[:FIRST_WORD] = 0
-    odds = counts**0.5 / (counts**0.5).sum()
-    drawn = np.random.default_rng(5).choice(30522, 1 << 20, p=odds)
-    return torch.from_numpy(drawn).to(bench.device)
-
-
-def _other_words(ids: Tensor, words: Tensor, share: float) -> Tensor:
-    """Put other words in the place of some: the teacher's answer to any text is a lesson, and ours are of few kinds."""
-    changed = (torch.rand(ids.shape, device=ids.device) < share) & (ids >= FIRST_WORD)
-    drawn = words[torch.randint(len(words), ids.shape, device=ids.device)]
-    return torch.where(changed, drawn.to(ids.dtype), ids)
-
-
 def fine_tune(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     """Teach a model to rank: labels against hard and in-batch negatives, and the teachers' order of each pool."""
     device, model = bench.device, bench.models[step["model"]]
@@ -240,22 +217,22 @@ def fine_tune(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     assert bench.candidates is not None
     want_late = teacher_scores(bench, step["teacher"]) if step.get("teacher") else None
     scales = nn.Parameter(torch.tensor([math.log(step.get("scale", 40.0)), math.log(25.0)], device=device))
-    learner = _learner([*model.named_parameters(), ("scales", scales)], step["lr"])
+    learner = bench.learner([*model.named_parameters(), ("scales", scales)], step["lr"])
     chance = np.random.default_rng(step.get("seed", 1))
     odds = _odds(bench, step)
     parts: list[Tensor] = []
     for number in range(step["steps"]):
-        _set_rate(learner, step, number)
+        bench.set_rate(learner, step, number)
         rows = chance.choice(len(bench.asked), step["batch"], replace=False, p=odds)
         columns = _columns(bench, rows, step["negatives"], chance)
         loss, told = _ranking_loss(bench, step, model, rounding, scales, rows, columns, want_late, number)
-        _learn(learner, loss, model)
+        bench.learn(learner, loss, model)
         parts.append(told)
     bench.models[name] = model
     bench.models[f"{name}/rounding"] = rounding
     told = torch.stack(parts[-50:]).mean(0).tolist()
     result = {"loss": [round(one, 4) for one in told], "scales": [round(one, 1) for one in scales.exp().tolist()]}
-    return {**result, **_evaluated(bench, name, step.get("context", False))}
+    return {**result, **bench.evaluated(name, step.get("context", False))}
 
 
 def _ranking_loss(
@@ -392,70 +369,14 @@ def _odds(bench: Bench, step: dict[str, Any]) -> np.ndarray[Any, Any]:
 
 def _cross(bench: Bench, file: str) -> Any:
     model = CrossEncoder(12)
-    load_encoder(model, _arrays(bench, file))
+    load_encoder(model, bench.arrays(file))
     return model.to(bench.device)
-
-
-@torch.no_grad()
-def _principal(bench: Bench, teacher: Any, dims: int) -> Tensor:
-    """Give the teacher's principal directions, rotated so that each carries about the same."""
-    lines = bench.varied(0)
-    rows = np.random.default_rng(0).choice(len(lines.lengths), min(6000, len(lines.lengths)), replace=False)
-    vectors, _, _ = encode_all(teacher, lines, rows[: bench.plan.get("limit", 6000)], bench.punctuation, 0)
-    vectors = vectors.float()
-    _, directions = torch.linalg.eigh(vectors.T @ vectors / len(vectors))
-    turn, _ = torch.linalg.qr(torch.randn(dims, dims, generator=torch.Generator().manual_seed(7)))
-    return directions[:, -dims:] @ turn.to(bench.device)
 
 
 def _copy(model: TwoHeads, step: dict[str, Any]) -> TwoHeads:
     new = TwoHeads(len(model.encoder.layers), model.to_tokens.out_features, weighted=step.get("weighted", True))
     new.load_state_dict(model.state_dict(), strict=False)
     return new
-
-
-def _arrays(bench: Bench, file: str) -> weights.Arrays:
-    return weights.read(bench.files / file)
-
-
-def _evaluated(bench: Bench, name: str, context: bool = False) -> dict[str, Any]:
-    if bench.plan.get("blind"):
-        return {}
-    model = bench.models[name]
-    rounding = bench.models.get(f"{name}/rounding")
-    result = evaluate(model, bench.data, bench.plain(), bench.questions, rounding)
-    if bench.plan.get("brief", True):
-        result = {key: value for key, value in result.items() if not key.startswith("held-") or key.endswith("late@10")}
-    if rounding is not None:
-        told = evaluate(model, bench.data, bench.plain(), bench.questions)
-        result["dev.late@10 unrounded"] = told["dev.late@10"]
-    if context:
-        told = evaluate(model, bench.data, bench.plain(True), bench.questions, rounding)
-        result["dev.late@10 with context"] = told["dev.late@10"]
-    return result
-
-
-def _learner(named: Any, rate: float) -> torch.optim.Optimizer:
-    named = [(name, one) for name, one in named if one.requires_grad]
-    plain = [one for name, one in named if one.ndim < 2]
-    decayed = [one for name, one in named if one.ndim >= 2]
-    groups = [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=torch.cuda.is_available())
-
-
-def _set_rate(learner: torch.optim.Optimizer, step: dict[str, Any], number: int) -> None:
-    warm = max(1, step["steps"] // 16)
-    done = (number - warm) / max(1, step["steps"] - warm)
-    rate = step["lr"] * (number / warm if number < warm else 0.02 + 0.98 * (1 - done))
-    for group in learner.param_groups:
-        group["lr"] = rate
-
-
-def _learn(learner: torch.optim.Optimizer, loss: Tensor, model: nn.Module) -> None:
-    learner.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    learner.step()
 
 
 def save(bench: Bench, step: dict[str, Any]) -> None:
@@ -475,7 +396,50 @@ def save(bench: Bench, step: dict[str, Any]) -> None:
         np.savez(bench.out / f"{step['file']}.{number}.npz", allow_pickle=False, **part)
 
 
-STEPS = {"teacher": load_teacher, "mine": mine_candidates, "distil": distil, "tune": fine_tune, "save": save}
+def blend(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Mix two models' weights: what tuning gave, with less of what it took. The pooled head is the second one's."""
+    first, second = (bench.models[name] for name in step["models"])
+    model = _copy(second, {"weighted": False}).to(bench.device)
+    other, share = dict(first.named_parameters()), step["share"]
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if "to_pooled" not in name:
+                value.lerp_(other[name], 1 - share)
+    bench.models[step["name"]] = model
+    return bench.evaluated(step["name"])
+
+
+def export_model(bench: Bench, step: dict[str, Any]) -> None:
+    """Write a model as the product would load it, with a codec fitted to lines of the training data."""
+    from training.ship import write_folder
+
+    model = bench.models[step["model"]]
+    projection = principal(bench, model, step["dims"]) if model.to_tokens.out_features > step["dims"] else None
+    write_folder(bench, model, projection, bench.files / "out" / step.get("to", step["model"]))
+
+
+def keep(bench: Bench, step: dict[str, Any]) -> None:
+    """Keep a model for a later run on the same machine."""
+    state = {"state": bench.models[step["model"]].state_dict(), "projection": bench.projections.get(step["model"])}
+    torch.save(state, bench.files / f"{step['model']}.pt")
+
+
+def load(bench: Bench, step: dict[str, Any]) -> None:
+    """Take up a model that an earlier run kept."""
+    stored = torch.load(bench.files / f"{step['model']}.pt", map_location=bench.device)
+    state = stored["state"]
+    layers = 1 + max(int(name.split(".")[2]) for name in state if name.startswith("encoder.layers."))
+    model = TwoHeads(layers, len(state["to_tokens.weight"]), weighted="to_weight.weight" in state)
+    model.load_state_dict(state)
+    bench.models[step["model"]] = model.to(bench.device)
+    if stored["projection"] is not None:
+        bench.projections[step["model"]] = stored["projection"]
+
+
+STEPS = {
+    "teacher": load_teacher, "mine": mine_candidates, "distil": distil, "tune": fine_tune, "save": save, "blend": blend,
+    "export": export_model, "keep": keep, "load": load,
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

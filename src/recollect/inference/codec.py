@@ -61,7 +61,11 @@ class LateCodec:
 
     def pack(self, states: Floats) -> bytes:
         """Drop near-duplicate tokens, project the others and write them with 4 bits a dimension."""
-        standard = (self.tokens(states[distinct(states)]) - self.mean) / self.spread
+        return self.rounded(self.tokens(states[distinct(states)]))
+
+    def rounded(self, tokens: Floats) -> bytes:
+        """Write projected tokens with 4 bits a dimension."""
+        standard = (tokens - self.mean) / self.spread
         edges = (self.levels[1:] + self.levels[:-1]) / 2
         codes = np.searchsorted(edges, standard.ravel()).astype(np.uint8)
         return (codes[0::2] | codes[1::2] << 4).tobytes()

@@ -1,4 +1,4 @@
-"""Text to token states: the transformer of a late-interaction model, one text at a time."""
+"""Text to vectors: the transformer of a late-interaction model, one text at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import IntEnum
 from functools import partial
 from importlib import import_module
 from threading import Lock, Thread
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,12 @@ class Marker(IntEnum):
     PASSAGE = 2
 
 
-class TokenEncoder:
-    """Run the model, one text at a time: with int8 weights a text's states depend on its batch neighbours."""
+Floats = NDArray[np.float32]
+Made = TypeVar("Made")
+
+
+class TextEncoder(Generic[Made]):
+    """Run a model, one text at a time: with int8 weights a text's vectors depend on its batch neighbours."""
 
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
@@ -50,12 +55,12 @@ class TokenEncoder:
         """Load what one text needs, if that was not done."""
         self._single_session()
 
-    def states(self, text: str, marker: Marker) -> NDArray[np.float32]:
-        """Give the states of a text's tokens, markers included, each of unit length."""
+    def one(self, text: str, marker: Marker) -> Made:
+        """Encode a text."""
         return self._run(self._single_session(), marker, text)
 
-    def many_states(self, texts: Sequence[str], marker: Marker) -> Iterator[NDArray[np.float32]]:
-        """Give the states of each text in turn, several texts at a time on as many cores."""
+    def many(self, texts: Sequence[str], marker: Marker) -> Iterator[Made]:
+        """Encode each text in turn, several texts at a time on as many cores."""
         workers = min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE)
         if len(texts) < MANY_TEXTS or workers == 1:
             session = self._single_session()
@@ -69,17 +74,18 @@ class TokenEncoder:
         with ThreadPoolExecutor(workers, thread_name_prefix="recollect-encode") as pool:
             yield from pool.map(partial(self._run, session, marker), texts)
 
-    def _run(self, session: Session, marker: Marker, text: str) -> NDArray[np.float32]:
+    def _run(self, session: Session, marker: Marker, text: str) -> Made:
         encoder = open_tokenizer(self._files.paths["tokenizer.json"])
-        ids = encoder.encode(well_formed(text[:MAX_CHARACTERS])).ids
-        start, *words, end = ids
-        row = np.array([[start, marker, *words[: MAX_TOKENS - 3], end]], np.int64)
-        feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+        start, *words, end = encoder.encode(well_formed(text[:MAX_CHARACTERS])).ids
+        row = np.array([start, marker, *words[: MAX_TOKENS - 3], end], np.int64)
         try:
-            states = session.run(["last_hidden_state"], feeds)[0][0]
+            return self._made(session, row)
         except Exception as error:  # onnxruntime has no common error class of its own
             raise EmbeddingFailed(f"The model failed on a text of {len(words)} tokens: {error}") from error
-        return unit(states)
+
+    def _made(self, session: Session, ids: NDArray[np.int64]) -> Made:
+        """Run the model on the ids of a text."""
+        raise NotImplementedError
 
     def _single_session(self) -> Session:
         with self._lock:
@@ -108,3 +114,36 @@ class TokenEncoder:
         # What fails here fails again, and is reported, when the tokenizer is used.
         with contextlib.suppress(RecollectError):
             open_tokenizer(self._files.paths["tokenizer.json"])
+
+
+class TokenEncoder(TextEncoder[Floats]):
+    """A model that gives a state for each token."""
+
+    def states(self, text: str, marker: Marker) -> Floats:
+        """Give the states of a text's tokens, markers included, each of unit length."""
+        return self.one(text, marker)
+
+    def many_states(self, texts: Sequence[str], marker: Marker) -> Iterator[Floats]:
+        """Give the states of each text in turn."""
+        return self.many(texts, marker)
+
+    def _made(self, session: Session, ids: NDArray[np.int64]) -> Floats:
+        row = ids[None]
+        feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+        return unit(session.run(["last_hidden_state"], feeds)[0][0])
+
+
+class Encoded(NamedTuple):
+    """What a model with two heads gives of a text, each vector of unit length."""
+
+    ids: NDArray[np.int64]  # (tokens,), markers included
+    tokens: Floats  # (tokens, token_dims)
+    pooled: Floats  # (dims,)
+
+
+class TwoHeadEncoder(TextEncoder[Encoded]):
+    """A model that gives token vectors as they are stored, and the pooled vector, in one pass."""
+
+    def _made(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
+        tokens, pooled = session.run(["tokens", "pooled"], {"input_ids": ids})
+        return Encoded(ids, tokens, pooled)

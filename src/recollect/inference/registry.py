@@ -9,7 +9,7 @@ from recollect.inference.protocol import Embedder
 
 DEFAULT = "colbert-small"
 CHOICES = (
-    '"colbert-small" (the default), "hashing", "static", "none" (words only), '
+    '"colbert-small" (the default), "recollect-small", "hashing", "static", "none" (words only), '
     '"openai:MODEL@URL", "URL#MODEL", or an Embedder object'
 )
 
@@ -37,6 +37,10 @@ def load_named(name: str, *, folder: str | os.PathLike[str] | None = None) -> Em
         from recollect.inference.late import ColbertSmall
 
         return ColbertSmall(folder=folder)
+    if name == "recollect-small":
+        from recollect.inference.own import RecollectSmall
+
+        return RecollectSmall(folder=folder)
     if name == "hashing":
         from recollect.inference.hashing import HashingEmbedder
 

@@ -1,0 +1,102 @@
+"""Recollect's own embedder: the real weights of packages/recollect-models, and a memory that changes over to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import ModelDamaged, ModelMissing
+from recollect.inference.encoder import MANY_TEXTS
+from recollect.inference.own import RECOLLECT_SMALL, RecollectSmall
+from recollect.inference.protocol import LateInteraction, Passage
+from recollect.inference.weights import find_model
+
+TEXTS = [
+    "[2 April 2026] Ana: I moved to Lisbon in March.",
+    "[3 April 2026] Ben: The cat knocked the blue vase off the shelf again.",
+    "[3 April 2026] Ana: My sister works as a nurse in Porto.",
+    "[4 April 2026] Ben: We decided to use PostgreSQL for the billing service.",
+]
+ASKED = [("Which city did Ana move to?", 0), ("Which database did we choose?", 3), ("What did the cat break?", 1)]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> RecollectSmall:
+    return RecollectSmall()
+
+
+def same(left: Passage, right: Passage) -> bool:
+    return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
+
+
+def test_a_question_finds_its_passage(embedder: RecollectSmall) -> None:
+    passages = embedder.passages(TEXTS)
+    pooled = np.stack([passage.pooled for passage in passages]).astype(np.float32) / 127
+    for text, best in ASKED:
+        question = embedder.question(text)
+        matches = embedder.late_matches(question, [passage.tokens for passage in passages])
+        assert matches.best.mean(axis=1).argmax() == best
+        assert best in np.argsort(pooled @ question.pooled)[-2:]
+
+
+def test_shapes_and_lengths_are_those_of_the_card(embedder: RecollectSmall) -> None:
+    card = embedder.card
+    question = embedder.question("Where does Ana live?")
+    (passage,) = embedder.passages(["I moved to Lisbon in March."])
+    assert isinstance(embedder, LateInteraction)
+    assert question.pooled.shape == (card.dims,)
+    assert question.pooled.dtype == question.tokens.dtype == np.float32
+    assert question.tokens.shape[1] == card.token_dims
+    assert np.allclose(np.linalg.norm(question.tokens, axis=1), 1, atol=1e-4)
+    assert np.linalg.norm(question.pooled) == pytest.approx(1, abs=1e-4)
+    assert passage.pooled.shape == (card.dims,)
+    assert passage.pooled.dtype == np.int8
+    assert len(passage.tokens) % (card.token_dims // 2) == 0
+
+
+def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: RecollectSmall) -> None:
+    many = embedder.passages(TEXTS * (MANY_TEXTS // len(TEXTS) + 1))
+    for text, made in zip(TEXTS, many, strict=False):
+        assert same(embedder.passages([text])[0], made)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "?!", "\x00", "\ud800", "a" * 1_000_000, "𝕏 ﷽ 👩‍👩‍👧‍👦 " * 2000, "[CLS] [SEP] [PAD]"],
+    ids=["empty", "punctuation", "NUL", "surrogate", "megabyte", "emoji", "markers"],
+)  # fmt: skip
+def test_any_text_has_vectors(embedder: RecollectSmall, text: str) -> None:
+    (passage,) = embedder.passages([text])
+    assert len(passage.tokens) >= embedder.card.token_dims // 2
+    assert np.isfinite(embedder.question(text).tokens).all()
+
+
+def test_punctuation_is_not_stored(embedder: RecollectSmall) -> None:
+    plain, dotted = embedder.passages(["Ana moved to Lisbon", "Ana... moved, (to) Lisbon!!!"])
+    assert len(plain.tokens) == len(dotted.tokens)
+
+
+def test_damaged_weights_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="recollect-models"):
+        RecollectSmall(folder=tmp_path)
+    for name, path in find_model(RECOLLECT_SMALL).paths.items():
+        (tmp_path / name).write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelDamaged, match="SHA-256"):
+        RecollectSmall(folder=tmp_path)
+
+
+def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, "hashing") as memory:
+        for text in TEXTS:
+            memory.add(text)
+    with Memory.open(path, "recollect-small") as memory:
+        memory.rebuild()
+        for text, best in ASKED:
+            assert memory.recall(text, k=1)[0].event.text == TEXTS[best]
+    # The file remembers by which model it was written.
+    with Memory.open(path) as memory:
+        assert memory.recall(ASKED[0][0], k=1)[0].event.text == TEXTS[0]
+        assert not memory.notices
