@@ -366,6 +366,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         return
     with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
         upto = reader.derived_upto(space)
+        refused = reader.refusals(space)
         unread = 0
         if llm:
             from recollect.extract.llm.scene import NOT_FOR_LLM
@@ -376,6 +377,9 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         yield Check(
             name="artifacts", detail=f"derived {told}; later ones wait", state="warning", fix="recollect settle"
         )
+    if refused:
+        detail = f"{refused:,} of what was read or written was refused: nobody had said it"
+        yield Check(name="refused", detail=detail)
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
         detail = (
