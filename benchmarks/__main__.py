@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "extracting", "folding", "recall", "survival", "serving", "page", "postgres")
+PARTS = ("start", "writing", "extracting", "folding", "linking", "recall", "survival", "serving", "page", "postgres")
 
 
 def main() -> None:
@@ -43,6 +43,10 @@ def main() -> None:
         from benchmarks.folding import folding
 
         results["folding"] = folding(folder, max(asked.sizes))
+    if "linking" in asked.only:
+        from benchmarks.linking import linking
+
+        results["linking"] = linking(folder, asked.sizes)
     if "recall" in asked.only:
         from benchmarks.recalling import recalling
 

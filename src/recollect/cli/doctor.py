@@ -367,6 +367,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         return
     with closing(open_store(location, Settings(read_only=True), create=False)) as store, store.reader() as reader:
         not_yet = behind(reader, space)
+        refused = reader.refusals(space)
         unread = 0
         if llm:
             from recollect.extract.llm.scene import NOT_FOR_LLM
@@ -375,6 +376,9 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
     for what, count in not_yet.items():
         detail = f"not yet derived of {count:,} event{'s' if count > 1 else ''}; each write does some of it"
         yield Check(name=what, detail=detail, state="warning", fix="recollect settle")
+    if refused:
+        detail = f"{refused:,} of what was read or written was refused: nobody had said it"
+        yield Check(name="refused", detail=detail)
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
         detail = (

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 11;
+PRAGMA user_version = 12;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
