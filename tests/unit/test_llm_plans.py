@@ -17,6 +17,7 @@ from recollect.core.folding import Debt, EdgeKind
 from recollect.fold.llm.plans import SCHEMA
 from recollect.inference.llm.schema import check_schema, is_closed
 
+EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 SLEEP = (
     "I slept badly, only five hours.",
     "Took a nap on the sofa after lunch.",
@@ -84,7 +85,7 @@ def clock() -> MovedClock:
 
 
 def open_with(server: Any, clock: MovedClock, location: Any = ":memory:"):
-    return remembering(server, clock, location, embedder="hashing", llm_extract=False)
+    return remembering(server, clock, location, embedder="hashing", llm_extract=False, profile=EVERYDAY)
 
 
 def everything(memory: Memory) -> list[Any]:
@@ -251,7 +252,7 @@ def test_rebuild_comes_to_the_same_graph_and_asks_nobody(tmp_path: Path, clock: 
             memory.rebuild()
             assert everything(memory) == before
             assert len(server.asked) == asked
-        with Memory.open(tmp_path / "m.db", "hashing") as alone:  # without any LLM
+        with Memory.open(tmp_path / "m.db", "hashing", profile=EVERYDAY) as alone:  # without any LLM
             alone.rebuild()
             assert everything(alone) == before
 
