@@ -13,14 +13,15 @@ from benchmarks.material import QUESTIONS, lines
 from benchmarks.measure import table
 from recollect import Memory
 from recollect.core.words import question_terms
-from recollect.engine import derive, write
+from recollect.engine import derive, graph, write
 from recollect.recall.artifact_arm import by_links, by_statements
 from recollect.recall.recipes import HYBRID
 
-MARKS = (1_000, 10_000, 100_000)  # events of the memory at which the cost of the next ones is taken
+MARKS = (1_000, 10_000, 30_000, 100_000)  # events of the memory at which the cost of the next ones is taken
 WRITTEN = 1_000  # events in one transaction
 SINGLY = 300  # events written one by one at each mark
 ROUNDS = 5  # of the questions
+_COLUMNS = ("read", "compared", "both", "graph", "statements", "links")
 
 
 def extracting(folder: Path, events: int = MARKS[-1]) -> list[dict[str, float]]:
@@ -35,31 +36,25 @@ def extracting(folder: Path, events: int = MARKS[-1]) -> list[dict[str, float]]:
             done += SINGLY
     table(
         "What events state: ms of processor time, median (events of 40 words; goal 2 an event)",
-        ["events", "read by rules", "compared, linked, graph", "together", "arm by statements", "arm by links"],
-        [
-            [f"{row['events']:,}", *(f"{row[name]:.2f}" for name in ("read", "derive", "both", "statements", "links"))]
-            for row in rows
-        ],
+        ["events", "read by rules", "compared, linked", "together", "graph", "arm by statements", "arm by links"],
+        [[f"{row['events']:,}", *(f"{row[name]:.2f}" for name in _COLUMNS)] for row in rows],
     )
     return rows
 
 
 def _written(memory: Memory, events: list[dict[str, object]]) -> dict[str, float]:
-    """Write one by one, and tell what reading and deriving took of it."""
-    read, derived = _Timed(derive.read), _Timed(derive.derive)
-    write.read, write.derive = read, derived  # type: ignore[assignment]
+    """Write one by one, and tell what reading, deriving and the graph took of it."""
+    read, derived, graphed = _Timed(derive.read), _Timed(derive.derive), _Timed(graph.take)
+    write.read, write.derive, derive.take = read, derived, graphed  # type: ignore[assignment]
     try:
         for event in events:
             memory.add_many([event])
     finally:
-        write.read, write.derive = derive.read, derive.derive
-    both = [one + two for one, two in zip(read.took, derived.took, strict=True)]
-    return {
-        "read": statistics.median(read.took),
-        "derive": statistics.median(derived.took),
-        "both": statistics.median(both),
-        "both_mean": statistics.fmean(both),
-    }
+        write.read, write.derive, derive.take = derive.read, derived.does, graphed.does
+    compared = [one - two for one, two in zip(derived.took, graphed.took, strict=True)]
+    both = [one + two for one, two in zip(read.took, compared, strict=True)]
+    taken = {"read": read.took, "compared": compared, "both": both, "graph": graphed.took}
+    return {name: statistics.median(each) for name, each in taken.items()}
 
 
 def _asked(memory: Memory) -> dict[str, float]:
@@ -85,12 +80,12 @@ class _Timed:
     """Does what another does, and keeps how long that took, in ms of processor time."""
 
     def __init__(self, does: Callable[..., Any]) -> None:
-        self._does = does
+        self.does = does
         self.took: list[float] = []
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         begun = time.process_time()
         try:
-            return self._does(*given, **named)
+            return self.does(*given, **named)
         finally:
             self.took.append(1e3 * (time.process_time() - begun))

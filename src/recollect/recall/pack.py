@@ -73,7 +73,7 @@ class _Line:
         """Tell its place in time: turns of one moment stand in the order in which they came."""
         return self.event.at, self.seq
 
-    @property
+    @cached_property
     def heading(self) -> tuple[str | None, str]:
         """Tell the session and the day under which it stands."""
         return self.event.session, day_in_words(self.event.at)
