@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 from recollect import Memory
 from recollect.extract.llm.prompting import GLEAN, prompt
+from recollect.inference.llm import Reply
 
 PORTO = "Boxes everywhere! Porto since March, and no regrets so far."
 SIEMENS = "Big news from Maria: Siemens took her on last week."
@@ -212,3 +215,80 @@ def test_the_window_is_in_the_prompt_and_nothing_of_it_that_came_later(clock: Mo
         shown = {(told := json.loads(asked.prompt))["turn"]["text"]: told["window"] for asked in server.asked}
         assert any("grant report" in line for line in shown[PORTO])
         assert not any("cellar" in line or "Boxes" in line for line in shown[PORTO])
+
+
+class Guessing:
+    """An LLM of the caller's own that reads homes and friends into whatever names it sees, right or wrong."""
+
+    name = "guessing"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def complete(self, *, system: str, prompt: str, **_: Any) -> Reply:
+        text = json.loads(prompt)["turn"]["text"]
+        dice = random.Random(f"{self.seed} {text} {system[:40]}")  # the same text gets the same answer
+        return Reply(
+            text=json.dumps({"statements": [], "facts": [self._fact(dice, text) for _ in range(dice.randrange(4))]}),
+            tokens_in=9,
+            tokens_out=9,
+            model="g",
+        )
+
+    def stream(self, **_: Any) -> Iterator[str]:
+        return iter(())
+
+    def _fact(self, dice: random.Random, text: str) -> dict[str, Any]:
+        relation, objects = dice.choice((("lives_in", TOWNS), ("friend_of", PEOPLE), ("likes", ("jazz", "rain"))))
+        return fact(
+            dice.choice((text, text[: len(text) // 2], text + "!")),
+            dice.choice(("I", *PEOPLE)),
+            relation,
+            dice.choice(objects),
+            course=dice.choice(("holds", "began", "ended", "happened")),
+            **{"from": dice.choice((None, "last week", "in March")), "to": dice.choice((None, "yesterday"))},
+        )
+
+
+TOWNS, PEOPLE = ("Lisbon", "Porto", "Oslo"), ("Maria", "Bruno", "Maria Silva")
+SAID = (
+    "{town} again, with {person}, since last week",
+    "{person}, {town}, jazz: what more",
+    "Rain in {town} in March, says {person}",
+    "I live in {town}",
+    "{person} lives in {town}",
+    "So much jazz, {person}",
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_read_late_early_or_in_bits_the_facts_are_the_same_as_rebuilt(seed: int) -> None:
+    dice = random.Random(seed)
+    said = [
+        {
+            "text": dice.choice(SAID).format(town=dice.choice(TOWNS), person=dice.choice(PEOPLE)) + f" ({number}).",
+            "speaker": dice.choice(("Ana", "Bruno")),
+            "session": "s",
+            "at": MONDAY + timedelta(days=number + dice.randrange(-2, 3)),
+        }
+        for number in range(10)
+    ]
+    told: list[Any] = []
+    for batch in (10, 3, 1):
+        opened = Memory.open(":memory:", embedder="none", llm=Guessing(seed), clock=MovedClock(), llm_fold=False)
+        with opened as memory:
+            for start in range(0, len(said), batch):
+                memory.add_many(said[start : start + batch])
+                memory.settle()
+            told.append(everything(memory))
+            assert of_llm(memory)
+            memory.rebuild()
+            assert everything(memory) == told[-1]
+            memory.forget(ids=[event.id for event in list(memory.events())[:: dice.randrange(2, 5)]])
+            assert memory.verify().ok
+            memory.settle()
+            left = everything(memory)
+            memory.rebuild()
+            assert everything(memory) == left
+            assert memory.verify().ok
+    assert told[0] == told[1] == told[2]

@@ -183,6 +183,7 @@ WRONG: dict[str, Callable[[Window], dict[str, Any]]] = {
     "no quote": lambda window: worded(window, quotes=[]),
     "words that nobody said": lambda window: worded(window, description="Quarterly revenue grows in Asia"),
     "a number that nobody said": lambda window: worded(window, description="Ana slept badly, only 7 hours"),
+    "what is no text": lambda window: worded(window, label="slept\x00badly"),
     "no label": lambda window: worded(window, label=" "),
     "a label like a page": lambda window: worded(window, label="slept badly " * 20),
 }

@@ -22,26 +22,27 @@ TALK = (
     "Lunch was great, by the way.",
 )
 MAST = {"text": "They decided to move the radar to the new mast in June.", "turns": [1]}
-NO_PLAN: dict[str, Any] = {"words": [], "links": [], "merges": []}
 CABLE = {"text": "Tomas will order the cable by Friday.", "turns": [2]}
 
 
 def writing(*sentences: dict[str, Any]) -> Step:
-    """Answer what is shown as turns with these sentences, and make nothing of single events and of concepts."""
+    """Answer what is shown as turns with these sentences, and leave concepts as they are."""
 
     def step(asked: Asked):
-        nothing = {"statements": [], "facts": []} if "concepts" not in json.loads(asked.prompt) else NO_PLAN
-        return chat(json.dumps({"sentences": list(sentences)} if of_a_session(asked) else nothing))(asked)
+        nothing = {"words": [], "links": [], "merges": []}
+        answer = {"sentences": list(sentences)} if is_of_a_session(asked) else nothing
+        return chat(json.dumps(answer))(asked)
 
     return step
 
 
-def of_a_session(asked: Asked) -> bool:
-    return "turns" in json.loads(asked.prompt)
+def is_of_a_session(asked: Asked) -> bool:
+    return '"turns"' in asked.prompt
 
 
-def times_written(server: LLMServer) -> int:
-    return sum(map(of_a_session, server.asked))
+def times_asked(server: LLMServer) -> int:
+    """Count the summaries that were asked for; concepts have tests of their own."""
+    return sum(is_of_a_session(asked) for asked in server.asked)
 
 
 def hold(memory: Memory, texts: Sequence[str] = TALK, session: str = "mast") -> list[str]:
@@ -66,7 +67,7 @@ def test_it_is_written_when_the_session_is_quiet_and_each_sentence_names_its_eve
         ids = hold(memory)
         before = offline(memory)
         memory.settle()
-        assert (written(memory), server.asked) == ((), [])  # it may go on
+        assert (written(memory), times_asked(server)) == ((), 0)  # it may go on
         clock.pass_by(minutes=11)
         assert memory.settle() == 1
         assert written(memory) == (
@@ -74,7 +75,8 @@ def test_it_is_written_when_the_session_is_quiet_and_each_sentence_names_its_eve
             WrittenSentence(text=CABLE["text"], event_ids=(ids[1],)),
         )
         assert offline(memory) == before  # what rules made stays beside it
-        assert [turn["text"] for turn in json.loads(server.asked[0].prompt)["turns"]] == list(TALK)
+        shown = json.loads(next(filter(is_of_a_session, server.asked)).prompt)
+        assert [turn["text"] for turn in shown["turns"]] == list(TALK)
         assert memory.stats().pending == 0
         assert memory.settle() == 0
         assert memory.verify().ok
@@ -87,6 +89,8 @@ WRONG = {
     "a number that nobody said": {"text": "They decided to move the radar to 3 masts in June.", "turns": [1]},
     "a name that nobody said": {"text": "They and Beatriz decided to move the radar to the new mast.", "turns": [1]},
     "nothing": {"text": "  ", "turns": [1]},
+    "what is no text": {"text": "They decided to move the radar\x00 to the new mast \ud800.", "turns": [1]},
+    "a number beyond all": {"text": MAST["text"], "turns": [10**30]},
     "a page": {"text": "mast " * 200, "turns": [1]},
 }
 
@@ -113,15 +117,15 @@ def test_it_is_stale_when_the_session_grows_and_written_anew_after_so_many_event
         assert offline(memory)
         clock.pass_by(minutes=11)
         memory.settle()
-        assert times_written(server) == 1  # one event more is not worth another page of tokens yet
+        assert times_asked(server) == 1  # one event more is not worth another page of tokens yet
         hold(memory, [f"The crane number {n} was late again." for n in range(20)])
         memory.settle()
-        assert times_written(server) == 2
+        assert times_asked(server) == 2
         assert written(memory)
         hold(memory, ["And that was the last word."])
         clock.pass_by(hours=7)
         memory.settle()
-        assert times_written(server) == 3
+        assert times_asked(server) == 3
         assert written(memory)
 
 
@@ -132,7 +136,7 @@ def test_short_sessions_and_identities_are_not_sent(clock: MovedClock) -> None:
             memory.identity(f"I am Ana, and this is who I am for the {n}. time.")
         clock.pass_by(days=1)
         memory.settle()
-        assert server.asked == []
+        assert times_asked(server) == 0
 
 
 @pytest.mark.parametrize("how", MISBEHAVING)
@@ -173,7 +177,7 @@ def test_rebuild_keeps_it_and_asks_nobody(clock: MovedClock) -> None:
         before = written(memory)
         memory.rebuild()
         assert written(memory) == before
-        assert times_written(server) == 1
+        assert times_asked(server) == 1
 
 
 def test_forgetting_an_event_takes_what_was_written_of_its_session_along(tmp_path: Any, clock: MovedClock) -> None:
@@ -211,7 +215,7 @@ def test_a_very_long_session_is_shown_in_part_from_its_first_turn_to_its_last(cl
     with serving(writing(short)) as server, remembering(server, clock, llm_extract=False, fold=False) as memory:
         memory.add_many([{"text": text, "speaker": "Ana", "session": "mast"} for text in texts])
         memory.settle()
-        asked = next(one for one in server.asked if "turns" in json.loads(one.prompt))
+        asked = next(one for one in server.asked if is_of_a_session(one))
         turns = json.loads(asked.prompt)["turns"]
         assert turns[0]["text"].startswith("Turn number 0 ")
         assert turns[-1]["text"].startswith("Turn number 499 ")

@@ -10,6 +10,7 @@ from recollect.core.words import question_terms
 # Share of the words that must have been said. Not all: a summary joins and shortens; but a sentence of which less than
 # half was said was made up.
 SAID_WORDS = 0.5
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -17,6 +18,8 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | None:
     """Say what of a text was not said in some others; None where nothing is. `names` may stand in it all the same."""
+    if _CONTROL.search(text):
+        return "it has characters that are no text"
     whole = " ".join((*said, *names))
     words = question_terms(text)
     known = question_terms(whole)

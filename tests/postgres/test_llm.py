@@ -1,0 +1,83 @@
+"""What an LLM reads and writes, on a server as in a file: kept, rebuilt without it, and forgotten with its events."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from llm_memory import MONDAY, MovedClock, remembering
+from llm_server import Asked, chat, serving
+from recollect import Memory
+
+TALK = (
+    "I slept badly, only five hours.",
+    "Took a nap on the sofa after lunch.",
+    "Insomnia again, I lay awake until four.",
+    "Slept through the night at last, ten hours of sleep. Porto since March!",
+)
+EXTRACTED = {
+    "quote": "Porto since March",
+    "subject": "Ana",
+    "relation": "lives_in",
+    "object": "Porto",
+    "course": "began",
+    "from": "since March",
+    "to": None,
+    "confidence": 0.9,
+}
+
+
+def _answer(asked: Asked):
+    """Find a fact, summarise by the first turn, and word the concept of the first event."""
+    shown = json.loads(asked.prompt)
+    answer: dict[str, Any] = {"statements": [], "facts": []}
+    if "turns" in shown:
+        answer = {"sentences": [{"text": "Ana slept badly, only five hours.", "turns": [1]}]}
+    elif "concepts" in shown:
+        event = next(one for one in shown["events"] if "slept badly" in one["text"])
+        words = {
+            "concept": event["concepts"][0],
+            "label": "slept badly",
+            "description": "Ana slept badly, only five hours",
+            "quotes": [{"event": event["number"], "quote": "I slept badly"}],
+        }
+        answer = {"words": [words], "links": [], "merges": []}
+    elif "Porto" in shown["turn"]["text"]:
+        answer["facts"] = [EXTRACTED]
+    return chat(json.dumps(answer))(asked)
+
+
+def _told(memory: Memory) -> Any:
+    return (
+        [(one.object_name, one.valid_from) for one in memory.facts("Ana", "lives_in")],
+        [(one.name, one.written) for one in memory.sessions()],
+        [(one.id, one.label, one.written_by, one.events) for one in memory.concepts()],
+    )
+
+
+@pytest.mark.parametrize("where", ["file", "server"])
+def test_it_is_kept_rebuilt_and_forgotten(where: str, location: str, tmp_path: Any) -> None:
+    clock = MovedClock()
+    place = location if where == "server" else tmp_path / "m.db"
+    with serving(_answer) as server, remembering(server, clock, place, embedder="hashing") as memory:
+        ids = [
+            memory.add(text, speaker="Ana", session="s", at=MONDAY - timedelta(days=9 - day)).id
+            for day, text in enumerate(TALK)
+        ]
+        clock.pass_by(minutes=11)
+        memory.settle()
+        facts, sessions, concepts = before = _told(memory)
+        assert [name for name, _ in facts] == ["Porto"]
+        assert [one.event_ids for one in sessions[0][1]] == [(ids[0],)]
+        assert ("slept badly", "llm/plan.v1 served-model") in [one[1:3] for one in concepts]
+        assert memory.jobs() == []
+        memory.rebuild()
+        assert _told(memory) == before
+        memory.forget(ids=[ids[0]])
+        _, sessions, concepts = _told(memory)
+        assert sessions[0][1] == ()
+        assert "slept badly" not in [one[1] for one in concepts]
+        assert memory.verify().ok
