@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SMALL_LLM := $(VENV)/.small-llm
 
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo serve test check lint types docs bench eval clean
+.PHONY: browser help setup demo serve test check lint types docs bench fuzz eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -57,6 +57,10 @@ check: lint types test  ## everything that must hold before a commit
 bench: $(STAMP)  ## the benchmarks of speed, size and survival
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks
+
+fuzz: $(STAMP)  ## send the service all that its OpenAPI description allows, and more (schemathesis; minutes)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tools/fuzz_service.py
 
 EVAL_DATA ?= ../shared/data
 EVAL_OPTIONS ?=

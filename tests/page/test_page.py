@@ -209,6 +209,26 @@ def test_what_others_write_is_told(filled: Served, page: Page) -> None:
     expect(page.locator(".toast")).to_contain_text("heron", timeout=15_000)
 
 
+def test_an_open_inbox_and_an_open_graph_grow_by_what_others_write(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "live.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.add("Lisbon is where Ana Ferreira lives.", speaker="Will")
+    for served in serving(path):
+        inbox, graph = browser.new_page(), browser.new_page()
+        inbox.goto(f"{served.url}#/intents")
+        graph.goto(f"{served.url}#/graph")
+        expect(inbox.locator(".empty")).to_be_visible()
+        expect(graph.locator(".graph canvas").first).to_be_visible()
+        drawn = graph.locator(".canvas").get_attribute("aria-label")
+        graph.wait_for_timeout(500)  # until the pages follow the feed
+        with Memory.open(path, "hashing") as memory:
+            memory.add("I must send the budget report to Ana by tomorrow.", speaker="Leo")
+        expect(inbox.locator("article h3")).to_contain_text("budget report", timeout=15_000)
+        expect(graph.locator(".canvas")).not_to_have_attribute("aria-label", drawn or "", timeout=15_000)
+        inbox.close()
+        graph.close()
+
+
 def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "locked.db"
     with Memory.open(path, "hashing") as memory:

@@ -11,15 +11,16 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 
 from recollect import Memory
 
 WRITERS = 8
 
 
-def start(memory: Path) -> tuple[subprocess.Popen[str], str]:
+def start(memory: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
     """Start `recollect serve` as users do."""
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), "--no-mcp"]
+    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), "--no-mcp", *options]
     environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
@@ -28,8 +29,9 @@ def start(memory: Path) -> tuple[subprocess.Popen[str], str]:
     return process, line.split(" at ")[1].split()[0]
 
 
-def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
-    process, address = start(tmp_path / "memory.db")
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path, processes: str) -> None:
+    process, address = start(tmp_path / "memory.db", "--processes", processes)
     acknowledged: list[str] = []
     cut_off: list[str] = []
     refused = threading.Event()

@@ -5,6 +5,7 @@ Everything heavy is imported late: `recollect serve --help` reads only this and 
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ def run(memory: Memory, settings: ServiceSettings, *, told: Callable[[str], None
     from recollect.serve.http.server import server
 
     try:
-        server(memory, settings, told=told).run()
+        sockets = None if settings.socket is None else [socket.socket(fileno=settings.socket)]
+        server(memory, settings, told=told).run(sockets=sockets)
     except SystemExit as error:  # how uvicorn says that the address is taken
         raise BadLocation(
             f"{settings.host}:{settings.port} can't be served on.", fix="Choose another port with --port."

@@ -29,7 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             worker=given.worker,
             mcp=given.mcp,
             tracing=given.tracing,
+            socket=given.socket,
         )
+        if given.processes > 1:
+            from recollect.serve.http.several import serve_several
+
+            told = partial(_say, show=given.open)
+            return serve_several(given.host, given.port, _again(given), processes=given.processes, told=told)
         _serve(given, settings)
     except KeyboardInterrupt:
         return 130  # what a shell reports of SIGINT
@@ -47,6 +53,15 @@ def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
             Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
     with Memory.open(given.memory, embedder=given.embedder, llm=given.llm, reranker=given.reranker) as memory:
         run(memory, settings, told=partial(_say, show=given.open))
+
+
+def _again(given: argparse.Namespace) -> list[str]:
+    """Write the command line for each of several processes."""
+    named = {"memory": given.memory, "host": given.host, "rate": given.rate, "embedder": given.embedder}
+    named |= {"llm": given.llm, "reranker": given.reranker}
+    flags = {"--no-worker": not given.worker, "--no-mcp": not given.mcp, "--tracing": given.tracing}
+    options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
+    return [*options, *(flag for flag, wanted in flags.items() if wanted)]
 
 
 def _say(address: str, *, show: bool) -> None:
@@ -76,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--open", action="store_true", help="show the web page in a browser")
     parser.add_argument("--no-worker", dest="worker", action="store_false", help="leave waiting work to others")
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="without /mcp")
+    parser.add_argument("--processes", type=int, default=1, help="that answer at one address (default: 1)")
+    parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)  # one that listens already, by its number
     parser.add_argument("--tracing", action="store_true", help="spans for OpenTelemetry (OTEL_... says where to)")
     return parser
 

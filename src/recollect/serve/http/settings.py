@@ -17,6 +17,8 @@ class ServiceSettings:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
+    # A socket that listens already, by its number: several processes share one.
+    socket: int | None = None
     # The largest text that a memory takes (16 MiB), and room for JSON's escapes.
     max_body_bytes: int = 24 * 1024 * 1024
     # An import is spooled to disk and read in batches.

@@ -6,7 +6,8 @@ import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../pa
 
 const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
-const FAINTEST = 0.25; // opacity
+const FAINTEST = 0.3; // opacity of what has faded
+const LEAST_SAID = 0.75; // and of its name, which must stay readable
 const DRAWN = 100; // nodes: more can't be told apart
 const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24 };
 
@@ -109,7 +110,7 @@ function grow(drawing, graph) {
 function elements(graph) {
   const known = new Set(graph.nodes.map((node) => node.id));
   return [
-    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), first: new Date(node.first_at).getTime() } })),
+    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), said: Math.max(LEAST_SAID, node.weight), first: new Date(node.first_at).getTime() } })),
     ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge) => ({ data: { ...edge, id: `${edge.source} ${edge.kind} ${edge.target}`, width: 0.6 + 2.4 * edge.weight } })),
   ];
 }
@@ -119,11 +120,11 @@ function styles() {
   const colours = getComputedStyle(document.documentElement);
   const colour = (name) => colours.getPropertyValue(`--${name}`).trim();
   return [
-    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", opacity: "data(fade)", "background-color": colour("accent"), color: colour("ink"), "font-size": 10, "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 110, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", "background-opacity": "data(fade)", "text-opacity": "data(said)", "background-color": colour("accent"), color: colour("ink"), "text-background-color": colour("card"), "text-background-opacity": 0.6, "text-background-padding": 1, "font-size": 10, "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 110, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
     { selector: "node[kind = 'entity']", style: { shape: "round-rectangle", "background-color": colour("faint") } },
     { selector: "node[kind = 'intent']", style: { shape: "diamond", "background-color": colour("warn") } },
     { selector: "node:selected", style: { "border-width": 3, "border-color": colour("ink") } },
-    { selector: "edge", style: { width: "data(width)", "line-color": colour("line"), "curve-style": "haystack", opacity: 0.8 } },
-    { selector: "edge[kind = 'causes'], edge[kind = 'part_of'], edge[kind = 'triggers']", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("faint"), "line-color": colour("faint"), "arrow-scale": 0.7 } },
+    { selector: "edge", style: { width: "data(width)", "line-color": colour("faint"), "curve-style": "haystack", opacity: 0.28 } },
+    { selector: "edge[kind = 'causes'], edge[kind = 'part_of'], edge[kind = 'triggers']", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("faint"), "line-color": colour("faint"), opacity: 0.5, "arrow-scale": 0.7 } },
   ];
 }

@@ -21,11 +21,17 @@ export default function Health({ me, beats }) {
 function Held({ stats }) {
   const rows = [
     ["Events", stats.events], ["Sessions", stats.sessions], ["Speakers", stats.speakers], ["Wings", stats.wings],
-    ["With vectors", stats.vectors], ["Work that waits", stats.pending],
+    ["Concepts", stats.concepts], ["Entities", stats.graph?.entities], ["Facts", stats.graph?.facts], ["Vectors", stats.vectors], ["Work that waits", stats.pending],
   ];
+  const stated = Object.entries(stats.artifacts).map(([name, number]) => [name.replaceAll("_", " "), number]);
   return html`<section class="card"><h2>Space ${stats.space}</h2>
     <p class="soft small">${stats.first_at ? `${day(stats.first_at)} to ${day(stats.last_at)}` : "nothing yet"}${stats.bytes ? ` · ${size(stats.bytes)}` : ""}${stats.model ? ` · ${stats.model}` : ""}</p>
-    <table><tbody>${[...rows, ...Object.entries(stats.artifacts)].map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${Number(number).toLocaleString()}</td></tr>`)}</tbody></table></section>`;
+    <${Tiles} entries=${rows} />
+    ${stated.length > 0 && html`<h3 class="below">Statements that hold now</h3><${Tiles} entries=${stated} />`}</section>`;
+}
+
+function Tiles({ entries }) {
+  return html`<dl class="tiles">${entries.filter(([, number]) => number !== undefined).map(([name, number]) => html`<div><dt>${name}</dt><dd class="tabular">${Number(number).toLocaleString()}</dd></div>`)}</dl>`;
 }
 
 function Jobs({ jobs }) {

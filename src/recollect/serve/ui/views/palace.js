@@ -17,9 +17,10 @@ export default function Palace() {
   const crumbs = ["Palace", wing && (wing.name || "No wing"), room && room.label, hall && hallName(hall)].filter(Boolean);
   return html`<${Head} title="Palace">A wing for each person or project, a room for each concept, a hall for each kind of statement.</>
     ${!wings.some((one) => one.events) ? html`<${Empty} title="Nobody lives here yet">Rooms open when concepts form.</>` : html`
-    <div class="crumbs" aria-label="Where you are">${crumbs.map((name, number) => html`${number > 0 && "›"}<button class="link" onClick=${() => back(number)}>${name}</button>`)}</div>
+    <div class="crumbs" aria-label="Where you are" hidden=${crumbs.length < 2}>${crumbs.map((name, number) => html`${number > 0 && "›"}<button class="link" onClick=${() => back(number)}>${name}</button>`)}</div>
     ${!wing && html`<${Doors} doors=${wings.map((one) => ({ title: one.name || "No wing", note: `${count(one.events, "event")}, ${count(one.rooms.length, "room")}` }))} onOpen=${(number) => setPath([number])} />
-      ${tunnels.length > 0 && html`<section class="pad"><h2>Tunnels</h2><ul>${tunnels.slice(0, SHOWN).map((one) => html`<li>${one.label}: ${one.wings.map((name) => name || "no wing").join(" and ")}</li>`)}</ul></section>`}`}
+      ${tunnels.length > 0 && html`<section class="stack below"><div><h2>Tunnels</h2><p class="soft">Concepts that several wings share.</p></div>
+        <ul class="walk">${tunnels.slice(0, SHOWN).map((one) => html`<li class="card sunk stack"><b>${one.label}</b><div class="row">${one.wings.map((name) => html`<span class="tag on">${name || "no wing"}</span>`)}</div></li>`)}</ul></section>`}`}
     ${wing && !room && html`<${Doors} doors=${wing.rooms.map((one) => ({ title: one.label, note: count(one.events, "event") }))} onOpen=${(number) => setPath([...path, number])} />`}
     ${room && !hall && html`<${Doors} doors=${room.halls.map((one) => ({ title: hallName(one), note: count(one.closets.reduce((sum, closet) => sum + closet.drawers.length, 0), "drawer") }))} onOpen=${(number) => setPath([...path, number])} />`}
     ${hall && hall.closets.map((closet) => html`<${Closet} closet=${closet} />`)}`}`;

@@ -81,7 +81,7 @@ function Picture({ sessions, facts, artifacts, person, wing }) {
   };
   return html`<div class="stack">
     <div ref=${box}><svg class="time" height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img" aria-label="Timeline. Plus and minus zoom, arrows move, Home shows all." onKeyDown=${pressed}>
-      ${ticks(seen, width).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
+      ${ticks(seen, width).filter(({ at }) => x(at) >= 0).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
       <${SessionBars} sessions=${sessions} x=${x} />
       ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SESSIONS + 34 + number * ROW} width=${width} />`)}
       ${artifacts.map((one) => html`<circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle>`)}
