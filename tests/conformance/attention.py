@@ -91,6 +91,12 @@ class AttentionConformance:
             assert reader.newest_events(SPACE, "work", limit=9) == [seqs[3], seqs[1]]
             assert reader.wing_counts(SPACE) == {"work": 2, None: 3}
             assert reader.wing_counts("elsewhere") == {}
+            known = reader.fetch(SPACE, seqs)[seqs[0]].recorded_at
+            before = known - timedelta(seconds=1)
+            assert reader.newest_events(SPACE, "work", as_of=known, limit=9) == [seqs[3], seqs[1]]
+            assert reader.newest_events(SPACE, None, as_of=before, limit=9) == []
+            assert reader.wing_counts(SPACE, as_of=known) == {"work": 2, None: 3}
+            assert reader.wing_counts(SPACE, as_of=before) == {}
 
     def test_marks_are_in_one_transaction_with_the_rest(self, store: Store) -> None:
         (seq,) = put(store, drafts(["one"]))

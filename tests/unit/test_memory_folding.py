@@ -187,6 +187,21 @@ def test_as_of_shows_the_graph_as_it_was_known(memory: Memory, clock: Clock) -> 
     assert memory.concepts()[0].events > past.events
 
 
+def test_the_window_and_the_palace_can_be_seen_as_they_were(memory: Memory, clock: Clock) -> None:
+    tell(memory, SLEEP, clock=clock)
+    then = clock.now
+    window, palace = memory.window(), memory.palace()
+    tell(memory, GARDEN, clock=clock)
+    memory.add("Now and for good I sleep in the garden.", wing="outside")
+    made = next(entry for entry in memory.journal(limit=100) if entry.action == "add_node")
+    clock.now += DAY
+    memory.unfold(made.id)
+    assert memory.window(as_of=then) == window
+    assert memory.palace(as_of=then) == palace
+    assert memory.palace() != palace
+    assert memory.palace(as_of=START - DAY).wings == ()
+
+
 def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as memory:

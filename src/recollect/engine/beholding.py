@@ -27,10 +27,18 @@ PALACE_EVENTS = 2_000  # the newest, that are sorted into rooms
 
 
 def window_in(
-    reader: Reader, space: str, *, wing: str | None, now: datetime, budget: int, tokenizer: Tokenizer
+    reader: Reader,
+    space: str,
+    *,
+    wing: str | None,
+    now: datetime,
+    budget: int,
+    tokenizer: Tokenizer,
+    as_of: datetime | None = None,
 ) -> Window:
-    """Compute the window of a snapshot."""
-    nodes = _nodes(reader, space, intents_in(reader, space, now=now, wing=wing), wing=wing)[0]
+    """Compute the window of a snapshot, or of what was known at a time; recalls are not dated: they count for now."""
+    found = intents_in(reader, space, now=now, wing=wing, as_of=as_of)
+    nodes = _nodes(reader, space, found, wing=wing, as_of=as_of)[0]
     return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
 
 
@@ -53,16 +61,16 @@ def standing_in(reader: Reader, space: str, intents: Sequence[Intent], *, wing: 
 
 
 def _nodes(
-    reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None
+    reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None
 ) -> tuple[list[Node], dict[int, Event], list[Intent], Topics]:
-    seqs = reader.newest_events(space, wing, limit=RECENT_EVENTS)
-    recalled = reader.most_recalled(space, limit=RECALLED_EVENTS)
+    seqs = reader.newest_events(space, wing, as_of=as_of, limit=RECENT_EVENTS)
+    recalled = reader.most_recalled(space, limit=RECALLED_EVENTS) if as_of is None else []
     events = reader.fetch(space, sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and not _by_hand(event)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
-    topics = topics_of(reader, space, list(events), wing=wing)
+    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
     nodes = [
-        *_event_nodes(events, reader.accesses(space, list(events)), topics),
+        *_event_nodes(events, reader.accesses(space, list(events)) if as_of is None else {}, topics),
         *_concept_nodes(topics),
         *_intent_nodes(live),
     ]
@@ -131,10 +139,12 @@ def _line(event: Event) -> str:
     return f"{day_in_words(event.at)}, {who}{text}"
 
 
-def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawers: int) -> Palace:
-    """Lay out the palace of a snapshot, from its newest events."""
-    events = reader.fetch(space, reader.newest_events(space, wing, limit=PALACE_EVENTS))
-    topics = topics_of(reader, space, list(events), wing=wing)
+def palace_in(
+    reader: Reader, space: str, *, wing: str | None, rooms: int, drawers: int, as_of: datetime | None = None
+) -> Palace:
+    """Lay out the palace of a snapshot, or of what was known at a time, from its newest events."""
+    events = reader.fetch(space, reader.newest_events(space, wing, as_of=as_of, limit=PALACE_EVENTS))
+    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
     stated = reader.artifacts_of(space, list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
     taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
@@ -149,7 +159,7 @@ def palace_in(reader: Reader, space: str, *, wing: str | None, rooms: int, drawe
         kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
         kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
     named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
-    counts = {name: count for name, count in reader.wing_counts(space).items() if wing in (None, name)}
+    counts = {name: count for name, count in reader.wing_counts(space, as_of=as_of).items() if wing in (None, name)}
     return lay_out(kept, named, counts)
 
 

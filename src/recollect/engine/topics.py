@@ -27,7 +27,7 @@ def topics_of(
     reader: Reader, space: str, seqs: Sequence[int], *, wing: str | None = None, as_of: datetime | None = None
 ) -> Topics:
     """Find the concepts that some events belong to."""
-    held = reader.held_by(space, seqs)
+    held = reader.held_by(space, seqs, as_of=as_of)
     nearest = {
         seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
         for seq, several in held.items()

@@ -120,32 +120,39 @@ class Attention(Handle):
                 as_of=None if as_of is None else as_datetime(as_of, "as_of"),
             )
 
-    def window(self, budget: int = 2000, *, now: Time | None = None) -> Window:
-        """Show what matters now, without a question: three tiers of events, concepts and intents in a token budget."""
+    def window(self, budget: int = 2000, *, now: Time | None = None, as_of: Time | None = None) -> Window:
+        """Show what matters now, without a question: three tiers of events, concepts and intents in a token budget.
+
+        as_of: by what was known then, and at that time unless `now` says otherwise.
+        """
         from recollect.engine.beholding import window_in
 
         checked_count("budget", budget, 1_000_000)
+        known = None if as_of is None else as_datetime(as_of, "as_of")
         with self._engine.store.reader() as reader:
             return window_in(
                 reader,
                 self._space,
                 wing=self._wing,
-                now=self._moment(now),
+                now=known if now is None and known is not None else self._moment(now),
                 budget=budget,
                 tokenizer=self._engine.tokenizer,
+                as_of=known,
             )
 
-    def palace(self, *, rooms: int = 20, drawers: int = 10) -> Palace:
+    def palace(self, *, rooms: int = 20, drawers: int = 10, as_of: Time | None = None) -> Palace:
         """Lay the memory out as a place: wing > room (concept) > hall (kind) > closet (summary) > drawer (event).
 
         rooms: how many a wing shows at most. drawers: how many of the newest events a room shows at most.
+        as_of: by what was known then.
         """
         from recollect.engine.beholding import palace_in
 
         checked_count("rooms", rooms, _MOST)
         checked_count("drawers", drawers, _MOST)
         with self._engine.store.reader() as reader:
-            return palace_in(reader, self._space, wing=self._wing, rooms=rooms, drawers=drawers)
+            known = None if as_of is None else as_datetime(as_of, "as_of")
+            return palace_in(reader, self._space, wing=self._wing, rooms=rooms, drawers=drawers, as_of=known)
 
     def on(self, what: str, told: Callable[[Any], None]) -> Callable[[], None]:
         """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.

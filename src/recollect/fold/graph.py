@@ -52,6 +52,7 @@ class Node:
     touched: int = 0  # seq of the event that last changed it
     last_at: int = 0  # microseconds: when the latest of its events happened
     _shares: dict[str, float] | None = None
+    _seen: list[frozenset[str]] | None = None
 
     def add(self, moment: Moment, by: int) -> None:
         """Take an event in."""
@@ -59,7 +60,7 @@ class Node:
         self.total = _sum(self.total, moment.vector)
         self.window = (*self.window, Seen(moment.seq, moment.terms, moment.names))[-WINDOW:]
         self.touched, self.last_at = by, max(self.last_at, moment.at)
-        self._shares = None
+        self._shares = self._seen = None
 
     def lose(self, moment: Moment, window: tuple[Seen, ...], by: int) -> None:
         """Let an event go; `window` are the latest of those that are left."""
@@ -67,7 +68,7 @@ class Node:
         if len(moment.vector) == len(self.total):
             self.total = self.total - moment.vector
         self.window, self.touched = window, by
-        self._shares = None
+        self._shares = self._seen = None
 
     def absorb(self, total: Vector, size: int, seen: Sequence[Seen], by: int, last_at: int) -> None:
         """Take over what another concept was about; `seen` are the latest of its events."""
@@ -75,7 +76,7 @@ class Node:
         self.total = _sum(self.total, total)
         self.window = (*self.window, *seen)[-WINDOW:]
         self.touched, self.last_at = by, max(self.last_at, last_at)
-        self._shares = None
+        self._shares = self._seen = None
 
     @property
     def shares(self) -> dict[str, float]:
@@ -88,7 +89,9 @@ class Node:
     @property
     def seen(self) -> list[frozenset[str]]:
         """Give the words and names of each of its latest events."""
-        return [frozenset((*seen.terms, *seen.names)) for seen in self.window]
+        if self._seen is None:
+            self._seen = [frozenset((*seen.terms, *seen.names)) for seen in self.window]
+        return self._seen
 
     @property
     def names(self) -> frozenset[str]:

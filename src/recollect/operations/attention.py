@@ -67,6 +67,7 @@ WINDOW = Operation(
     parameters=(
         Parameter(name="budget", kind="integer", help="how many tokens at most (default: 2000)", default=2000),
         NOW,
+        AS_OF,
     ),
     read_only=True,
 )
@@ -78,6 +79,7 @@ PALACE = Operation(
     parameters=(
         Parameter(name="rooms", kind="integer", help="rooms of a wing at most (default: 20)", default=20),
         Parameter(name="drawers", kind="integer", help="events of a room at most (default: 10)", default=10),
+        AS_OF,
     ),
     read_only=True,
 )

@@ -50,12 +50,12 @@ class AttentionReader(Protocol):
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
         ...
 
-    def newest_events(self, space: str, wing: str | None, *, limit: int) -> list[int]:
-        """List the events that arrived last, the newest first."""
+    def newest_events(self, space: str, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
+        """List the events that happened last, the newest first; as_of: of those that were known then."""
         ...
 
-    def wing_counts(self, space: str) -> dict[str | None, int]:
-        """Count the events of each wing; None: those of no wing."""
+    def wing_counts(self, space: str, *, as_of: datetime | None = None) -> dict[str | None, int]:
+        """Count the events of each wing; None: those of no wing. as_of: of those that were known then."""
         ...
 
     def marked_upto(self, space: str) -> int | None:

@@ -147,7 +147,7 @@ class FoldingReader(Protocol):
         """List the latest events that count for a concept, the oldest of them first."""
         ...
 
-    def held_by(self, space: str, seqs: Sequence[int]) -> dict[int, dict[str, float]]:
+    def held_by(self, space: str, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
         ...
 

@@ -40,15 +40,18 @@ WHERE artifacts.space = $1 AND kind = $2 ORDER BY artifacts.number DESC LIMIT $3
 -- One of the two halves is empty without being read: each has an index of its own.
 -- name: events_newest
 SELECT seq FROM (
-  (SELECT at, seq FROM events WHERE space = %(space)s AND %(wing)s::text IS NULL
+  (SELECT at, seq FROM events WHERE space = %(space)s AND %(wing)s::text IS NULL AND recorded_at <= %(as_of)s
    ORDER BY at DESC, seq DESC LIMIT %(limit)s)
   UNION ALL
   (SELECT at, seq FROM events WHERE space = %(space)s AND wing_hash = hashtextextended(%(wing)s, 0) AND wing = %(wing)s
-   ORDER BY at DESC, seq DESC LIMIT %(limit)s)
+   AND recorded_at <= %(as_of)s ORDER BY at DESC, seq DESC LIMIT %(limit)s)
 ) AS newest ORDER BY at DESC, seq DESC;
 
 -- name: wing_counts
 SELECT wing, count(*) FROM events WHERE space = $1 AND wing IS NOT NULL GROUP BY wing;
+
+-- name: wing_counts_then
+SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access

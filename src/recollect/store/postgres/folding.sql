@@ -89,6 +89,11 @@ ORDER BY edge.number;
 SELECT seq, target, weight FROM fold_edges
 WHERE space = $1 AND seq = ANY($2::bigint[]) AND kind IN ('grounds', 'reinforces') AND closed IS NULL ORDER BY number;
 
+-- name: fold_held_then
+SELECT seq, target, weight FROM fold_edges
+WHERE space = $1 AND seq = ANY($2::bigint[]) AND kind IN ('grounds', 'reinforces')
+  AND born_at <= $3 AND (closed_at IS NULL OR closed_at > $3) ORDER BY number;
+
 -- name: fold_recent
 SELECT seq FROM fold_edges
 WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3 AND closed IS NULL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from recollect.core.artifacts import Artifact, ArtifactKind
 from recollect.core.clock import to_micros
@@ -12,6 +13,8 @@ from recollect.core.values import Span
 from recollect.store.attention import Access, MarkFilter, MarkRow
 from recollect.store.sql.artifacts import ArtifactChanges, ArtifactRows, artifact_of
 from recollect.store.sql.snapshot import array, words
+
+_END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
 class AttentionRows(ArtifactRows):
@@ -46,17 +49,20 @@ class AttentionRows(ArtifactRows):
         rows = [row for kind in kinds for row in self.rows("artifacts_newest", (found.id, kind, limit))]
         return [(row[2], artifact_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
 
-    def newest_events(self, space: str, wing: str | None, *, limit: int) -> list[int]:
+    def newest_events(self, space: str, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
         found = self.space(space)
         if found is None:
             return []
-        values = {"space": found.id, "wing": wing, "limit": limit}
+        then = _END_OF_TIME if as_of is None else to_micros(as_of)[0]
+        values = {"space": found.id, "wing": wing, "as_of": then, "limit": limit}
         return [row[0] for row in self.rows("events_newest", values)]
 
-    def wing_counts(self, space: str) -> dict[str | None, int]:
+    def wing_counts(self, space: str, *, as_of: datetime | None = None) -> dict[str | None, int]:
         found = self.space(space)
         if found is None:
             return {}
+        if as_of is not None:
+            return {row[0]: row[1] for row in self.rows("wing_counts_then", (found.id, to_micros(as_of)[0]))}
         counts: dict[str | None, int] = {row[0]: row[1] for row in self.rows("wing_counts", (found.id,))}
         rest = found.events - sum(counts.values())
         return {**counts, None: rest} if rest else counts

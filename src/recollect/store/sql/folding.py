@@ -86,11 +86,14 @@ class FoldingRows(Snapshot):
         rows = self.rows("fold_recent", (found, id, COUNTED, limit)) if found is not None else []
         return [row[0] for row in reversed(rows)]
 
-    def held_by(self, space: str, seqs: Sequence[int]) -> dict[int, dict[str, float]]:
+    def held_by(self, space: str, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         found = self.space_id(space)
         held: dict[int, dict[str, float]] = {}
         if found is not None and len(seqs):
-            for seq, concept, weight in self.rows("fold_held", (found, array(seqs))):
+            then = () if as_of is None else (to_micros(as_of)[0],)
+            for seq, concept, weight in self.rows(
+                "fold_held_then" if then else "fold_held", (found, array(seqs), *then)
+            ):
                 held.setdefault(seq, {})[concept] = weight
         return held
 

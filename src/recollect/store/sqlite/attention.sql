@@ -34,10 +34,14 @@ SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, ar
 WHERE artifacts.space = ? AND kind = ? ORDER BY artifacts.number DESC LIMIT ?;
 
 -- name: events_newest
-SELECT seq FROM events WHERE space = :space AND (:wing IS NULL OR wing = :wing) ORDER BY at DESC, seq DESC LIMIT :limit;
+SELECT seq FROM events WHERE space = :space AND (:wing IS NULL OR wing = :wing) AND +recorded_at <= :as_of
+ORDER BY at DESC, seq DESC LIMIT :limit;
 
 -- name: wing_counts
 SELECT wing, count(*) FROM events WHERE space = ? AND wing IS NOT NULL GROUP BY wing;
+
+-- name: wing_counts_then
+SELECT wing, count(*) FROM events WHERE space = ? AND recorded_at <= ? GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access

@@ -87,6 +87,11 @@ ORDER BY edge.number;
 SELECT seq, target, weight FROM fold_edges
 WHERE space = ? AND seq IN carray(?) AND kind IN ('grounds', 'reinforces') AND closed IS NULL ORDER BY number;
 
+-- name: fold_held_then
+SELECT seq, target, weight FROM fold_edges
+WHERE space = ? AND seq IN carray(?) AND kind IN ('grounds', 'reinforces')
+  AND born_at <= ?3 AND (closed_at IS NULL OR closed_at > ?3) ORDER BY number;
+
 -- name: fold_recent
 SELECT seq FROM fold_edges INDEXED BY fold_edges_members
 WHERE space = ? AND target = ? AND kind IN ('grounds', 'reinforces') AND weight >= ? AND closed IS NULL
