@@ -77,3 +77,17 @@ def _values(sql: str) -> Any:
     for place, (table, number) in enumerate(re.findall(r"(carray\()?\?(\d*)", sql), 1):
         values[int(number or place)] = apsw.carray(np.array([1, 2], np.int64)) if table else 1
     return [values[place] for place in sorted(values)]
+
+
+@pytest.mark.parametrize(("name", "step"), [
+    ("log_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
+    ("contents_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
+    ("linked", r"SEARCH edge USING PRIMARY KEY \(space=\? AND source=\?\)"),
+    ("linked", r"SEARCH edge USING INDEX artifact_edges_target \(space=\? AND target=\?\)"),
+])  # fmt: skip
+def test_what_is_asked_all_the_time_looks_at_its_own_rows_alone(
+    connection: apsw.Connection, name: str, step: str
+) -> None:
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {query(name)}", _values(query(name)))]
+    assert [one for one in plan if re.fullmatch(step, one)], plan
+    assert not [one for one in plan if one.endswith("(space=?)")], plan

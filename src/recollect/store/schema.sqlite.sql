@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 12;
+PRAGMA user_version = 13;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -149,6 +149,8 @@ CREATE INDEX events_at ON events (space, at);
 CREATE UNIQUE INDEX events_id ON events (space, id);
 
 CREATE UNIQUE INDEX events_key ON events (space, key) WHERE key IS NOT NULL;
+
+CREATE INDEX events_log ON events (space);
 
 CREATE INDEX events_recorded ON events (space, recorded_at);
 
