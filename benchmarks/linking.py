@@ -99,10 +99,7 @@ def _measured(memory: Memory) -> dict[str, Any]:
         terms = [dict.fromkeys(question_terms(text), 1.0) for text in asked]
         found = [reader.by_words("default", one, SEEDS, None) for one in terms]
         seeds = [
-            [
-                Candidate(seq=seq, score=score)
-                for seq, score in zip(one.seqs.tolist(), one.scores.tolist(), strict=True)
-            ]
+            [Candidate(seq=seq, score=score) for seq, score in zip(one.seqs.tolist(), one.scores.tolist(), strict=True)]
             for one in found
         ]
         now = to_micros(stats.last_at)[0]

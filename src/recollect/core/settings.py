@@ -39,8 +39,8 @@ class Settings:
     # How many events from before there was an LLM one settle() queues for it, the newest first. 0: it reads new ones
     # only, since a long past may cost more than anybody meant to spend.
     llm_read_past: int = 0
-    # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, answering and reranking, all
-    # processes that share the file together. None: no limit.
+    # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, writing of them, answering,
+    # reranking, all processes that share the file together. None: no limit.
     llm_tokens_per_day: int | None = None
     # A JSON file of patterns of secrets: {"name": "regular expression"} adds one, {"name": false} leaves a known one
     # out. None: RECOLLECT_SECRET_PATTERNS, or those that are known alone.

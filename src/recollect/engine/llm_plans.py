@@ -153,4 +153,3 @@ def _sources(reader: Reader, space: str, view: View, plan: UpdatePlan) -> Iterab
         yield from (seqs[id] for id, words in terms.items() if words & used)
         if used - {word for words in terms.values() for word in words}:
             yield from (member.seq for member in reader.members(space, [operation.id]))
-

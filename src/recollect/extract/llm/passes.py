@@ -69,9 +69,7 @@ def _pass(llm: Completing, name: str, scene: Scene, found: Sequence[str]) -> _Pa
     extractor = f"{EXTRACTOR} {reply.model[:LONGEST_MODEL]}"
     facts = answer["facts"]
     told = [f"{fact['subject']} {fact['relation'].replace('_', ' ')} {fact['object']}" for fact in facts]
-    return _Pass(
-        extractor, drafted(scene, answer["statements"], extractor), claimed(scene, facts, extractor), told
-    )
+    return _Pass(extractor, drafted(scene, answer["statements"], extractor), claimed(scene, facts, extractor), told)
 
 
 def _reading(first: _Pass, second: _Pass) -> LLMReading:
@@ -82,6 +80,4 @@ def _reading(first: _Pass, second: _Pass) -> LLMReading:
             kept.append(noted)
     facts = {same_fact(fact): fact for fact in (*second.claimed.facts, *first.claimed.facts)}
     refused = [*first.drafted.refused, *first.claimed.refused, *second.drafted.refused, *second.claimed.refused]
-    return LLMReading(
-        extractor=first.extractor, noted=tuple(kept), facts=tuple(facts.values()), refused=tuple(refused)
-    )
+    return LLMReading(extractor=first.extractor, noted=tuple(kept), facts=tuple(facts.values()), refused=tuple(refused))

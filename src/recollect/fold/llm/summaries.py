@@ -52,9 +52,7 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
     """Let an LLM summarise a session. Raise an LLMError where its answer can't be read at all."""
     shown = shown_turns(session)
     asked = json.dumps({"turns": [_turn(number, one) for number, one in enumerate(shown, 1)]}, ensure_ascii=False)
-    reply = llm.complete(
-        system=prompt(SUMMARISE), prompt=well_formed(asked), schema=SCHEMA, max_tokens=ANSWER_TOKENS
-    )
+    reply = llm.complete(system=prompt(SUMMARISE), prompt=well_formed(asked), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     answered: list[dict[str, Any]] = read_json(reply.text, SCHEMA)["sentences"]
     sentences: list[WrittenSentence] = []
     refused: list[str] = []
