@@ -2,6 +2,8 @@
 
 import { Empty, EventCard, Head, Paged, count, day, html } from "../parts.js";
 
+const QUOTED = 2; // sentences of a session, the most central first
+
 export default function Sessions({ rest }) {
   return rest[0] ? html`<${One} name=${rest[0]} />` : html`<${All} />`;
 }
@@ -15,7 +17,7 @@ function All() {
 function Line({ session }) {
   return html`<article class="card hit">
     <h3><a href=${`#/sessions/${encodeURIComponent(session.name)}`}>${session.name}</a></h3>
-    ${session.summary && html`<p class="said" dir="auto">${session.summary}</p>`}
+    ${(session.summary || []).slice(0, QUOTED).map((theme) => html`<p class="said" dir="auto">“${theme.text}”</p>`)}
     <div class="meta"><span>${span(session)}</span><span>${count(session.events, "event")}</span><span>${session.speakers.join(", ")}</span>
       ${(session.keys || []).map((key) => html`<span class="tag">${key}</span>`)}</div>
   </article>`;
