@@ -62,6 +62,7 @@ def main() -> None:
             clients=asked.clients,
             seconds=asked.load_s,
             pauses=asked.pauses,
+            processes=asked.processes,
             filled=asked.filled,
         )
     if "page" in asked.only:
@@ -130,6 +131,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--served", type=int, default=50_000, help="events in the memory that is served")
     parser.add_argument("--filled", help="a memory to copy and serve, instead of filling one")
     parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=1, help="that serve")
     parser.add_argument("--load-s", type=float, default=60.0)
     parser.add_argument("--pauses", type=lambda text: [float(one) for one in text.split(",")], default=[20.0, 10.0])
     parser.add_argument("--folder", default=".bench")

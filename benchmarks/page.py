@@ -33,7 +33,7 @@ SHOWS = {
     "sessions": "article.hit",
     "artifacts": "article.hit, .hit",
     "forget": "form, .card",
-    "health": "table",
+    "health": ".tiles",
 }
 
 

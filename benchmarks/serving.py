@@ -68,7 +68,14 @@ class Load:
 
 
 def serving(
-    folder: Path, *, events: int, clients: int, seconds: float, pauses: list[float], filled: str | None = None
+    folder: Path,
+    *,
+    events: int,
+    clients: int,
+    seconds: float,
+    pauses: list[float],
+    processes: int = 1,
+    filled: str | None = None,
 ) -> list[Load]:
     """Fill a memory (or copy one that is filled), serve it, and let clients at it, faster with each run."""
     path = folder / "served.db"
@@ -80,7 +87,7 @@ def serving(
         events = memory.stats().events
     results: list[Load] = []
     for pause_s in pauses:
-        process, address = _serve(path)
+        process, address = _serve(path, processes)
         try:
             loaded = asyncio.run(_load(address, process.pid, clients, seconds, pause_s, f"p{pause_s}"))
         finally:
@@ -90,7 +97,7 @@ def serving(
         results.append(loaded)
         console.print(f"{loaded.row()}  {sorted(set(loaded.errors))[:3]}", highlight=False)
     table(
-        f"{clients} clients for {seconds:.0f} s over {events:,} events, 80% recall, 20% add",
+        f"{clients} clients for {seconds:.0f} s over {events:,} events, 80% recall, 20% add, {processes} process(es)",
         ["clients", "answers/s", "CPU ms", "recall p50 / p99, ms", "add p50 / p99, ms", "errors", "lost", "MB", "load"],
         [one.row() for one in results],
     )
@@ -104,12 +111,15 @@ def _fill(path: Path, events: int) -> None:
             memory.add_many(list(islice(source, BATCH)))
 
 
-def _serve(path: Path) -> tuple[subprocess.Popen[str], str]:
+def _serve(path: Path, processes: int) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(path), "--no-mcp"]
+    # All clients are one user of this machine here, whom the rate would stop: it is not what is measured.
+    command += ["--rate", "0", "--processes", str(processes)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().split(" at ")[1].split()[0]
-    httpx.get(f"{address}/v1/recall", params={"query": "warm"}, timeout=PATIENCE_S).raise_for_status()
+    for _ in range(4 * processes):  # each on a connection of its own, so that every process is warm
+        httpx.get(f"{address}/v1/recall", params={"query": "warm"}, timeout=PATIENCE_S).raise_for_status()
     return process, address
 
 
@@ -173,13 +183,19 @@ async def _watch(pid: int, load: Load) -> None:
 
 
 def _cpu_s(pid: int) -> float:
-    """Tell the time that a process has computed: unlike the time it took, others do not change it much."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Tell the time that the service has computed: unlike the time it took, others do not change it much."""
+    stats = [Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split() for one in _family(pid)]
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident_mb(pid: int) -> float:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    pages = sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in _family(pid))
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _family(pid: int) -> list[int]:
+    """List a process and those that it started: `--processes` has the work done by others."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
 def _lost(path: Path, keys: list[str]) -> int:

@@ -135,6 +135,14 @@ def test_a_question_finds_hits_shows_why_and_packs_a_context(filled: Served, pag
     assert int(tokens.get_attribute("data-tokens") or "0") <= 150
 
 
+def test_sessions_are_listed_with_what_they_were_about(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/sessions")
+    first = page.locator("article", has_text="s0")
+    expect(first).to_be_visible()
+    expect(first.locator(".said").first).to_contain_text("“")
+    expect(page.locator("[role=alert]")).to_have_count(0)
+
+
 def test_hostile_words_are_words(filled: Served, page: Page) -> None:
     page.goto(f"{filled.url}#/sessions/s1")
     expect(page.locator(".said", has_text="<script>document.title='owned'</script>")).to_be_visible()

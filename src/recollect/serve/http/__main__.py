@@ -51,7 +51,8 @@ def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
     if "://" not in given.memory:
         with suppress(OSError):  # whatever is wrong with the folder, opening says it better
             Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
-    with Memory.open(given.memory, embedder=given.embedder, llm=given.llm, reranker=given.reranker) as memory:
+    models = {"embedder": given.embedder, "llm": given.llm, "reranker": given.reranker}
+    with Memory.open(given.memory, **models, fold=given.fold) as memory:
         run(memory, settings, told=partial(_say, show=given.open))
 
 
@@ -59,7 +60,8 @@ def _again(given: argparse.Namespace) -> list[str]:
     """Write the command line for each of several processes."""
     named = {"memory": given.memory, "host": given.host, "rate": given.rate, "embedder": given.embedder}
     named |= {"llm": given.llm, "reranker": given.reranker}
-    flags = {"--no-worker": not given.worker, "--no-mcp": not given.mcp, "--tracing": given.tracing}
+    flags = {"--no-worker": not given.worker, "--no-fold": not given.fold, "--no-mcp": not given.mcp}
+    flags["--tracing"] = given.tracing
     options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
     return [*options, *(flag for flag, wanted in flags.items() if wanted)]
 
@@ -90,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reranker", metavar="NAME", default=os.environ.get("RECOLLECT_RERANKER") or None)
     parser.add_argument("--open", action="store_true", help="show the web page in a browser")
     parser.add_argument("--no-worker", dest="worker", action="store_false", help="leave waiting work to others")
+    parser.add_argument("--no-fold", dest="fold", action="store_false", help="leave concepts to others")
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="without /mcp")
     parser.add_argument("--processes", type=int, default=1, help="that answer at one address (default: 1)")
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)  # one that listens already, by its number

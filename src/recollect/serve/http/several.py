@@ -1,7 +1,7 @@
 """Several processes that answer at one address: each has its own model and its own lock, the file is one.
 
-They accept on the same socket. The first one also does what waits; all see what the others write. Limits and metrics
-are of each process by itself.
+They accept on the same socket. The first one also does what waits, and folds concepts for all: whoever folds holds the
+graph in memory, and would have to read it anew after each write of another. Limits and metrics are of each process.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import FrameType
 
 from recollect.core.errors import BadLocation, InvalidSetting
 
+_BESIDE = ("--no-worker", "--no-fold")  # what the second and later ones leave to the first
 _BACKLOG = 2_048  # connections that may wait to be accepted, as uvicorn has it
 
 
@@ -40,7 +41,7 @@ def serve_several(host: str, port: int, options: Sequence[str], *, processes: in
     try:
         for number in range(processes):
             # One after the other: the first makes the file, where there is none, and says what is wrong with it.
-            running.append(_started(listening, [*options, *(["--no-worker"] if number else [])]))
+            running.append(_started(listening, [*options, *(_BESIDE if number else ())]))
             if not _answers(running[-1]):
                 stop()
                 return max(one.wait() for one in running)

@@ -2,6 +2,8 @@
 
 import { Empty, EventCard, Head, Paged, count, day, html } from "../parts.js";
 
+const QUOTED = 2; // sentences of a session, the most central first
+
 export default function Sessions({ rest }) {
   return rest[0] ? html`<${One} name=${rest[0]} />` : html`<${All} />`;
 }
@@ -13,11 +15,13 @@ function All() {
 }
 
 function Line({ session }) {
-  const written = (session.written || []).length ? session.written : session.summary || [];
-  const about = written.map((one) => one.text).join(" ");
+  // What a language model wrote is one text; without it, what was said, word for word.
+  const written = (session.written || []).map((one) => one.text).join(" ");
+  const said = written ? [] : (session.summary || []).slice(0, QUOTED);
   return html`<article class="card hit">
     <h3><a href=${`#/sessions/${encodeURIComponent(session.name)}`}>${session.name}</a></h3>
-    ${about && html`<p class="said" dir="auto">${about}</p>`}
+    ${written && html`<p class="said" dir="auto">${written}</p>`}
+    ${said.map((theme) => html`<p class="said" dir="auto">“${theme.text}”</p>`)}
     <div class="meta"><span>${span(session)}</span><span>${count(session.events, "event")}</span><span>${session.speakers.join(", ")}</span>
       ${(session.keys || []).map((key) => html`<span class="tag">${key}</span>`)}</div>
   </article>`;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
 
-const MOST = 1000; // sessions, facts or statements that are drawn
+const MOST = 300; // sessions, facts or statements that are drawn, the latest: more are hairlines, and take a second to fetch
 const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
 const SESSIONS = 90; // px that the bars of sessions may take
