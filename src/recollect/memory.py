@@ -95,9 +95,9 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
         location: a path, ":memory:", or "postgresql://USER@HOST/DATABASE". embedder: None for the file's own or the
         bundled model, "recollect-small", "hashing", "static", "none" for words alone, an endpoint, or an object.
-        tokenizer: what budgets are counted with. models: a folder with weights. reranker: a third stage, "cross-encoder", "onnx:FOLDER", an
-        endpoint, "llm". llm: "openai:MODEL", "ollama:MODEL", "anthropic:MODEL" or "URL#MODEL". create=False refuses to
-        make a new file. options: fields of `Settings`, as durability="normal".
+        tokenizer: what budgets are counted with. models: a folder with weights. reranker: a third stage,
+        "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL", "ollama:MODEL", "anthropic:MODEL" or
+        "URL#MODEL". create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
         """
         chosen = settings or settings_of(options)
         store = open_store(location, chosen, create=create)
