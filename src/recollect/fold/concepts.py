@@ -51,7 +51,7 @@ ENOUGH_LETTERS = 10
 BESIDE_COSTS = 3.0  # for each other word that events with it share
 LATE_COSTS = 0.6  # the last word of an event, against the first
 WORTH_ALONE = -1.0  # of a word that three events have, to found a concept
-WORTH_OF_TWO = 1.4  # of a word that two have
+WORTH_OF_TWO = 1.2  # of a word that two have
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
@@ -367,7 +367,7 @@ def _broader(graph: Graph, group: Group) -> str | None:
 
 
 def _leaving(graph: Graph, moment: Moment, to: str) -> list[Operation]:
-    """Let an event leave the concepts that held it only for now."""
+    """Let an event leave the concepts that it confirmed for want of a better one; those it lies beside stay."""
     return [
         RemoveNode(
             id=moment.event_id,
@@ -377,7 +377,7 @@ def _leaving(graph: Graph, moment: Moment, to: str) -> list[Operation]:
             target=id,
         )
         for id, weight in graph.held.get(moment.seq, {}).items()
-        if id != to and id in graph.nodes and (weight < COUNTED or graph.nodes[id].size > LEAST_GROUNDS)
+        if id != to and id in graph.nodes and weight >= COUNTED and graph.nodes[id].size > LEAST_GROUNDS
     ]
 
 
