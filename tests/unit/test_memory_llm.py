@@ -825,7 +825,7 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     store = open_store(path, Settings(read_only=True))
     with store.reader() as reader:
         (reading,) = reader.readings("default", [1]).values()
-        assert json.loads(reading)["extractor"].startswith("llm/extract.v1+glean.v1 ")
+        assert json.loads(reading)["extractor"].startswith("llm/extract.v2+glean.v2 ")
         assert 1_000 < int((reader.fact("llm_tokens") or "").split()[1]) < 10_000
     store.close()
     llm.close()  # type: ignore[union-attr]

@@ -7,7 +7,7 @@ uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.core.clock import from_micros
 from recollect.core.errors import InvalidInput, RecollectError, StoreError
@@ -123,12 +123,17 @@ def _view(reader: Reader, engine: Engine, space: str) -> View:
         events=tuple(
             ShownEvent(
                 *(one.event.id, one.event.text, lines[one.event.id], one.event.speaker or ""),
-                tuple(sorted(held.get(one.seq, {}))),
+                _strongest_first(held.get(one.seq, {})),
             )
             for one in known
         ),
         goals=tuple(item.text for item in window.items if item.kind == "intent"),
     )
+
+
+def _strongest_first(weights: Mapping[str, float]) -> tuple[str, ...]:
+    """List the concepts of an event: what it grounds before what it only lies beside."""
+    return tuple(sorted(weights, key=lambda id: (-weights[id], id)))
 
 
 def _still_there(reader: Reader, space: str, events: Sequence[ShownEvent]) -> bool:
