@@ -67,6 +67,8 @@ def _open(runtime: Any, path: Path, threads: int, *, optimise: bool, keep: Path 
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # Threads that wait in a loop answer one millisecond sooner, and take 25 of processor time a question from others.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = SILENT
     levels = runtime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimise else levels.ORT_DISABLE_ALL
