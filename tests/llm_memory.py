@@ -46,6 +46,8 @@ def remembering(
     patience = Patience(attempts=1, timeout=0.4, sleep=lambda _: None)
     llm = load_llm(f"openai:m@{server.url}", patience=patience)
     given = {"embedder": "none", "durability": "normal", **settings}
-    with Memory.open(location, llm=llm, clock=clock, **given) as memory:
-        yield memory
-    llm.close()  # type: ignore[union-attr]
+    try:
+        with Memory.open(location, llm=llm, clock=clock, **given) as memory:
+            yield memory
+    finally:
+        llm.close()  # type: ignore[union-attr]
