@@ -66,7 +66,8 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
     follower.close()
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 0, said
-    assert said == ""
+    # On a busy machine a request may come in just as it stops, and be cut off: nobody was told that it was done.
+    assert all("timeout graceful shutdown exceeded" in line for line in said.splitlines()), said
     assert len(acknowledged) >= 100
     with Memory.open(tmp_path / "memory.db", embedder="hashing", create=False) as memory:
         kept = {event.key for event in memory.events()}

@@ -46,6 +46,11 @@ class Heard:
             while not set(uris) <= self.uris:
                 await anyio.sleep(0.05)
 
+    async def until_listed(self, times: int) -> None:
+        with anyio.fail_after(20):
+            while self.listed < times:
+                await anyio.sleep(0.05)
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -106,7 +111,7 @@ async def older(where: str | StdioServerParameters, path: Path) -> None:
             other.identity("I am Atlas.")
         await client.call_tool("remember", {"text": MUST, "speaker": "Leo", "session": "kitchen"})
         await heard.until(*URIS)
-        assert heard.listed >= 2
+        await heard.until_listed(2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             await client.unsubscribe_resource("recollect://sessions")

@@ -792,6 +792,8 @@ class Terse:
         tight = json.loads(json.dumps(schema))
         for several in tight["properties"].values():
             several["maxItems"] = 1
+            # A grammar binds the form of a number and not its size.
+            several["items"]["properties"].get("confidence", {}).update(enum=[0.5, 0.9])
             for field in several["items"]["properties"].values():
                 if "string" in field["type"] and "enum" not in field:
                     field["maxLength"] = 30
