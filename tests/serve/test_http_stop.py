@@ -34,7 +34,7 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
     process, address = start(tmp_path / "memory.db", "--processes", processes)
     acknowledged: list[str] = []
     cut_off: list[str] = []
-    refused = threading.Event()
+    refused, stopping = threading.Event(), threading.Event()
 
     def write(writer: int) -> None:
         with httpx.Client(base_url=address, timeout=30) as client:
@@ -46,6 +46,9 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
                     refused.set()
                     return
                 except httpx.HTTPError:  # an idle connection that was closed: whether it was kept is not told
+                    cut_off.append(key)
+                    return
+                if stopping.is_set() and answer.status_code == 500:  # cut off as it stopped, and told so
                     cut_off.append(key)
                     return
                 assert answer.status_code == 200, answer.text
@@ -60,6 +63,7 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
         until = time.monotonic() + 30
         while len(acknowledged) < 100 and time.monotonic() < until:
             time.sleep(0.02)
+        stopping.set()
         process.send_signal(signal.SIGTERM)
         for writer in writers:
             writer.join(30)
