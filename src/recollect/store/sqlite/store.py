@@ -181,8 +181,9 @@ class SqliteStore:
                     schema.migrate(self._writing)
             else:
                 self._check_schema()
-            if self._path is not None and not self._read_only:
-                self._writing.pragma("journal_mode", "wal")
+            if self._path is not None and not self._read_only and self._writing.pragma("journal_mode") != "wal":
+                with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
+                    self._writing.pragma("journal_mode", "wal")
         except BaseException:
             self._writing.close()
             self._turn.close()
