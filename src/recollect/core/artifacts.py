@@ -27,6 +27,9 @@ class ArtifactKind(StrEnum):
     ATTRIBUTE = "attribute"  # what somebody is, has, or habitually does
 
 
+TO_DO = (ArtifactKind.TODO, ArtifactKind.REMINDER)  # kinds that an intent can grow from
+
+
 class Category(StrEnum):
     """Which part of a life a statement belongs to."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.core.artifacts import Artifact, ArtifactKind, Status
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactKind, Status
 from recollect.core.attention import Belief, Evidence, Intent, IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.ids import raw_event_id
@@ -84,7 +84,7 @@ def intents_in(
     """Compute the intents of a snapshot, the most pressing first."""
     which = MarkFilter(wing=wing, as_of=as_of)
     goal_rows = reader.marks(space, MarkKind.GOAL, which, limit=MOST_GOALS)
-    todos = [] if as_of is not None else reader.newest_artifacts(space, _TO_DO, limit=MOST_TODOS)
+    todos = [] if as_of is not None else reader.newest_artifacts(space, TO_DO, limit=MOST_TODOS)
     if not goal_rows and not todos:
         return []
     deed_rows = reader.marks(space, MarkKind.DEED, which, limit=MOST_DEEDS)
@@ -102,9 +102,6 @@ def intents_in(
     topics = topics_of(reader, space, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
     goals = [replace(goal, topics=topics.of_event.get(goal.seq, ())) for goal in goals]
     return crystallise(goals, deeds, replies, topics.by_id, now=now)
-
-
-_TO_DO = (ArtifactKind.TODO, ArtifactKind.REMINDER)
 
 
 def _goal(row: MarkRow, event: Event) -> Goal:

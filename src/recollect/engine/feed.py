@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.core.artifacts import ArtifactKind
+from recollect.core.artifacts import TO_DO
 from recollect.core.clock import from_micros
 from recollect.core.feed import NOW, Feed, News, Waiting, places_of, position_of
 from recollect.core.values import Event
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ADDED = "add_node"  # as the journal says that a concept is new
 # Marks of events by which an intent begins, ends, or is answered.
 _OF_INTENTS = ("goal", "deed", "answer")
-_TO_DO = (ArtifactKind.TODO, ArtifactKind.REMINDER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +137,8 @@ def _intents(scene: Scene, after: int, limit: int) -> list[Item]:
 def _to_do(scene: Scene, after: int, limit: int) -> list[Item]:
     """Read what is to be done by a statement alone: an LLM may find one in an event that was told of long ago."""
     rows = scene.reader.artifacts(scene.space, ArtifactFilter(wing=scene.wing), after=after, limit=limit)
-    found = [(number, one.event_id, one.recorded_at) for number, one in rows if one.kind in _TO_DO]
-    others = [Item(number, None) for number, one in rows if one.kind not in _TO_DO]
+    found = [(number, one.event_id, one.recorded_at) for number, one in rows if one.kind in TO_DO]
+    others = [Item(number, None) for number, one in rows if one.kind not in TO_DO]
     return sorted([*_touched(scene, found), *others], key=lambda item: item.number)
 
 

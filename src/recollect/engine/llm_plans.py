@@ -8,16 +8,17 @@ uses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from recollect.core.clock import from_micros
-from recollect.core.errors import InvalidInput, RecollectError, StoreError
+from recollect.core.errors import InvalidInput
 from recollect.core.folding import UpdateNode, UpdatePlan
 from recollect.core.ids import raw_event_id
 from recollect.core.words import question_terms
 from recollect.engine.beholding import window_in
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.folding import carry_out, cause_of, executor_for
-from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_fold, postpone, taken
+from recollect.engine.llm_queue import llm_to_fold, work_through
 from recollect.fold.llm.kept import plan_to_json
 from recollect.fold.llm.plans import Proposal, ShownConcept, ShownEvent, View, propose
 from recollect.inference.protocol import LLM
@@ -31,24 +32,14 @@ _RULES = "rules"
 
 def settle_plans(engine: Engine, progress: Progress) -> int:
     """Let the LLM look at the windows of spaces whose concepts changed; count plans. Only the store's errors leave."""
-    done = useless = 0
-    llm = llm_to_fold(engine)
-    while llm is not None and useless < MOST_USELESS:
-        job = taken(engine, PLAN)
-        if job is None:
-            break
-        try:
-            done += _plan(engine, llm, job)
-            useless = 0
-        except StoreError:
-            raise
-        except RecollectError as error:
-            postpone(engine, job, error, "What an LLM would make of concepts")
-            if not is_about_the_question(error):
-                break
-            useless += 1
-        progress("plans", done, done)
-    return done
+    return work_through(
+        engine,
+        llm_to_fold(engine),
+        PLAN,
+        partial(_plan, engine),
+        failing="What an LLM would make of concepts",
+        told=lambda done: progress("plans", done, done),
+    ).done
 
 
 def _plan(engine: Engine, llm: LLM, job: Job) -> int:

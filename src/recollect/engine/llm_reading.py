@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.core.errors import RecollectError, StoreError
 from recollect.core.values import Change
 from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.graph import reread
-from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_read, postpone, taken
+from recollect.engine.llm_queue import llm_to_read, work_through
 from recollect.engine.llm_scene import shown_of, sources_of
 from recollect.extract.llm.passes import read_event
 from recollect.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM
@@ -64,26 +63,24 @@ class _Round(NamedTuple):
 
 
 def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
-    done: list[Job] = []
-    useless = 0
-    llm = llm_to_read(engine)
-    while llm is not None and len(done) < most and useless < MOST_USELESS:
-        job = taken(engine, READ)
-        if job is None:
-            return _Round(done, True)
-        try:
-            if _read(engine, llm, job):
-                done.append(job)
-                told(len(done))
-            useless = 0
-        except StoreError:
-            raise
-        except RecollectError as error:
-            postpone(engine, job, error, "What an LLM would find in events")
-            if not is_about_the_question(error):
-                return _Round(done, True)
-            useless += 1
-    return _Round(done, llm is None or useless >= MOST_USELESS)
+    jobs: list[Job] = []
+
+    def read_one(llm: LLM, job: Job) -> int:
+        if not _read(engine, llm, job):
+            return 0
+        jobs.append(job)
+        return 1
+
+    worked = work_through(
+        engine,
+        llm_to_read(engine),
+        READ,
+        read_one,
+        failing="What an LLM would find in events",
+        told=told,
+        most=most,
+    )
+    return _Round(jobs, worked.last)
 
 
 # Reading one event

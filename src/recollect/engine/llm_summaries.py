@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
-from recollect.core.errors import RecollectError, StoreError
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event
 from recollect.engine.engine import Engine, Progress
-from recollect.engine.llm_queue import MOST_USELESS, is_about_the_question, llm_to_fold, postpone, taken
+from recollect.engine.llm_queue import llm_to_fold, work_through
 from recollect.engine.owing import LEAST_EVENTS, owe_summary
 from recollect.fold.llm.summaries import WrittenSummary, shown_turns, write_summary
 from recollect.inference.protocol import LLM
@@ -24,24 +24,14 @@ _MOST_READ = 400  # events of a session, at even distances: what a prompt shows 
 
 def settle_summaries(engine: Engine, progress: Progress) -> int:
     """Let the LLM summarise the sessions that are due; count them. Only the store's own errors leave this."""
-    done = useless = 0
-    llm = llm_to_fold(engine)
-    while llm is not None and useless < MOST_USELESS:
-        job = taken(engine, SUMMARISE)
-        if job is None:
-            break
-        try:
-            done += _summarise(engine, llm, job)
-            useless = 0
-        except StoreError:
-            raise
-        except RecollectError as error:
-            postpone(engine, job, error, "What an LLM would write of sessions")
-            if not is_about_the_question(error):
-                break
-            useless += 1
-        progress("summaries", done, done)
-    return done
+    return work_through(
+        engine,
+        llm_to_fold(engine),
+        SUMMARISE,
+        partial(_summarise, engine),
+        failing="What an LLM would write of sessions",
+        told=lambda done: progress("summaries", done, done),
+    ).done
 
 
 def _summarise(engine: Engine, llm: LLM, job: Job) -> int:
