@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -32,17 +33,26 @@ OPENINGS = 7  # new processes that ask one question
 
 
 def serving(
-    folder: Path, *, events: int = 100_000, spaces: int = 100, clients: tuple[int, ...] = (1, 16), seconds: float = 10
+    folder: Path,
+    *,
+    events: int = 100_000,
+    spaces: int = 100,
+    clients: tuple[int, ...] = (1, 16),
+    seconds: float = 10,
+    filled: str | None = None,
 ) -> dict[str, Any]:
-    """Measure both stores in one run."""
+    """Measure both stores in one run, with a memory that is filled for it or copied from one that was."""
     from postgres_server import running
 
     results: dict[str, Any] = {"events": events, "spaces": spaces}
     file = str(folder / "compared.db")
-    with running(durable=True) as server:
+    if filled:
+        shutil.copy(filled, file)
+    else:
         begun = time.perf_counter()
-        _fill(file, events, spaces)
+        fill(file, events, spaces)
         results["filled_per_s"] = events / (time.perf_counter() - begun)
+    with running(durable=True) as server:
         results["copied"] = _copied(file, server.location)
         for name, location in (("sqlite", file), ("postgresql", server.location)):
             results[name] = {
@@ -54,7 +64,8 @@ def serving(
     return results
 
 
-def _fill(location: str, events: int, spaces: int) -> None:
+def fill(location: str, events: int, spaces: int) -> None:
+    """Write events in batches, to one space after the other."""
     made = lines()
     with Memory.open(location, embedder=EMBEDDER, durability="normal") as memory:
         for number in range(0, events, BATCH):
@@ -135,8 +146,8 @@ def _openings(server: Any, spaces: int) -> dict[str, float]:
     """Time the first answer of a new process, with few spaces beside its own and with many."""
     few = f"{server.location}?schema=few"
     many = f"{server.location}?schema=many"
-    _fill(few, 10 * BATCH, 10)
-    _fill(many, 10 * BATCH, 10)
+    fill(few, 10 * BATCH, 10)
+    fill(many, 10 * BATCH, 10)
     _spread(many, MANY_SPACES)
     taken: dict[str, list[float]] = {few: [], many: []}
     for _ in range(OPENINGS):
@@ -195,12 +206,18 @@ def main() -> None:
     parser.add_argument("--spaces", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--filled", metavar="FILE", help="a memory with that many events and spaces, to be copied")
     asked = parser.parse_args()
     folder = Path(asked.folder)
     folder.mkdir(exist_ok=True)
     (folder / "compared.db").unlink(missing_ok=True)
     results = serving(
-        folder, events=asked.events, spaces=asked.spaces, clients=tuple(asked.clients), seconds=asked.seconds
+        folder,
+        events=asked.events,
+        spaces=asked.spaces,
+        clients=tuple(asked.clients),
+        seconds=asked.seconds,
+        filled=asked.filled,
     )
     (folder / "postgres.json").write_text(json.dumps(results, indent=1))
 

@@ -92,3 +92,10 @@ def test_an_address_that_is_taken_and_a_second_signal(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
     process.communicate()
+
+
+def test_no_process_at_all_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "recollect", "serve", "--processes", "0", "--memory", str(tmp_path / "memory.db")]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert refused.returncode == 2
+    assert "processes must be at least 1" in refused.stderr

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from recollect.core.errors import RecollectError
+from recollect.core.errors import InvalidSetting, RecollectError
 from recollect.serve.http import ServiceSettings, run
 from recollect.serve.http.settings import DEFAULT_PORT
 
@@ -31,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             tracing=given.tracing,
             socket=given.socket,
         )
+        if given.processes < 1:
+            raise InvalidSetting(f"processes must be at least 1, not {given.processes}.")
         if given.processes > 1:
             from recollect.serve.http.several import serve_several
 
