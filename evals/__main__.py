@@ -231,8 +231,8 @@ def _parser() -> argparse.ArgumentParser:
     graph = commands.add_parser("graph", help="measure the concept graph that is folded from CogEval's streams")
     graph.set_defaults(do=_graph)
     graph.add_argument("--seed", type=int, default=0, help="the first one (%(default)s)")
-    graph.add_argument("--seeds", type=int, default=3, help="how many, of six streams each (%(default)s)")
-    graph.add_argument("--held-back", action="store_true", help="the templates kept for scoring")
+    graph.add_argument("--seeds", type=int, default=3, help="how many, of six streams a set each (%(default)s)")
+    graph.add_argument("--held-back", action="store_true", help="the templates kept for scoring alone")
     graph.add_argument("--json", type=Path, help="keep the rows here")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")

@@ -20,7 +20,7 @@ import numpy as np
 from evals.compare import Grid
 from evals.errors import EvalError
 from evals.metrics_graph import chain_discovery, gold_f1, graph_metrics, purity
-from evals.tasks.cogeval import cogeval, event_texts
+from evals.tasks.cogeval import DEVELOPMENT, HELD_BACK, cogeval, event_texts
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
 from recollect import Memory
@@ -55,17 +55,18 @@ _DRAWS = 2_000  # of the bootstrap
 def measure(
     seeds: Sequence[int], *, held_back: bool = False, embedder: Any = None, progress: Progress = silent
 ) -> list[dict[str, Any]]:
-    """Fold every stream of some seeds and give a row of metrics for each."""
+    """Fold every stream of some seeds, of all sets to develop with or of the held-back one; give a row for each."""
     from evals.cache import open_embedder
 
     own = embedder or open_embedder()
     rows: list[dict[str, Any]] = []
-    total = len(seeds)
-    for done, seed in enumerate(seeds):
+    wanted = [(templates, seed) for templates in ((HELD_BACK,) if held_back else DEVELOPMENT) for seed in seeds]
+    total = len(wanted)
+    for done, (templates, seed) in enumerate(wanted):
         progress("graphs", done, total)
-        task = cogeval(seed, held_back=held_back)
+        task = cogeval(seed, templates=templates)
         rows += [
-            {"seed": seed, "stream": store, "held_back": held_back, **measure_stream(task, store, own)}
+            {"seed": seed, "templates": templates, "stream": store, **measure_stream(task, store, own)}
             for store in task.stores
         ]
     progress("graphs", total, total)
@@ -142,18 +143,20 @@ def _bge() -> tuple[Any, Any]:
 
 
 def grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
-    """Lay out the means over streams, with intervals, and by scenario."""
+    """Lay out the means over streams, with intervals, by set of templates where there are more, and by scenario."""
+    sets = list(dict.fromkeys(row["templates"] for row in rows))
     streams = list(dict.fromkeys(row["stream"] for row in rows))
-    which = "held-back" if rows[0]["held_back"] else "development"
+    parts = [("templates", one) for one in sets if len(sets) > 1] + [("stream", one) for one in streams]
+    which = " and ".join(sets).replace("_", "-")
     seeds = sorted({row["seed"] for row in rows})
     return Grid(
         title=f"cogeval: the concept graph ({which} templates, {len(rows)} streams, seeds {seeds[0]} to {seeds[-1]})",
-        columns=["metric", "all", *streams],
+        columns=["metric", "all", *(part for _, part in parts)],
         rows=[
             [
                 metric,
                 _interval([row[metric] for row in rows]),
-                *(f"{np.mean([row[metric] for row in rows if row['stream'] == one]):.3f}" for one in streams),
+                *(f"{np.mean([row[metric] for row in rows if row[by] == part]):.3f}" for by, part in parts),
             ]
             for metric in SHOWN
             if any(row[metric] for row in rows)

@@ -71,7 +71,8 @@ def _planted(options: TaskOptions, *, multihop: bool = False) -> Chosen:
 
 
 def _cogeval(options: TaskOptions) -> Chosen:
-    return Chosen(task=import_module("evals.tasks.cogeval").cogeval(options.seed, held_back=options.held_back))
+    made = import_module("evals.tasks.cogeval")
+    return Chosen(task=made.cogeval(options.seed, templates=made.HELD_BACK if options.held_back else made.FIRST))
 
 
 TASKS: Mapping[str, Callable[[TaskOptions], Chosen]] = {

@@ -1,9 +1,11 @@
 """CogEval, after CogniFold: a gold graph first, then a stream of events that only shows it.
 
-A scenario file (`cogeval_scenarios/NAME.txt`, `NAME_held_back.txt`) reads:
+There are three sets of scenario files: `cogeval_scenarios/NAME.txt` and `NAME_second.txt` to develop with, and
+`NAME_held_back.txt`, which only a scoring run reads. A set that has been scored often is no longer unseen: it becomes
+one to develop with, and a new one is written without knowledge of the rules. A file reads:
 
     days: 12-35                            the shortest and longest window of the stream
-    words client: Northwind, Tessera       words of its own; names, numbers and dates are shared
+    words client: Northwind, Tessera       words of its own; numbers and dates are shared, and names where it has none
     parent Shipping: Testing, Review       a concept above others (part_of)
     concept Testing                        a concept, then its events, some with a question and its answer
     - Wrote {n} tests. ?? How many? => {n}
@@ -30,6 +32,9 @@ from typing import Any
 from evals.tasks.planted_words.slots import Words, as_sentence, content_lines, read_lists
 from evals.values import Asked, Line, Task
 
+FIRST, SECOND, HELD_BACK = "first", "second", "held_back"
+DEVELOPMENT = (FIRST, SECOND)
+TEMPLATES = (*DEVELOPMENT, HELD_BACK)
 SCENARIOS = ("software", "health", "team", "news", "academic", "support")
 KINDS = ("part_of", "triggers", "reinforces", "causes")
 FOLDER = Path(__file__).parent / "cogeval_scenarios"
@@ -45,20 +50,19 @@ CHILDREN = 2  # a parent has at least so many among the chosen concepts
 FIRST_DAY = datetime(2025, 2, 3, tzinfo=UTC)
 
 
-def cogeval(seed: int, *, scenario: str | None = None, held_back: bool = False) -> Task:
+def cogeval(seed: int, *, scenario: str | None = None, templates: str = FIRST) -> Task:
     """Make the events of one scenario, or of all six as six stores; `graph` maps a store to its gold graph."""
     if scenario is not None and scenario not in SCENARIOS:
         raise ValueError(f"no scenario {scenario!r}; there are {', '.join(SCENARIOS)}")
-    streams = [
-        _Stream(name, seed, read_scenario(name, held_back=held_back))
-        for name in ([scenario] if scenario else SCENARIOS)
-    ]
+    if templates not in TEMPLATES:
+        raise ValueError(f"no templates {templates!r}; there are {', '.join(TEMPLATES)}")
+    streams = [_Stream(name, seed, read_scenario(name, templates)) for name in ([scenario] if scenario else SCENARIOS)]
     stores = {stream.store: tuple(stream.lines) for stream in streams}
     questions = tuple(asked for stream in streams for asked in stream.questions)
     graph = {stream.store: stream.graph for stream in streams}
-    name = "cogeval" + (f"-{scenario}" if scenario else "") + ("-held-back" if held_back else "")
+    name = "-".join(["cogeval", *([scenario] if scenario else []), *([templates] if templates != FIRST else [])])
     return Task(
-        name=name,
+        name=name.replace("_", "-"),
         data_hash=hashlib.sha256(repr((stores, questions, graph)).encode()).hexdigest(),
         stores=stores,
         questions=questions,
@@ -109,16 +113,16 @@ class Scenario:
 
 
 @cache
-def read_scenario(name: str, *, held_back: bool) -> Scenario:
-    """Read a scenario of one set: the development one, or the one that only a scoring run uses."""
-    shared = read_lists(WORDS.read_text(encoding="utf-8"), held_back=held_back)
+def read_scenario(name: str, templates: str) -> Scenario:
+    """Read a scenario of one set; those to develop with share their names with the planted facts."""
     unrelated = content_lines((FOLDER / "distractors.txt").read_text(encoding="utf-8"))
     scenario = Scenario(
-        days=(0, 0),
-        words={"name": shared["name"]},
-        distractors=[line.split(" | ")[held_back] for line in unrelated],
+        days=(0, 0), words={}, distractors=[line.split(" | ")[TEMPLATES.index(templates)] for line in unrelated]
     )
-    file = FOLDER / f"{name}{'_held_back' if held_back else ''}.txt"
+    if templates in DEVELOPMENT:
+        shared = read_lists(WORDS.read_text(encoding="utf-8"), held_back=templates == SECOND)
+        scenario.words["name"] = shared["name"]
+    file = FOLDER / f"{name}{'' if templates == FIRST else f'_{templates}'}.txt"
     block: list[str] = []
     for line in [*content_lines(file.read_text(encoding="utf-8")), "end"]:
         word = line.partition(" ")[0]

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 import pytest
+from evals.graphs import SHOWN, grid
 from evals.metrics_graph import (
     best_pairs,
     chain_discovery,
@@ -24,7 +25,19 @@ from evals.metrics_graph import (
     proactivity,
     purity,
 )
-from evals.tasks.cogeval import KINDS, SCENARIOS, Scenario, cogeval, event_texts, read_scenario
+from evals.tasks import TaskOptions, load_task
+from evals.tasks.cogeval import (
+    DEVELOPMENT,
+    FOLDER,
+    HELD_BACK,
+    KINDS,
+    SCENARIOS,
+    TEMPLATES,
+    Scenario,
+    cogeval,
+    event_texts,
+    read_scenario,
+)
 from evals.tasks.planted_words.slots import CLOSED, SLOT
 
 from recollect.fold.themes import load_profile
@@ -32,16 +45,16 @@ from recollect.fold.themes import load_profile
 SEEDS = range(30)
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["development", "held_back"])
+@pytest.fixture(scope="module", params=TEMPLATES)
 def tasks(request: pytest.FixtureRequest) -> list[Any]:
     """Make all scenarios for thirty seeds."""
-    return [cogeval(seed, held_back=request.param) for seed in SEEDS]
+    return [cogeval(seed, templates=request.param) for seed in SEEDS]
 
 
 def test_the_same_seed_gives_the_same_stream_and_another_seed_another() -> None:
     assert cogeval(3) == cogeval(3)
     assert cogeval(3).data_hash != cogeval(4).data_hash
-    assert cogeval(3).data_hash != cogeval(3, held_back=True).data_hash
+    assert len({cogeval(3, templates=templates).data_hash for templates in TEMPLATES}) == len(TEMPLATES)
 
 
 def test_one_scenario_is_the_same_alone_and_among_all() -> None:
@@ -53,6 +66,22 @@ def test_one_scenario_is_the_same_alone_and_among_all() -> None:
 def test_an_unknown_scenario_is_named_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="software, health"):
         cogeval(1, scenario="cooking")
+
+
+def test_unknown_templates_are_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="first, second, held_back"):
+        cogeval(1, templates="third")
+
+
+def test_a_task_says_of_which_templates_it_is() -> None:
+    assert [cogeval(1, templates=templates).name for templates in TEMPLATES] == [
+        "cogeval",
+        "cogeval-second",
+        "cogeval-held-back",
+    ]
+    assert cogeval(1, scenario="news", templates=HELD_BACK).name == "cogeval-news-held-back"
+    assert load_task("cogeval", TaskOptions(seed=1)).task == cogeval(1)
+    assert load_task("cogeval", TaskOptions(seed=1, held_back=True)).task == cogeval(1, templates=HELD_BACK)
 
 
 def test_graphs_have_the_stated_shape(tasks: list[Any]) -> None:
@@ -143,23 +172,42 @@ def templates(scenario: Scenario) -> set[str]:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_held_back_scenarios_share_no_template_concept_or_word(name: str) -> None:
-    development, held_back = read_scenario(name, held_back=False), read_scenario(name, held_back=True)
-    assert not templates(development) & templates(held_back)
-    assert not set(development.concepts) & set(held_back.concepts)
-    words, others = ({word for words in side.words.values() for word in words} for side in (development, held_back))
-    assert not words & others
-    for scenario in (development, held_back):
+def test_the_sets_of_a_scenario_share_no_template_or_word(name: str) -> None:
+    sides = [read_scenario(name, templates) for templates in TEMPLATES]
+    for one, other in itertools.combinations(sides, 2):
+        assert not templates(one) & templates(other)
+        words, others = ({word for words in side.words.values() for word in words} for side in (one, other))
+        assert not words & others
+    for scenario in sides:
         slots = {base for text in templates(scenario) for base, _ in SLOT.findall(text)}
         assert slots <= {*scenario.words, *CLOSED}
+
+
+def test_no_concept_of_any_set_is_one_of_another_set() -> None:
+    labels = [{label.lower() for name in SCENARIOS for label in read_scenario(name, one).concepts} for one in TEMPLATES]
+    for one, other in itertools.combinations(labels, 2):
+        assert not one & other
+
+
+def test_held_back_streams_have_people_of_their_own() -> None:
+    known = {name for one in DEVELOPMENT for name in read_scenario("news", one).words["name"]}
+    for scenario in SCENARIOS:
+        own = read_scenario(scenario, HELD_BACK).words["name"]
+        assert not known & set(own)
+        known |= set(own)
+
+
+def test_every_scenario_file_belongs_to_a_set() -> None:
+    wanted = {f"{name}{ending}" for name in SCENARIOS for ending in (".txt", "_second.txt", "_held_back.txt")}
+    assert {file.name for file in FOLDER.iterdir()} == wanted | {"distractors.txt"}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_is_folded_by_knows_no_label_of_a_scenario(name: str) -> None:
     shipped = [load_profile(one) for one in ("news", "personal", "research", "software", "support", "teamwork")]
     themes = {label.lower() for profile in shipped for label in profile.themes}
-    for held_back in (False, True):
-        assert not themes & {label.lower() for label in read_scenario(name, held_back=held_back).concepts}
+    for one in TEMPLATES:
+        assert not themes & {label.lower() for label in read_scenario(name, one).concepts}
     assert not load_profile("general").themes  # what the evaluation, and everybody, folds by unless told otherwise
 
 
@@ -335,3 +383,19 @@ def test_the_gold_graph_itself_scores_full() -> None:
     assert (scores["intent_precision"], scores["intent_recall"]) == (1.0, 1.0)
     assert 4 <= scores["compression"] <= 5.5
     assert scores["edge_type_entropy"] <= math.log2(len(KINDS))
+
+
+def row(templates: str, stream: str, value: float) -> dict[str, Any]:
+    return {"seed": 4, "templates": templates, "stream": stream, **dict.fromkeys(SHOWN, value)}
+
+
+def test_the_table_shows_each_set_of_templates_by_itself_where_there_are_more() -> None:
+    both = grid([row("first", "news", 0.2), row("first", "team", 0.4), row("second", "news", 0.6)])
+    assert "first and second templates, 3 streams" in both.title
+    assert both.columns == ["metric", "all", "first", "second", "news", "team"]
+    assert both.rows[0][0] == "gold_f1"
+    assert both.rows[0][1].startswith("0.400 [")
+    assert both.rows[0][2:] == ["0.300", "0.600", "0.400", "0.400"]
+    alone = grid([row("held_back", "news", 0.2)])
+    assert "held-back templates" in alone.title
+    assert alone.columns == ["metric", "all", "news"]
