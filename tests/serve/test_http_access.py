@@ -37,9 +37,13 @@ class Tenants:
     cursor: str
 
 
-@pytest.fixture(scope="module")
-def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    with Memory.open(tmp_path_factory.mktemp("access") / "memory.db", embedder="hashing") as memory:
+@pytest.fixture(scope="module", params=["file", "postgresql"])
+def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
+    if request.param == "file":
+        location = str(tmp_path_factory.mktemp("access") / "memory.db")
+    else:
+        location = f"{request.getfixturevalue('postgres').location}?schema=access"
+    with Memory.open(location, embedder="hashing") as memory:
         acme, other = memory.space("acme/ana"), memory.space("other/bob")
         for number in range(4):
             acme.add(f"We decided to buy the {SECRET} number {number}.", speaker="Ana", session="zoo", key=f"f{number}")
