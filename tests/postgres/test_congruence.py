@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clocks import Clock
 from recollect import Memory
 from recollect.core.errors import RecollectError
 from recollect.core.values import Hit
@@ -30,16 +31,6 @@ HOSTILE = (
     "'; DROP TABLE x; --",
 )
 METAS: tuple[Any, ...] = ({}, {"n": 1}, {"n": 1.0}, {"n": "a\x00b"}, {"k\ud800": [1, {"x": None}]}, {"n": True})
-
-
-class _Clock:
-    """Time that both memories are told alike."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def _text(draw: random.Random) -> str:
@@ -134,7 +125,7 @@ def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest
     monkeypatch.setattr(writer, "SEAL_AT", 40)  # both sealed parts and tails
     for limit in ("A_WRITE_S", "BEHIND_S"):  # a slow machine folds less within a write: then they would rightly differ
         monkeypatch.setattr(folding, limit, 3600.0)
-    draw, clock = random.Random(seed), _Clock()
+    draw, clock = random.Random(seed), Clock(START)
     settings = {"embedder": "hashing", "clock": clock}
     with Memory.open(":memory:", **settings) as one, Memory.open(location, **settings) as other:
         for number in range(40):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clocks import Clock
 from conformance.making import append, drafts
 from recollect import Memory
 from recollect.core.values import Event
@@ -35,23 +36,13 @@ STORY = (
 NOW = START + timedelta(days=len(STORY) + 1)
 
 
-class _Clock:
-    """Time that both memories are told alike."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(START)
 
 
 @pytest.fixture
-def clock() -> _Clock:
-    return _Clock()
-
-
-@pytest.fixture
-def both(location: str, clock: _Clock) -> Iterator[tuple[Memory, Memory]]:
+def both(location: str, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
     """Give a memory in a file and one on a server, with the same story."""
     given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock, "profile": EVERYDAY}
     with Memory.open(":memory:", **given) as file, Memory.open(location, **given) as server:
@@ -163,7 +154,7 @@ def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory])
 
 
 def test_a_worker_folds_what_a_write_had_no_time_for(
-    location: str, clock: _Clock, monkeypatch: pytest.MonkeyPatch
+    location: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Memory.open(location, embedder="hashing", clock=clock, profile=EVERYDAY) as memory:
         with monkeypatch.context() as hurried:
@@ -196,7 +187,7 @@ def test_a_pulse_is_felt_when_a_write_is_done_not_when_it_begins(location: str) 
         assert other.pulse() != began
 
 
-def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: _Clock) -> None:
+def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: Clock) -> None:
     file, server = both
     clock.now = NOW
     told = [

@@ -7,33 +7,14 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from tests.surfaces.command import Done, Run, runner
 
 from recollect import Memory
-from recollect.cli import main
 from recollect.cli.terminal import visible
 from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> Any:
-        return json.loads(self.err)["error"]
-
-
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -46,10 +27,11 @@ def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(location: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    called = runner(capsys)
+
     def run(*arguments: str, stdin: bytes = b"") -> Done:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main(arguments)
-        return Done(code, *capsys.readouterr())
+        return called(*arguments)
 
     return run
 

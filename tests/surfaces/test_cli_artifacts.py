@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from tests.surfaces.command import Done, Run, runner
 
 from recollect import Memory
-from recollect.cli import main
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> Any:
-        return json.loads(self.err)["error"]
-
-
-Run = Callable[..., Done]
 
 SAID = (
     ("I live in Lisbon.", "Ana", None),
@@ -53,11 +35,7 @@ def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         for day, (text, speaker, wing) in enumerate(SAID, 1):
             memory.add(text, speaker=speaker, wing=wing, at=f"2026-04-{day:02}T10:00Z")
 
-    def run(*arguments: str) -> Done:
-        code = main(arguments)
-        return Done(code, *capsys.readouterr())
-
-    return run
+    return runner(capsys)
 
 
 def quotes(listed: Sequence[dict[str, Any]]) -> list[str]:
@@ -229,9 +207,7 @@ class TestUpkeep:
 
     def test_stats_shows_the_most_frequent_tags_alone(self, run: Run, location: Path) -> None:
         with Memory.open(location, embedder="hashing", durability="normal") as memory:
-            memory.add(
-                "My boss and my dog were at school, then the doctor, a concert, my wedding. I must pay."
-            )
+            memory.add("My boss and my dog were at school, then the doctor, a concert, my wedding. I must pay.")
             tags = memory.stats().tags
         line = next(line for line in run("stats").out.splitlines() if line.startswith("tags"))
         shown = line.removeprefix("tags").split(" and ")

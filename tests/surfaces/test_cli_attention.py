@@ -6,28 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from tests.surfaces.command import Run, runner
 
 from recollect import Memory
-from recollect.cli import main
 
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Done]
 NOW = datetime.now(UTC).replace(microsecond=0)
 SAID = (
     ("I need to send the budget report to Ana by tomorrow.", "Leo", "work"),
@@ -50,11 +36,7 @@ def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         for minute, (text, speaker, wing) in enumerate(SAID):
             memory.add(text, speaker=speaker, wing=wing, session="s", at=NOW - timedelta(minutes=10 - minute))
 
-    def run(*arguments: str) -> Done:
-        code = main(arguments)
-        return Done(code, *capsys.readouterr())
-
-    return run
+    return runner(capsys)
 
 
 def test_intents_with_their_quotes_and_what_an_answer_does(run: Run) -> None:

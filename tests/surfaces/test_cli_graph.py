@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from tests.surfaces.command import Run, runner
 
 from recollect import Memory
-from recollect.cli import main
 from recollect.core.errors import InvalidFilter, NotFound
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -37,10 +21,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         memory.add("I moved to Porto in March.", speaker="Ana", at="2026-04-02T10:00Z", session="s2")
         memory.add("Michael Chen works at Siemens. Mike is great.", speaker="Ana", at="2026-04-03T10:00Z")
 
-    def run(*arguments: str) -> Done:
-        return Done(main(arguments), *capsys.readouterr())
-
-    return run
+    return runner(capsys)
 
 
 def test_entities_and_one_of_them(run: Run) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import Clock
 from recollect import Memory
 from recollect.core.attention import Evidence, Intent, IntentCategory, IntentStatus
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
@@ -52,19 +53,9 @@ I should really drink less coffee.
 Good for you! I have to get going, bye.""".splitlines()
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

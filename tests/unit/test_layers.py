@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import Clock
 from recollect import Memory
 from recollect.core.errors import InvalidFilter, InvalidInput
 from recollect.core.layers import Identity, WakeUp
@@ -16,19 +17,9 @@ from recollect.inference.tokens import load_tokenizer
 NOW = datetime(2026, 3, 10, 9, tzinfo=UTC)
 
 
-class Clock:
-    """A clock that stands where it is put."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture

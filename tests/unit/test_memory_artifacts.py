@@ -11,6 +11,7 @@ from threading import Thread
 import apsw
 import pytest
 
+from clocks import Clock
 from conformance.making import draft
 from recollect import Memory
 from recollect.cli import main
@@ -25,19 +26,9 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import Clock
 from recollect import AsyncMemory, Memory
 from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
 from recollect.core.folding import Debt, EdgeKind
@@ -35,19 +36,9 @@ GARDEN = (
 TALK = ("Hi there!", "How are you?", "Fine, thanks.", "See you tomorrow!", "Good night.", "Ha ha, yes.")
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -7,26 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from clocks import Clock
 from recollect import Memory
 from recollect.core.errors import InvalidFilter, InvalidInput, InvalidTime, NotFound
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Clock:
-    """A clock that moves when told to."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
     """Give a clock that stands still."""
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import os
 import random
 import time
@@ -20,6 +19,7 @@ from recollect.core.extras import need
 from recollect.inference.codec import to_int8, unit
 from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.text import well_formed
+from recollect.inference.waiting import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS, retry_after
 
 PREFIX = "openai:"
 FORM = "openai:MODEL@URL?dimensions=N, as in openai:nomic-embed-text@http://localhost:11434/v1"
@@ -29,10 +29,6 @@ KEY_VARIABLE = "RECOLLECT_EMBEDDING_KEY"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 
 MAX_CHARACTERS = 16_000  # about 4,000 tokens: what endpoints commonly take; passages are far shorter
-RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # statuses that pass by themselves
-FIRST_WAIT = 0.5  # seconds; doubled at each further attempt
-LONGEST_WAIT = 30.0  # seconds; who asks for more is better served by the job queue
-SHOWN_CHARACTERS = 200  # of an endpoint's own words in an error
 
 Floats = NDArray[np.float32]
 
@@ -148,7 +144,7 @@ class EndpointEmbedder:
                 if response.status_code not in RETRIED:
                     return response
                 trouble = f"HTTP {response.status_code}"
-                wait = _retry_after(response.headers.get("retry-after")) or wait
+                wait = retry_after(response.headers.get("retry-after")) or wait
             if wait > LONGEST_WAIT:
                 raise self._failed(f"{trouble}; it asks to wait {wait:.0f} s")
             if attempt + 1 < self._settings.attempts:
@@ -209,17 +205,3 @@ def _rows(answer: Any) -> list[list[float]]:
         raise ValueError("places missing or doubled")
     ordered = sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])
     return [entry["embedding"] for _, entry in ordered]
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Read seconds or a date; None where there is neither."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None

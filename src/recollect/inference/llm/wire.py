@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 
 from recollect.core.errors import InvalidSetting
 from recollect.core.extras import need
-from recollect.inference.endpoint import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS
+from recollect.inference.waiting import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS, retry_after
 
 EXTRA = "llm"
 MOST_BYTES = 8 * 1024 * 1024  # of one answer: hundreds of times the longest that is asked for
@@ -154,20 +153,6 @@ def check_key(key: str | None, *, source: str) -> str | None:
         # Checked here, since drivers quote the header that they refuse.
         raise InvalidSetting(f"The key in {source} holds characters that no key has.", fix="Copy it again.")
     return key or None
-
-
-def retry_after(header: str | None) -> float | None:
-    """Read seconds or a date; None where there is neither."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
 
 
 def _chunks(response: Any, overdue: float) -> Iterator[bytes]:
