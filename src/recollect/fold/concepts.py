@@ -99,7 +99,7 @@ def scene_of(graph: Graph, moment: Moment) -> Scene:
 def likeness(moment: Moment, node: Node, scene: Scene, said: Said) -> float:
     """Tell how much an event is like a concept; `said` are its words."""
     theme = moment.speaks_of(node.theme)
-    words = said.covered(node.shares)
+    words = said.covered(node)
     beside = NAMES_COUNT * (not node.names.isdisjoint(moment.names)) + TIME_COUNTS * _recency(moment.at, node.last_at)
     return _joined(theme, _above(scene.near.get(node.id), scene.level), words, beside)
 

@@ -6,6 +6,8 @@ dates when an edge is read (`core.folding.decayed`), so that it costs nothing an
 
 from __future__ import annotations
 
+from itertools import chain
+
 from recollect.core.folding import (
     DEFAULT_WEIGHT,
     LEAST_GROUNDS,
@@ -113,13 +115,14 @@ def _concept_of(graph: Graph, words: str) -> str | None:
     held = [
         node
         for node in list(graph.nodes.values())[-MOST_SEARCHED:]
-        if node.id in themed or not said.isdisjoint(node.shares) or not said.isdisjoint(node.names)
+        if node.id in themed or not said.isdisjoint(node.counts) or not said.isdisjoint(node.names)
     ]
-    repeated = {node.id: [seen & said for seen in node.seen] for node in held}  # how telling other words are, nobody asks
-    asked = Said(said, telling([*(words for all_words in repeated.values() for words in all_words), said]))
+    # How telling other words are, nobody asks.
+    repeated = {node.id: [seen.words & said for seen in node.window] for node in held}
+    asked = Said(said, telling([*chain.from_iterable(repeated.values()), said]))
     scores = {
         node.id: THEME_COUNTS * min(1.0, themes.get(node.theme or "", 0.0))
-        + WORDS_COUNT * max(map(asked.repeated, repeated[node.id]), default=0.0)
+        + WORDS_COUNT * max(map(asked.repeated, filter(None, repeated[node.id])), default=0.0)
         for node in held
     }
     best = min(scores, key=lambda id: (-round(scores[id], 6), id), default=None)
@@ -151,5 +154,5 @@ def _narrower(one: Node, other: Node) -> tuple[str, str] | None:
     mine, theirs = small.main_word, large.main_word
     if mine == theirs or not mine or not theirs:
         return None
-    broad = small.shares.get(theirs, 0.0) >= BROADER_HAS and large.shares.get(mine, 0.0) <= NARROWER_HAS
+    broad = small.share(theirs) >= BROADER_HAS and large.share(mine) <= NARROWER_HAS
     return (small.id, large.id) if broad else None

@@ -41,12 +41,13 @@ class Seen:
     seq: int
     terms: tuple[str, ...]
     names: tuple[str, ...]
+    words: frozenset[str]  # both
     written: str  # the same as JSON: a concept is kept after every event, and its events stay the same
 
     @classmethod
     def of(cls, seq: int, terms: Sequence[str], names: Sequence[str]) -> Seen:
         """Remember an event."""
-        return cls(seq, tuple(terms), tuple(names), json.dumps([seq, terms, names]))
+        return cls(seq, tuple(terms), tuple(names), frozenset((*terms, *names)), json.dumps([seq, terms, names]))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,18 +62,20 @@ class Node:
     tail: tuple[Seen, ...] = ()  # of its latest events, without a gap; never fewer than the window has
     touched: int = 0  # seq of the event that last changed it
     last_at: int = 0  # microseconds: when the latest of its events happened
-    _shares: dict[str, float] | None = None
+    _counts: Counter[str] | None = None
     _own: list[str] | None = None
-    _seen: list[frozenset[str]] | None = None
     _names: frozenset[str] | None = None
 
     def add(self, moment: Moment, by: int) -> None:
         """Take an event in."""
         self.size += 1
         self.total = _sum(self.total, moment.vector)
-        self.tail = (*self.tail, Seen.of(moment.seq, moment.terms, moment.names))[-TAIL:]
+        counts, gone = self._counts, self.tail[-WINDOW:-WINDOW + 1] if len(self.tail) >= WINDOW else ()
+        self.remember((*self.tail, Seen.of(moment.seq, moment.terms, moment.names))[-TAIL:])
+        if counts is not None:
+            _recount(counts, moment.terms, (term for seen in gone for term in seen.terms))
+            self._counts = counts
         self.touched, self.last_at = by, max(self.last_at, moment.at)
-        self._read_anew()
 
     def lose(self, moment: Moment, by: int) -> bool:
         """Let an event go; tell whether those that it remembers are still enough."""
@@ -86,16 +89,15 @@ class Node:
     def remember(self, tail: tuple[Seen, ...]) -> None:
         """Set which of its latest events it remembers."""
         self.tail = tail
-        self._read_anew()
+        self._counts = self._own = self._names = None
 
     def absorb(self, total: Vector, size: int, seen: Sequence[Seen], by: int, last_at: int) -> None:
         """Take over what another concept was about; `seen` are the latest of its events."""
         self.size += size
         self.total = _sum(self.total, total)
         # Where more came over than are told here, those from before are no longer the ones just before them.
-        self.tail = (*self.tail, *seen)[-TAIL:] if len(seen) == size else tuple(seen)
+        self.remember((*self.tail, *seen)[-TAIL:] if len(seen) == size else tuple(seen))
         self.touched, self.last_at = by, max(self.last_at, last_at)
-        self._read_anew()
 
     @property
     def window(self) -> tuple[Seen, ...]:
@@ -103,34 +105,29 @@ class Node:
         return self.tail[-WINDOW:]
 
     @property
-    def shares(self) -> dict[str, float]:
-        """Tell in which share of its latest events each word stands."""
-        if self._shares is None:
-            window = self.window
-            counts = Counter(chain.from_iterable(seen.terms for seen in window))
-            many = len(window)
-            self._shares = {term: count / many for term, count in counts.items()}
-        return self._shares
+    def counts(self) -> Counter[str]:
+        """Tell in how many of its latest events each word stands."""
+        if self._counts is None:
+            self._counts = Counter(chain.from_iterable(seen.terms for seen in self.window))
+        return self._counts
+
+    def share(self, term: str) -> float:
+        """Tell in which share of its latest events a word stands."""
+        return self.counts[term] / len(self.window) if self.tail else 0.0
 
     @property
     def own(self) -> list[str]:
         """List the words that enough of its latest events have."""
         if self._own is None:
-            self._own = [term for term, share in self.shares.items() if share >= TELLING_SHARE]
+            least = TELLING_SHARE * len(self.window)
+            self._own = [term for term, count in self.counts.items() if count >= least]
         return self._own
 
     @property
     def main_word(self) -> str:
         """Give the word that most of its latest events have."""
-        most = max(self.shares.values(), default=0.0)
-        return min((term for term, share in self.shares.items() if share == most), default="")
-
-    @property
-    def seen(self) -> list[frozenset[str]]:
-        """Give the words and names of each of its latest events."""
-        if self._seen is None:
-            self._seen = [frozenset((*seen.terms, *seen.names)) for seen in self.window]
-        return self._seen
+        most = max(self.counts.values(), default=0)
+        return min((term for term, count in self.counts.items() if count == most), default="")
 
     @property
     def names(self) -> frozenset[str]:
@@ -138,9 +135,6 @@ class Node:
         if self._names is None:
             self._names = frozenset(name for seen in self.window for name in seen.names)
         return self._names
-
-    def _read_anew(self) -> None:
-        self._shares = self._own = self._seen = self._names = None
 
 
 class Nearness:
@@ -284,7 +278,10 @@ class Graph:
             self._loose_rows.drop(moment.event_id)
             self._loose_ids.pop(moment.event_id, None)
             for term in moment.terms:
-                self._having.get(term, {}).pop(seq, None)
+                having = self._having[term]
+                having.pop(seq, None)
+                if not having:
+                    del self._having[term]
 
     def moved(self, absorbed: str, into: str | None) -> None:
         """Let loose events that one concept held be held by another, as the latest that holds them, or by none."""
@@ -307,7 +304,7 @@ class Graph:
 
     def having(self, term: str) -> list[Moment]:
         """List the loose events with a word, the oldest first."""
-        return [one for _, one in sorted(self._having.get(term, {}).items())]
+        return list(self._having.get(term, {}).values())  # events come, and are read back, in order
 
     def telling_among_loose(self, window: Sequence[Sequence[str]]) -> dict[str, float]:
         """Weigh the words of some events by how few of those, and of the loose ones, have them."""
@@ -365,10 +362,10 @@ class Said:
         self._weights = {term: weights[term] for term in terms}
         self._whole = math.fsum(self._weights.values())
 
-    def covered(self, shares: Mapping[str, float]) -> float:
-        """Tell which part of them a concept has too, 0 to 1; `shares` says how many of its events have a word."""
-        weights = self._weights
-        both = math.fsum([weights[term] * shares[term] for term in weights.keys() & shares.keys()])
+    def covered(self, node: Node) -> float:
+        """Tell which part of them a concept has too, 0 to 1, each as far as its latest events have it."""
+        weights, counts, many = self._weights, node.counts, len(node.window)
+        both = math.fsum([weights[term] * (counts[term] / many) for term in weights.keys() & counts.keys()])
         return both / self._whole if self._whole else 0.0
 
     def repeated(self, words: Set[str]) -> float:
@@ -393,6 +390,15 @@ def summed(vectors: Iterable[NDArray[np.int8]]) -> Vector:
     for vector in vectors:
         total = _sum(total, vector)
     return total
+
+
+def _recount(counts: Counter[str], more: Iterable[str], less: Iterable[str]) -> None:
+    for term in more:
+        counts[term] += 1
+    for term in less:
+        counts[term] -= 1
+        if not counts[term]:
+            del counts[term]
 
 
 def _sum(one: Vector, other: Vector | NDArray[np.int8]) -> Vector:

@@ -18,6 +18,7 @@ MOST_TEXTS = 8  # that a description is made of, the latest
 MOST_QUOTED = 400  # characters of each
 PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
+_VOCABULARY = 1 << 15  # words that need not be looked at again
 _REMEMBERED = 512  # texts: several words of one are tried
 _MOST_TRIED = 6  # words that tell as much as one another
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -82,14 +83,15 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _words_and_stems(text: str) -> tuple[list[str], list[str]]:
-    words = [_small(word) for word in _WORD.findall(text)]
-    return words, [stem(word) for word in words]
+def _words_and_stems(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    read = [_word_and_stem(word) for word in _WORD.findall(text)]
+    return tuple(word for word, _ in read), tuple(stemmed for _, stemmed in read)
 
 
-def _small(word: str) -> str:
-    lower = word.lower()
-    return lower if lower.isalpha() else _POSSESSIVE.sub("", lower).replace("’", "'")
+@lru_cache(maxsize=_VOCABULARY)
+def _word_and_stem(written: str) -> tuple[str, str]:
+    word = _POSSESSIVE.sub("", written).lower().replace("’", "'")
+    return word, stem(word)
 
 
 _COMMON = STOPWORDS | COMMON_WORDS
