@@ -211,6 +211,7 @@ def _fold(
         done += 1
         if end is not None and time.monotonic() > end:
             break
+    executor.flush()
     reached = mark._replace(upto=rows[done - 1][0])
     writer.set_fold_mark(space, reached)
     engine.folds.put(space, reached, executor.graph)

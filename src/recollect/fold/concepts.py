@@ -22,7 +22,7 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
-from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, Telling, covered, shared, telling
+from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, Said, Telling, shared, telling
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
@@ -40,7 +40,6 @@ MOST_COMPANY = 24  # loose events of one theme that are looked at, the newest
 MOST_TRIED = 4  # themes, and words, that an event is tried to found a concept with: the clearest
 MOST_FOUNDERS = 8  # others join it afterwards
 THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than that of the concept it has its place in
-TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
 LEAST_SHARED = 2  # words of two events that share no theme and found a concept
 # How well a word tells what events are about, in the units of a log-odds (fitted on development streams).
@@ -88,20 +87,19 @@ def scene_of(graph: Graph, moment: Moment) -> Scene:
     company = [one for id, _ in near_loose.top(NEAREST) if (one := graph.loose_event(id)) is not None]
     least = graph.profile.thresholds.least_theme
     clear = {theme for theme, score in moment.themes.items() if score >= least}
-    alike = [one for one in graph.loose.values() if clear and not clear.isdisjoint(one.themes)]
+    alike = [one for one in graph.loose.values() if not clear.isdisjoint(one.themes)] if clear else []
     chosen = {one.event_id: one for one in (*company, *alike[-MOST_COMPANY:]) if one.seq != moment.seq}
     loose = list(chosen.values())
     scene = Scene(nodes, loose, _known(near, (node.id for node in nodes)), _known(near_loose, chosen))
     scene.level, scene.level_loose = near.level, near_loose.level
-    held = ([term for term, share in node.shares.items() if share >= TELLING_SHARE] for node in nodes)
-    scene.weights = telling([*held, *(one.terms for one in loose), moment.terms])
+    scene.weights = telling([*(node.own for node in nodes), *(one.terms for one in loose), moment.terms])
     return scene
 
 
-def likeness(moment: Moment, node: Node, scene: Scene) -> float:
-    """Tell how much an event is like a concept."""
+def likeness(moment: Moment, node: Node, scene: Scene, said: Said) -> float:
+    """Tell how much an event is like a concept; `said` are its words."""
     theme = moment.speaks_of(node.theme)
-    words = covered(moment.terms, node.shares, scene.weights)
+    words = said.covered(node)
     beside = NAMES_COUNT * (not node.names.isdisjoint(moment.names)) + TIME_COUNTS * _recency(moment.at, node.last_at)
     return _joined(theme, _above(scene.near.get(node.id), scene.level), words, beside)
 
@@ -117,8 +115,9 @@ def kinship(one: Moment, other: Moment, theme: str | None, cosine: float | None,
 def reinforcing(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, list[str], float]:
     """Let an event confirm the concepts that it belongs to; tell which, and how much it is like the first."""
     limits = graph.profile.thresholds
+    said = Said(moment.terms, scene.weights)
     ranked = sorted(
-        ((likeness(moment, node, scene), node) for node in scene.nodes), key=lambda one: (-one[0], one[1].id)
+        ((likeness(moment, node, scene, said), node) for node in scene.nodes), key=lambda one: (-one[0], one[1].id)
     )
     ranked = [(score, node) for score, node in ranked if not graph.kept_apart(moment.event_id, node.id)]
     best = ranked[0][0] if ranked else 0.0
@@ -194,7 +193,7 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
         if one.seq not in graph.loose or graph.kept_apart(one.event_id, node.id):
             continue
         seen = Scene([node], [], _known(near, [one.event_id], node.id), {}, scene.weights, scene.level)
-        score = likeness(one, node, seen)
+        score = likeness(one, node, seen, Said(one.terms, scene.weights))
         if score < graph.profile.thresholds.join:
             continue
         operations += _leaving(graph, one, node.id)

@@ -6,6 +6,8 @@ dates when an edge is read (`core.folding.decayed`), so that it costs nothing an
 
 from __future__ import annotations
 
+from itertools import chain
+
 from recollect.core.folding import (
     DEFAULT_WEIGHT,
     LEAST_GROUNDS,
@@ -16,7 +18,7 @@ from recollect.core.folding import (
     UpdatePlan,
 )
 from recollect.fold.concepts import THEME_COUNTS, WORDS_COUNT
-from recollect.fold.graph import Graph, Node, covered, telling
+from recollect.fold.graph import Graph, Node, Said, telling
 from recollect.fold.moments import WORD, Moment, words_of
 
 NEIGHBOURS = 3  # that a concept without any is given
@@ -106,19 +108,21 @@ def causing(graph: Graph, main: str, moment: Moment) -> UpdatePlan:
 def _concept_of(graph: Graph, words: str) -> str | None:
     """Find the concept that some words speak of: by its theme, and by the event of it that they repeat most of."""
     terms, names = words_of(words)
-    said = (*terms, *names)
+    said = frozenset((*terms, *names))
     themes = graph.profile.read(words)
     spoken = (*themes, *(WORD + term for term in terms))
     themed = {node.id for theme in spoken if (node := graph.of_theme(theme)) is not None}
     held = [
         node
         for node in list(graph.nodes.values())[-MOST_SEARCHED:]
-        if node.id in themed or any(not seen.isdisjoint(said) for seen in node.seen)
+        if node.id in themed or not said.isdisjoint(node.counts) or not said.isdisjoint(node.names)
     ]
-    weights = telling([*(seen for node in held for seen in node.seen), said])
+    # How telling other words are, nobody asks.
+    repeated = {node.id: [seen.words & said for seen in node.window] for node in held}
+    asked = Said(said, telling([*chain.from_iterable(repeated.values()), said]))
     scores = {
         node.id: THEME_COUNTS * min(1.0, themes.get(node.theme or "", 0.0))
-        + WORDS_COUNT * max((covered(said, dict.fromkeys(seen, 1.0), weights) for seen in node.seen), default=0.0)
+        + WORDS_COUNT * max(map(asked.repeated, filter(None, repeated[node.id])), default=0.0)
         for node in held
     }
     best = min(scores, key=lambda id: (-round(scores[id], 6), id), default=None)
@@ -147,12 +151,8 @@ def _narrower(one: Node, other: Node) -> tuple[str, str] | None:
     small, large = sorted((one, other), key=lambda node: (node.size, node.id))
     if small.size < LEAST_GROUNDS or large.size <= small.size:
         return None
-    mine, theirs = _main_word(small), _main_word(large)
+    mine, theirs = small.main_word, large.main_word
     if mine == theirs or not mine or not theirs:
         return None
-    broad = small.shares.get(theirs, 0.0) >= BROADER_HAS and large.shares.get(mine, 0.0) <= NARROWER_HAS
+    broad = small.share(theirs) >= BROADER_HAS and large.share(mine) <= NARROWER_HAS
     return (small.id, large.id) if broad else None
-
-
-def _main_word(node: Node) -> str:
-    return min(node.shares, key=lambda term: (-node.shares[term], term), default="")

@@ -33,7 +33,7 @@ from recollect.core.folding import (
 )
 from recollect.core.values import Json
 from recollect.fold.checks import check
-from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, WINDOW, Graph, Node, Seen, summed
+from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, TAIL, WINDOW, Graph, Node, Seen, summed
 from recollect.fold.log import Log
 from recollect.fold.moments import WORD, Moment
 from recollect.fold.wording import description_of, label_of
@@ -62,6 +62,7 @@ class Executor:
         self.entries: list[JournalEntry] = []
         self._writer, self._log, self._space = writer, log, graph.space
         self._changed: dict[str, None] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}  # how concepts are worded, as far as that was read
         self._moments: dict[str, Moment] = {}
         self._cause = Cause(seq=0, event_id="", at=0, recorded_at=0)
         self._place = 0
@@ -77,8 +78,9 @@ class Executor:
         """Check a plan and carry it out, all of it or, with an error, nothing; tell which concepts it made."""
         if not plan.operations:
             return ()
-        plan, debt = self._without_duplicates(self._labelled(plan), debt)
-        plan = self._described(plan)
+        if any(isinstance(one, AddNode) for one in plan.operations):
+            plan, debt = self._without_duplicates(self._labelled(plan), debt)
+            plan = self._described(plan)
         check(plan, self)
         acts: dict[str, Act] = {}
         for operation in plan.operations:
@@ -122,7 +124,7 @@ class Executor:
 
     def linked(self, id: str) -> bool:
         """Tell whether a concept has any edge to another."""
-        return bool(self._writer.concept_edges(self._space, [id]))
+        return self._writer.concept_linked(self._space, id)
 
     def undo(self, number: int, entry: JournalEntry) -> None:
         """Take a change back, and see to it that it is not made again."""
@@ -130,6 +132,7 @@ class Executor:
             "undo", Debt.UNDO, entry.node_id, entry.target_id, entry.edge, "taken back by hand", entry.events
         )
         undone = self._writer.undo_entry(self._space, act, number)
+        self._bodies.clear()
         if entry.target_id is not None and entry.action != "undo":
             pair = (entry.node_id, entry.target_id)
             self._writer.keep_apart(self._space, self._cause.seq, [pair])
@@ -154,7 +157,7 @@ class Executor:
         vectors = self._log.vectors([one.seq for one in members])
         node.total = summed(vectors[seq] for seq in sorted(vectors))
         kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
-        node.window = tuple(Seen(one.seq, one.terms, one.names) for one in kept)
+        node.tail = tuple(Seen.of(one.seq, one.terms, one.names) for one in kept)
         node.touched = max((one.born for one in members), default=0)
         node.last_at = max((one.at for one in members), default=0)
         self.graph.put(node)
@@ -165,11 +168,16 @@ class Executor:
         for id in self._changed:
             node = self.graph.nodes.get(id)
             if node is not None:
-                recent = json.dumps([[seen.seq, seen.terms, seen.names] for seen in node.window])
+                recent = f"[{', '.join(seen.written for seen in node.window)}]"
                 self._writer.put_work(
                     self._space, WorkRow(id, {}, node.size, node.touched, node.last_at, node.total.tobytes(), recent)
                 )
         self._changed.clear()
+
+    def rest(self) -> None:
+        """End an event: concepts that were long not confirmed are at work no more."""
+        if len(self.graph.nodes) > MOST_CONCEPTS:
+            self.flush()
         while len(self.graph.nodes) > MOST_CONCEPTS:
             self.graph.drop(min(self.graph.nodes.values(), key=lambda node: (node.touched, node.id)).id)
 
@@ -201,12 +209,12 @@ class Executor:
         seqs = self.known(operation.grounded_in)
         texts = [text for _, text in sorted(self._log.texts(sorted(seqs.values())).items())]
         known = [self._moment(id) for id in operation.grounded_in if id in seqs]
-        return texts, [Seen(one.seq, one.terms, one.names) for one in known]
+        return texts, [Seen.of(one.seq, one.terms, one.names) for one in known]
 
     def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
         weights = self.graph.telling_among_loose([seen.terms for seen in window])
         word = theme[len(WORD) :] if theme is not None else None
-        return (label_of(texts, weights, word) if texts else "") or NO_WORDS
+        return (label_of(texts, [seen.terms for seen in window], weights, word) if texts else "") or NO_WORDS
 
     def _body(
         self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES
@@ -277,7 +285,7 @@ class Executor:
                 acts[operation.id] = act
                 body = {**operation.body, "label": operation.label}
                 body["description"] = operation.description or body.get("description", "")
-                self._writer.put_node(self._space, act, operation.id, _kept_body(body))
+                self._word(act, operation.id, body)
                 theme = operation.body.get("theme")
                 self.graph.put(Node(id=operation.id, label=operation.label, theme=theme, touched=self._cause.seq))
                 self._changed[operation.id] = None
@@ -290,7 +298,7 @@ class Executor:
                 body = {**self._stored_body(operation.id), **operation.body}
                 body |= {"label": operation.label} if operation.label else {}
                 body |= {"description": operation.description} if operation.description else {}
-                self._writer.put_node(self._space, act, operation.id, _kept_body(body))
+                self._word(act, operation.id, body)
                 if (node := self.graph.nodes.get(operation.id)) is not None:
                     node.label = str(body["label"])
             case MergeNodes():
@@ -342,7 +350,7 @@ class Executor:
         self._drop(operation.absorbed)
         moved = [one for one in self._writer.members_by(self._space, act.entry) if one.weight >= COUNTED]
         self._absorb(stays, goes, moved)
-        self._hold_anew()
+        self.graph.moved(goes.id, stays.id)
 
     def _absorb(self, stays: Node, goes: Node, moved: Sequence[Member]) -> None:
         """Add up what one concept takes over of another; as `restate` would, without reading what was there before."""
@@ -351,9 +359,8 @@ class Executor:
         else:  # some were in both: their vectors are in the sum already
             vectors = self._log.vectors([one.seq for one in moved])
             total = summed(vectors[seq] for seq in sorted(vectors))
-        recent = [one.seq for one in moved[-WINDOW:]]
-        read = self._log.moments(recent)
-        seen = [Seen(seq, read[seq].terms, read[seq].names) for seq in recent if seq in read]
+        have = {seen.seq: seen for seen in goes.tail}
+        seen = self._remembered([one.seq for one in moved[-WINDOW:]], have)
         stays.absorb(total, len(moved), seen, self._cause.seq, max((one.at for one in moved), default=0))
         self.graph.put(stays)
         self._changed[stays.id] = None
@@ -366,6 +373,7 @@ class Executor:
         if operation.edge is None or operation.target is None:
             self._writer.close_node(self._space, act, operation.id)
             self._drop(operation.id)
+            self.graph.moved(operation.id, None)
             return
         self._writer.close_concept_edge(self._space, act, operation.id, operation.target, operation.edge)
         if operation.edge in MEMBERSHIP:
@@ -376,18 +384,17 @@ class Executor:
         node = self.graph.nodes.get(id)
         if weight < COUNTED or node is None:
             return
-        have = {seen.seq: seen for seen in node.window}
-        # One that is not among the latest leaves them as they are.
-        recent = self._writer.recent_members(self._space, id, limit=WINDOW) if moment.seq in have else list(have)
-        read = self._log.moments([seq for seq in recent if seq not in have])
-        window = tuple(
-            have[seq] if seq in have else Seen(seq, read[seq].terms, read[seq].names)
-            for seq in recent
-            if seq in have or seq in read
-        )
-        node.lose(moment, window, self._cause.seq)
+        if not node.lose(moment, self._cause.seq):
+            recent = self._writer.recent_members(self._space, id, limit=TAIL)
+            node.remember(tuple(self._remembered(recent, {seen.seq: seen for seen in node.tail})))
         self.graph.put(node)
         self._changed[id] = None
+
+    def _remembered(self, seqs: Sequence[int], have: Mapping[int, Seen]) -> list[Seen]:
+        """Read the words of events, where they are not at hand."""
+        read = self._log.moments([seq for seq in seqs if seq not in have])
+        found = {**have, **{seq: Seen.of(seq, one.terms, one.names) for seq, one in read.items()}}
+        return [found[seq] for seq in seqs if seq in found]
 
     def _drop(self, id: str) -> None:
         self.graph.drop(id)
@@ -460,7 +467,13 @@ class Executor:
         return [ids[seq] for seq in seqs if seq in ids]
 
     def _stored_body(self, id: str) -> dict[str, Any]:
-        return dict(self._writer.concept_body(self._space, id))
+        if id not in self._bodies:
+            self._bodies[id] = dict(self._writer.concept_body(self._space, id))
+        return self._bodies[id]
+
+    def _word(self, act: Act, id: str, body: Mapping[str, Json]) -> None:
+        self._bodies[id] = _kept_body(body)
+        self._writer.put_node(self._space, act, id, self._bodies[id])
 
 
 def node_of(row: WorkRow) -> Node:
@@ -471,7 +484,7 @@ def node_of(row: WorkRow) -> Node:
         theme=row.body.get("theme"),
         size=row.size,
         total=np.frombuffer(row.total, np.float64).copy(),
-        window=tuple(Seen(seq, tuple(terms), tuple(names)) for seq, terms, names in json.loads(row.recent)),
+        tail=tuple(Seen.of(seq, terms, names) for seq, terms, names in json.loads(row.recent)),
         touched=row.touched,
         last_at=row.last_at,
     )

@@ -33,7 +33,7 @@ def fold_event(executor: Executor, moment: Moment) -> None:
         _pay(executor, moment, touched, new=bool(made))
     if moment.seq not in graph.loose:
         graph.held.pop(moment.seq, None)  # it has its place: nothing more is to be known of it
-    executor.flush()
+    executor.rest()
 
 
 def _found(executor: Executor, moment: Moment, scene: Scene) -> list[str]:

@@ -7,10 +7,12 @@ came about: sums of whole numbers in float64 are exact in any order.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,10 @@ from recollect.fold.themes import Profile
 
 MOST_CONCEPTS = 2_048  # at work; an older one comes back by its theme or its label
 MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
+TAIL = 32  # events whose words a concept remembers, so that one that leaves can be replaced by the one before
 WINDOW = 16  # events whose words stand for a concept: what it is about now, not what it once was
 UNFAMILIAR = 0.25  # what an area that never came up counts: there is a first time for everything
+TELLING_SHARE = 0.25  # of a concept's events that have a word, for the word to be the concept's
 NEAREST = 12  # concepts and loose events that are looked at closely, by their vectors
 
 Vector = NDArray[np.float64]
@@ -37,6 +41,13 @@ class Seen:
     seq: int
     terms: tuple[str, ...]
     names: tuple[str, ...]
+    words: frozenset[str]  # both
+    written: str  # the same as JSON: a concept is kept after every event, and its events stay the same
+
+    @classmethod
+    def of(cls, seq: int, terms: Sequence[str], names: Sequence[str]) -> Seen:
+        """Remember an event."""
+        return cls(seq, tuple(terms), tuple(names), frozenset((*terms, *names)), json.dumps([seq, terms, names]))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,55 +59,82 @@ class Node:
     theme: str | None
     size: int = 0  # events that count
     total: Vector = field(default_factory=lambda: np.zeros(0))
-    window: tuple[Seen, ...] = ()
+    tail: tuple[Seen, ...] = ()  # of its latest events, without a gap; never fewer than the window has
     touched: int = 0  # seq of the event that last changed it
     last_at: int = 0  # microseconds: when the latest of its events happened
-    _shares: dict[str, float] | None = None
-    _seen: list[frozenset[str]] | None = None
+    _counts: Counter[str] | None = None
+    _own: list[str] | None = None
+    _names: frozenset[str] | None = None
 
     def add(self, moment: Moment, by: int) -> None:
         """Take an event in."""
         self.size += 1
         self.total = _sum(self.total, moment.vector)
-        self.window = (*self.window, Seen(moment.seq, moment.terms, moment.names))[-WINDOW:]
+        counts, gone = self._counts, self.tail[-WINDOW:-WINDOW + 1] if len(self.tail) >= WINDOW else ()
+        self.remember((*self.tail, Seen.of(moment.seq, moment.terms, moment.names))[-TAIL:])
+        if counts is not None:
+            _recount(counts, moment.terms, (term for seen in gone for term in seen.terms))
+            self._counts = counts
         self.touched, self.last_at = by, max(self.last_at, moment.at)
-        self._shares = self._seen = None
 
-    def lose(self, moment: Moment, window: tuple[Seen, ...], by: int) -> None:
-        """Let an event go; `window` are the latest of those that are left."""
+    def lose(self, moment: Moment, by: int) -> bool:
+        """Let an event go; tell whether those that it remembers are still enough."""
         self.size -= 1
         if len(moment.vector) == len(self.total):
             self.total = self.total - moment.vector
-        self.window, self.touched = window, by
-        self._shares = self._seen = None
+        self.remember(tuple(seen for seen in self.tail if seen.seq != moment.seq))
+        self.touched = by
+        return len(self.tail) >= min(WINDOW, self.size)
+
+    def remember(self, tail: tuple[Seen, ...]) -> None:
+        """Set which of its latest events it remembers."""
+        self.tail = tail
+        self._counts = self._own = self._names = None
 
     def absorb(self, total: Vector, size: int, seen: Sequence[Seen], by: int, last_at: int) -> None:
         """Take over what another concept was about; `seen` are the latest of its events."""
         self.size += size
         self.total = _sum(self.total, total)
-        self.window = (*self.window, *seen)[-WINDOW:]
+        # Where more came over than are told here, those from before are no longer the ones just before them.
+        self.remember((*self.tail, *seen)[-TAIL:] if len(seen) == size else tuple(seen))
         self.touched, self.last_at = by, max(self.last_at, last_at)
-        self._shares = self._seen = None
 
     @property
-    def shares(self) -> dict[str, float]:
-        """Tell in which share of its latest events each word stands."""
-        if self._shares is None:
-            counts = Counter(term for seen in self.window for term in seen.terms)
-            self._shares = {term: count / len(self.window) for term, count in counts.items()}
-        return self._shares
+    def window(self) -> tuple[Seen, ...]:
+        """Give the latest of its events: what it is about now."""
+        return self.tail[-WINDOW:]
 
     @property
-    def seen(self) -> list[frozenset[str]]:
-        """Give the words and names of each of its latest events."""
-        if self._seen is None:
-            self._seen = [frozenset((*seen.terms, *seen.names)) for seen in self.window]
-        return self._seen
+    def counts(self) -> Counter[str]:
+        """Tell in how many of its latest events each word stands."""
+        if self._counts is None:
+            self._counts = Counter(chain.from_iterable(seen.terms for seen in self.window))
+        return self._counts
+
+    def share(self, term: str) -> float:
+        """Tell in which share of its latest events a word stands."""
+        return self.counts[term] / len(self.window) if self.tail else 0.0
+
+    @property
+    def own(self) -> list[str]:
+        """List the words that enough of its latest events have."""
+        if self._own is None:
+            least = TELLING_SHARE * len(self.window)
+            self._own = [term for term, count in self.counts.items() if count >= least]
+        return self._own
+
+    @property
+    def main_word(self) -> str:
+        """Give the word that most of its latest events have."""
+        most = max(self.counts.values(), default=0)
+        return min((term for term, count in self.counts.items() if count == most), default="")
 
     @property
     def names(self) -> frozenset[str]:
         """Give the names in its latest events."""
-        return frozenset(name for seen in self.window for name in seen.names)
+        if self._names is None:
+            self._names = frozenset(name for seen in self.window for name in seen.names)
+        return self._names
 
 
 class Nearness:
@@ -161,7 +199,7 @@ class Rows:
         length = math.sqrt(float(np.dot(asked, asked)))
         if not self._places or len(asked) != self._matrix.shape[1] or not length:
             return Nearness({}, [], np.zeros(0))
-        products = np.einsum("ij,j->i", self._matrix[: len(self._keys)], asked)
+        products = self._matrix[: len(self._keys)] @ asked  # of whole numbers: exact, in whatever order they are added
         norms = self._norms[: len(self._keys)]
         cosines = np.full(len(norms), _FAR)
         np.divide(products, norms * length, out=cosines, where=norms > 0)
@@ -240,7 +278,18 @@ class Graph:
             self._loose_rows.drop(moment.event_id)
             self._loose_ids.pop(moment.event_id, None)
             for term in moment.terms:
-                self._having.get(term, {}).pop(seq, None)
+                having = self._having[term]
+                having.pop(seq, None)
+                if not having:
+                    del self._having[term]
+
+    def moved(self, absorbed: str, into: str | None) -> None:
+        """Let loose events that one concept held be held by another, as the latest that holds them, or by none."""
+        self.held = {seq: self.held.get(seq, {}) for seq in self.loose}
+        for held in self.held.values():
+            weight = held.pop(absorbed, None)
+            if weight is not None and into is not None:
+                held.setdefault(into, weight)
 
     # Reading
 
@@ -255,7 +304,7 @@ class Graph:
 
     def having(self, term: str) -> list[Moment]:
         """List the loose events with a word, the oldest first."""
-        return [one for _, one in sorted(self._having.get(term, {}).items())]
+        return list(self._having.get(term, {}).values())  # events come, and are read back, in order
 
     def telling_among_loose(self, window: Sequence[Sequence[str]]) -> dict[str, float]:
         """Weigh the words of some events by how few of those, and of the loose ones, have them."""
@@ -302,19 +351,28 @@ class Telling(dict[str, float]):
 
 def telling(holders: Iterable[Iterable[str]]) -> Telling:
     """Weigh words by how few of those that are compared have them; no word twice in one of them."""
-    counts: Counter[str] = Counter()
-    total = 0
-    for terms in holders:
-        counts.update(terms)
-        total += 1
-    return Telling(counts, total)
+    held = list(holders)
+    return Telling(Counter(chain.from_iterable(held)), len(held))
 
 
-def covered(terms: Sequence[str], shares: dict[str, float], weights: Telling) -> float:
-    """Tell which part of an event's words a concept has too, each by its weight, 0 to 1."""
-    whole = math.fsum(weights[term] for term in terms)
-    both = math.fsum(weights[term] * shares.get(term, 0.0) for term in terms)
-    return both / whole if whole else 0.0
+class Said:
+    """The words of an event, each by its weight, to be looked for in many others. No order of sums shows."""
+
+    def __init__(self, terms: Iterable[str], weights: Mapping[str, float]) -> None:
+        self._weights = {term: weights[term] for term in terms}
+        self._whole = math.fsum(self._weights.values())
+
+    def covered(self, node: Node) -> float:
+        """Tell which part of them a concept has too, 0 to 1, each as far as its latest events have it."""
+        weights, counts, many = self._weights, node.counts, len(node.window)
+        both = math.fsum([weights[term] * (counts[term] / many) for term in weights.keys() & counts.keys()])
+        return both / self._whole if self._whole else 0.0
+
+    def repeated(self, words: Set[str]) -> float:
+        """Tell which part of them stands among some words, 0 to 1."""
+        weights = self._weights
+        both = math.fsum([weights[term] for term in weights.keys() & words])
+        return both / self._whole if self._whole else 0.0
 
 
 def shared(one: Sequence[str], other: Sequence[str], weights: Telling) -> float:
@@ -332,6 +390,15 @@ def summed(vectors: Iterable[NDArray[np.int8]]) -> Vector:
     for vector in vectors:
         total = _sum(total, vector)
     return total
+
+
+def _recount(counts: Counter[str], more: Iterable[str], less: Iterable[str]) -> None:
+    for term in more:
+        counts[term] += 1
+    for term in less:
+        counts[term] -= 1
+        if not counts[term]:
+            del counts[term]
 
 
 def _sum(one: Vector, other: Vector | NDArray[np.int8]) -> Vector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -23,6 +24,9 @@ MOST_NAMES = 8
 _MOST_LINKS = 8  # words of cause that are tried in one event
 MOST_DIMENSIONS = 256  # of a vector: the first ones say most, and a graph of thousands must fit into memory
 SHORTEST_TERM = 3  # letters
+LONGEST_TERM = 40
+_LONGEST_WRITTEN = LONGEST_TERM + 2  # with its possessive
+_VOCABULARY = 1 << 15  # words that need not be looked at again
 WORD = "="  # before a word that serves as a theme where the profile has none
 WORD_SAYS = 0.7  # how clearly a word speaks of itself: less than what a profile was told
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
@@ -132,18 +136,26 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names: dict[str, None] = {}
     named = -2
     for match in _WORD.finditer(text):
-        word = _POSSESSIVE.sub("", match[0])
-        lower = word.lower().replace("’", "'")
-        if lower in _LEFT_OUT or len(lower) < SHORTEST_TERM or len(lower) > 40:
+        written = match[0]
+        term = _term(written) if len(written) <= _LONGEST_WRITTEN else ""
+        if not term:
             continue
-        if word[0].isupper() and not _begins_sentence(text, match.start()):
-            names[word] = None
+        if written[0].isupper() and not _begins_sentence(text, match.start()):
+            names[_POSSESSIVE.sub("", written)] = None
             named = match.end()
         elif match.start() == named + 1 and text[named] == " ":
             continue  # the rest of a name: "the Nimbus router"
         else:
-            terms[stem(lower)] = None
+            terms[term] = None
     return tuple(terms)[:MOST_TERMS], tuple(names)[:MOST_NAMES]
+
+
+@lru_cache(maxsize=_VOCABULARY)
+def _term(written: str) -> str:
+    """Give a word's stem; nothing where it tells nothing."""
+    lower = _POSSESSIVE.sub("", written).lower().replace("’", "'")
+    telling = SHORTEST_TERM <= len(lower) <= LONGEST_TERM and lower not in _LEFT_OUT
+    return stem(lower) if telling else ""
 
 
 def causal(text: str) -> tuple[str, str]:
@@ -183,8 +195,9 @@ _LINKING = re.compile(
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    before = text[:start].rstrip(" ")
-    return not before or before[-1] in _SENTENCE_END
+    while start and text[start - 1] == " ":
+        start -= 1
+    return not start or text[start - 1] in _SENTENCE_END
 
 
 def _bounded(vector: NDArray[np.int8] | None) -> NDArray[np.int8]:

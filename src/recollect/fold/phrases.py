@@ -49,6 +49,9 @@ _BREAKING = STOPWORDS | COMMON_WORDS
 _POSSESSIVE = ("'s", "’s")
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]+|\n")
 _SHORTEST_ALONE = 4  # letters of a key of one word
+_LONGEST_WORD = 40  # characters
+_VOCABULARY = 1 << 15  # words that need not be looked at again
+_NO_WORD = ("", "", "")
 _REMEMBERED = 1024  # texts: the sentences of the sessions that are going on, read again whenever those have grown
 
 
@@ -79,24 +82,36 @@ def keyphrases(
 def _phrases(text: str, left_out: frozenset[str]) -> dict[tuple[str, ...], str]:
     """Cut a text at stop words and marks; give every part of what is left that has up to three words."""
     found: dict[tuple[str, ...], str] = {}
-    run: list[str] = []
+    words: list[str] = []
+    ones: list[str] = []
     for piece in [*_PIECE.findall(text), "."]:
-        word = piece[:-2] if piece.endswith(_POSSESSIVE) else piece
-        lower = word.lower().replace("’", "'")
-        if not word[0].isalpha() or lower in _BREAKING or lower in left_out or lower.endswith("ly") or len(word) > 40:
-            found.update(_parts(run))
-            run = []
+        word, lower, one = _read(piece) if len(piece) <= _LONGEST_WORD + len(_POSSESSIVE[0]) else _NO_WORD
+        if not lower or lower in left_out:
+            if words:
+                found.update(_parts(words, ones))
+                words, ones = [], []
         else:
-            run.append(word)
+            words.append(word)
+            ones.append(one)
     return found
 
 
-def _parts(run: list[str]) -> Iterable[tuple[tuple[str, ...], str]]:
-    for start in range(len(run)):
-        for end in range(start + 1, min(len(run), start + LONGEST_PHRASE) + 1):
-            words = run[start:end]
-            if len(words) > 1 or len(words[0]) >= _SHORTEST_ALONE or words[0].isupper():
-                yield tuple(_singular(word.lower()) for word in words), " ".join(words)
+@lru_cache(maxsize=_VOCABULARY)
+def _read(piece: str) -> tuple[str, str, str]:
+    """Give a piece as a word, in small letters, and in the singular; nothing where it ends a phrase."""
+    word = piece[:-2] if piece.endswith(_POSSESSIVE) else piece
+    lower = word.lower().replace("’", "'")
+    if not word[0].isalpha() or lower in _BREAKING or lower.endswith("ly") or len(word) > _LONGEST_WORD:
+        return _NO_WORD
+    return word, lower, _singular(word.lower())
+
+
+def _parts(words: list[str], ones: list[str]) -> Iterable[tuple[tuple[str, ...], str]]:
+    for start, first in enumerate(words):
+        if len(first) >= _SHORTEST_ALONE or first.isupper():
+            yield (ones[start],), first
+        for end in range(start + 2, min(len(words), start + LONGEST_PHRASE) + 1):
+            yield tuple(ones[start:end]), " ".join(words[start:end])
 
 
 def _singular(word: str) -> str:

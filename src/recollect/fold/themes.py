@@ -71,6 +71,8 @@ class Profile:
 
     def read(self, text: str) -> dict[str, float]:
         """Tell which themes a text speaks of, and how clearly."""
+        if not self.themes:
+            return {}
         words = stems(text)
         scores: dict[str, float] = {}
         for cue in _runs(words) & self.cues.keys():

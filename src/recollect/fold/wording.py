@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 
 from recollect.core.words import STOPWORDS, stem
-from recollect.fold.moments import WORD, words_of
+from recollect.fold.moments import MOST_READ, WORD, words_of
 from recollect.fold.phrases import COMMON_WORDS, keyphrases
 
 LONGEST_LABEL = 60  # characters
@@ -16,15 +18,21 @@ MOST_TEXTS = 8  # that a description is made of, the latest
 MOST_QUOTED = 400  # characters of each
 PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
+_VOCABULARY = 1 << 15  # words that need not be looked at again
+_REMEMBERED = 512  # texts: several words of one are tried
 _MOST_TRIED = 6  # words that tell as much as one another
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
-def label_of(texts: Sequence[str], weights: Mapping[str, float], word: str | None = None) -> str:
-    """Name what texts share, by a phrase of theirs; `weights` says how telling a word is, `word` which it must be."""
-    having = [set(words_of(text)[0]) for text in texts]
-    counts = Counter(term for terms in having for term in terms)
+def label_of(
+    texts: Sequence[str], terms: Iterable[Iterable[str]], weights: Mapping[str, float], word: str | None = None
+) -> str:
+    """Name what texts share, by a phrase of theirs.
+
+    `terms` are the words of each, no word twice; `weights` says how telling a word is, `word` which it must be.
+    """
+    counts = Counter(chain.from_iterable(terms))
     if not counts:
         return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
     scores = {term: round(count * weights.get(term, 1.0) ** SPREAD_COUNTS, 6) for term, count in counts.items()}
@@ -48,10 +56,11 @@ def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tup
 
 def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str, ...]]:
     """Word a concept from some texts alone: label, description, keys."""
-    names = tuple(name for text in texts for name in words_of(text)[1])
+    read = [words_of(text[:MOST_READ]) for text in texts]
+    names = tuple(name for _, found in read for name in found)
     description, keys = description_of(texts, names)
     word = theme[len(WORD) :] if theme is not None and theme.startswith(WORD) else None
-    label = theme if theme is not None and word is None else label_of(texts, {}, word) if texts else ""
+    label = theme if theme is not None and word is None else label_of(texts, [one for one, _ in read], {}, word) if texts else ""
     return label, description, keys
 
 
@@ -60,8 +69,9 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
     pairs: Counter[str] = Counter()
     forms: Counter[str] = Counter()
     for text in texts:
-        words = [_POSSESSIVE.sub("", word).lower().replace("’", "'") for word in _WORD.findall(text)]
-        stems = [stem(word) for word in words]
+        words, stems = _words_and_stems(text[:MOST_READ])
+        if top not in stems:
+            continue
         forms.update(word for word, stemmed in zip(words, stems, strict=True) if stemmed == top)
         found = {
             f"{one} {other}"
@@ -70,6 +80,18 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
         }
         pairs.update(found)
     return pairs, forms
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _words_and_stems(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    read = [_word_and_stem(word) for word in _WORD.findall(text)]
+    return tuple(word for word, _ in read), tuple(stemmed for _, stemmed in read)
+
+
+@lru_cache(maxsize=_VOCABULARY)
+def _word_and_stem(written: str) -> tuple[str, str]:
+    word = _POSSESSIVE.sub("", written).lower().replace("’", "'")
+    return word, stem(word)
 
 
 _COMMON = STOPWORDS | COMMON_WORDS

@@ -155,6 +155,10 @@ class FoldingReader(Protocol):
         """Read the edges between some concepts and others, each with all that supports it."""
         ...
 
+    def concept_linked(self, space: str, id: str) -> bool:
+        """Tell whether any edge joins a concept to another."""
+        ...
+
     def concept_neighbours(
         self, space: str, ids: Sequence[str], *, as_of: datetime | None = None
     ) -> list[tuple[str, str]]:

@@ -121,6 +121,12 @@ UNION SELECT source, target FROM fold_edges
 WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s);
 
+-- name: fold_linked
+SELECT EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND source = $2 AND closed IS NULL
+    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'))
+  OR EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND target = $2 AND closed IS NULL
+    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'));
+
 -- name: insert_fold_edge
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);

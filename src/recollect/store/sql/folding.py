@@ -105,6 +105,10 @@ class FoldingRows(Snapshot):
         rows = {tuple(row): row for name in ("fold_links", "fold_links_into") for row in self.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
+    def concept_linked(self, space: str, id: str) -> bool:
+        found = self.space_id(space)
+        return found is not None and bool(self.one("fold_linked", (found, id)))
+
     def concept_neighbours(
         self, space: str, ids: Sequence[str], *, as_of: datetime | None = None
     ) -> list[tuple[str, str]]:
@@ -170,7 +174,7 @@ class FoldingChanges(FoldingRows):
             *(self.space_id_to_write(space), entry.id, seq, at, entry.action, entry.debt, entry.node_id),
             *(entry.target_id, entry.edge, entry.reason, json.dumps(entry.events)),
         )
-        return int(self.rows("insert_fold_entry", values)[0][0])
+        return self.added("insert_fold_entry", values)
 
     def put_node(self, space: str, act: Act, id: str, body: Mapping[str, Json]) -> None:
         into = self.space_id_to_write(space)

@@ -53,6 +53,10 @@ class Snapshot(ABC):
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a named query for each row of values."""
 
+    def added(self, name: str, values: Sequence[Any]) -> int:
+        """Run a named query that adds one row and gives its number."""
+        return int(self.one(name, values))
+
     def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         """Run a named query for one value; None where there is no row."""
         rows = self.rows(name, values)

@@ -50,13 +50,13 @@ WHERE node.space = :space AND node.id IN carray(:ids) AND node.number = (
 GROUP BY node.number ORDER BY node.number;
 
 -- name: concept_of_label
-SELECT id FROM fold_nodes WHERE space = ? AND label_key = ? AND closed IS NULL ORDER BY number LIMIT 1;
+SELECT id FROM fold_nodes INDEXED BY fold_nodes_label WHERE space = ? AND label_key = ? AND closed IS NULL ORDER BY number LIMIT 1;
 
 -- name: concept_body
 SELECT body FROM fold_nodes WHERE space = ? AND id = ? ORDER BY number DESC LIMIT 1;
 
 -- name: concept_stands
-SELECT 1 FROM fold_nodes WHERE space = ? AND id = ? AND closed IS NULL;
+SELECT 1 FROM fold_nodes INDEXED BY fold_nodes_id WHERE space = ? AND id = ? AND closed IS NULL;
 
 -- name: count_concepts
 SELECT count(*) FROM fold_nodes WHERE space = ? AND closed IS NULL;
@@ -65,7 +65,7 @@ SELECT count(*) FROM fold_nodes WHERE space = ? AND closed IS NULL;
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: close_fold_node
-UPDATE fold_nodes SET closed = ?, closed_at = ?, closed_by = ?, merged_into = ?
+UPDATE fold_nodes INDEXED BY fold_nodes_id SET closed = ?, closed_at = ?, closed_by = ?, merged_into = ?
 WHERE space = ? AND id = ? AND closed IS NULL;
 
 -- Edges
@@ -119,6 +119,13 @@ WHERE space = :space AND source IN carray(:ids) AND kind NOT IN ('grounds', 'rei
 UNION SELECT source, target FROM fold_edges
 WHERE space = :space AND target IN carray(:ids) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
+
+-- By the kinds that join concepts, as the index has them: a large concept has many events.
+-- name: fold_linked
+SELECT EXISTS (SELECT 1 FROM fold_edges WHERE space = ?1 AND source = ?2 AND closed IS NULL
+    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'))
+  OR EXISTS (SELECT 1 FROM fold_edges INDEXED BY fold_edges_target WHERE space = ?1 AND target = ?2 AND closed IS NULL
+    AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'));
 
 -- name: insert_fold_edge
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
@@ -188,7 +195,7 @@ SELECT one, other FROM fold_apart WHERE space = ?;
 
 -- name: insert_fold_entry
 INSERT INTO fold_journal (space, id, seq, at, action, debt, node, target, edge, reason, events)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: fold_entries
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
@@ -215,14 +222,14 @@ WHERE space = ? AND id = ?;
 
 -- name: fold_work
 SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
-FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+FROM fold_work work JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
 WHERE work.space = ? AND work.touched >= coalesce(
   (SELECT touched FROM fold_work WHERE space = ?1 ORDER BY touched DESC LIMIT 1 OFFSET ?2), 0)
 ORDER BY work.touched, work.id;
 
 -- name: fold_work_of
 SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
-FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+FROM fold_work work JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
 WHERE work.space = ? AND work.id = ?;
 
 -- name: put_fold_work
