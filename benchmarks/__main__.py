@@ -50,7 +50,7 @@ def main() -> None:
     if "recall" in asked.only:
         from benchmarks.recalling import recalling
 
-        results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers)
+        results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers, filled=asked.filled)
     if "survival" in asked.only:
         results["survival"] = _survival(folder, asked.kills, asked.storm_s)
     if "serving" in asked.only:
@@ -129,7 +129,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--storm-s", type=float, default=30.0)
     parser.add_argument("--served", type=int, default=50_000, help="events in the memory that is served")
-    parser.add_argument("--filled", help="a memory to copy and serve, instead of filling one")
+    parser.add_argument("--filled", help="a memory to copy and ask or serve, instead of filling one")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--processes", type=int, default=1, help="that serve")
     parser.add_argument("--load-s", type=float, default=60.0)

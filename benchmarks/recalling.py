@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from benchmarks.material import QUESTIONS, SampledEmbedder, lines
 from benchmarks.measure import Times, console, resident_mb, table, times
 from recollect import Memory
 from recollect.core.words import question_terms
+from recollect.recall.recipes import Arm, Recipe
 from recollect.store.pooled import EXACT_UP_TO
 
 BATCH = 1000
@@ -24,20 +26,30 @@ ROUNDS = 4  # of every question
 COLD_RUNS = 5
 
 
-def recalling(folder: Path, sizes: list[int], *, peers: bool) -> list[dict[str, Any]]:
-    """Grow one memory through the sizes; measure at each, print, and give the numbers."""
+# The arms of words and vectors and late interaction over what they find, and nothing else: what the other stages add
+# to a recall is told against it.
+BARE = Recipe(
+    name="bare", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5), rerank_depth=200, once=True
+)
+
+
+def recalling(folder: Path, sizes: list[int], *, peers: bool, filled: str | None = None) -> list[dict[str, Any]]:
+    """Grow one memory through the sizes (or copy one that is filled); measure at each, print, and give the numbers."""
     embedder = SampledEmbedder()
     source = lines(1)
     path = folder / "grown.db"
+    if filled:
+        shutil.copy(filled, path)
     results: list[dict[str, Any]] = []
     fts5, chroma = _Fts5(folder / "fts5.db"), _Chroma(folder / "chroma") if peers else None
     with Memory.open(path, embedder=embedder, durability="normal") as memory:
-        written = 0
-        for size in sizes:
+        there, written = memory.stats().events, 0
+        for size in [there] if filled else sizes:
             begun = time.perf_counter()
             while written < size:
                 batch = list(islice(source, min(BATCH, size - written)))
-                memory.add_many(batch)
+                if written >= there:
+                    memory.add_many(batch)
                 fts5.add(batch)
                 if chroma and size <= chroma.most:
                     chroma.add(batch, embedder)
@@ -52,6 +64,8 @@ def _measured(
     memory: Memory, embedder: SampledEmbedder, fts5: _Fts5, chroma: _Chroma | None, size: int, path: Path
 ) -> dict[str, Any]:
     recall = times([lambda q=q: memory.recall(q) for q in QUESTIONS], ROUNDS)
+    with Memory.open(path, embedder=embedder, recipe=BARE, read_only=True) as other:
+        bare = times([lambda q=q: other.recall(q) for q in QUESTIONS], ROUNDS)
     stages = _stages(memory, embedder)
     lexical = times([lambda q=q: fts5.search(q) for q in QUESTIONS], 1)
     other = None
@@ -61,6 +75,7 @@ def _measured(
     return {
         "events": size,
         "recall": recall,
+        "bare": bare,
         "stages": stages,
         "fts5": lexical,
         "chroma": other,
@@ -169,12 +184,13 @@ def _print(results: list[dict[str, Any]]) -> None:
     goals = {10_000: "12 / 48", 100_000: "25 / 100", 1_000_000: "120 / 480"}
     table(
         "Recall, ms p50 / p99, question encoded each time",
-        ["events", "recall", "goal", "FTS5 alone", "Chroma + encoding", "cold CLI, ms", "goal"],
+        ["events", "recall", "goal", "bare recall", "FTS5 alone", "Chroma + encoding", "cold CLI, ms", "goal"],
         [
             [
                 f"{one['events']:,}",
                 one["recall"],
                 goals.get(one["events"], ""),
+                one["bare"],
                 f"{one['fts5']} ({one['fts5'].p50 / one['recall'].p50:.1f}x)",
                 f"{one['chroma']} ({one['chroma'].p50 / one['recall'].p50:.1f}x)" if one["chroma"] else "-",
                 f"{one['cold'].p50:.0f}",
