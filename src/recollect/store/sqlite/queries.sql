@@ -82,12 +82,25 @@ SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
        count(*), min(at), max(at) FROM events
 WHERE space = :space AND session IS NOT NULL {where} GROUP BY session ORDER BY max(at) DESC, session;
 
+-- Which are the latest is read from an index; who spoke in them only then, from their events.
+-- name: latest_sessions
+SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
+       json_group_array(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL),
+       count(*), min(at), max(at) FROM events
+WHERE space = :space AND session IN (
+  SELECT session FROM events WHERE space = :space AND session IS NOT NULL {where}
+  GROUP BY session ORDER BY max(at) DESC, session LIMIT :limit
+) {where} GROUP BY session ORDER BY max(at) DESC, session;
+
 -- name: delete_events
 DELETE FROM events WHERE seq IN carray(?) AND +space = ?;
 
+-- Each count from an index of its own: together they would read every event.
 -- name: tally_events
-SELECT count(DISTINCT session), count(DISTINCT speaker), count(DISTINCT wing), min(at), max(at) FROM events
-WHERE space = ?;
+SELECT (SELECT count(DISTINCT session) FROM events WHERE space = ?1 AND session IS NOT NULL),
+       (SELECT count(DISTINCT speaker) FROM events WHERE space = ?1 AND speaker IS NOT NULL),
+       (SELECT count(DISTINCT wing) FROM events WHERE space = ?1 AND wing IS NOT NULL),
+       (SELECT min(at) FROM events WHERE space = ?1), (SELECT max(at) FROM events WHERE space = ?1);
 
 -- name: total_events
 SELECT coalesce(sum(events), 0) FROM spaces;
