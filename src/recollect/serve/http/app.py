@@ -64,6 +64,7 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
         if mcp is not None:
             await stack.enter_async_context(mcp.running())
         beating = asyncio.create_task(service.pulse.run())
+        warming = asyncio.create_task(service.warm())
         if service.worker is not None:
             service.worker.start()
         service.ready = True
@@ -72,8 +73,9 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
         finally:
             service.ready = False
             service.pulse.stop()
+            warming.cancel()
             with suppress(asyncio.CancelledError):
-                await beating
+                await asyncio.gather(beating, warming)
             await asyncio.to_thread(service.close)
 
 
