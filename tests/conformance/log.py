@@ -289,17 +289,20 @@ class LogConformance:
             assert found.first_at is not None
             counted = reader.counted(SPACE, EVERYTHING, begin=found.first_at, width=day)
             later = reader.counted(SPACE, EVERYTHING, begin=found.first_at + day, width=day)
-            speakers = reader.speakers(SPACE, EVERYTHING, limit=10)
+            speakers, wings = reader.speakers(SPACE, limit=10), reader.wings(SPACE, limit=10)
             events = [event for _, event in reader.page(SPACE, EVERYTHING, limit=100)]
-            assert reader.speakers(SPACE, EVERYTHING, limit=1) == speakers[:1]
+            assert reader.speakers(SPACE, limit=1) == speakers[:1]
+            of_one = reader.speakers(SPACE, wing=wings[0], limit=10)
             assert reader.extent("nowhere", EVERYTHING) == (0, None, None)
             assert reader.counted("nowhere", EVERYTHING, begin=0, width=1) == {}
-            assert reader.speakers("nowhere", EVERYTHING, limit=1) == []
+            assert reader.speakers("nowhere", limit=1) == reader.wings("nowhere", limit=1) == []
         days = [(event.at - events[0].at).days for event in events]
         assert found.events == sum(counted.values()) == len(events)
         assert counted == {number: days.count(number) for number in set(days)}
         assert later == {number - 1: count for number, count in counted.items() if number}
         assert speakers == sorted({event.speaker for event in events if event.speaker})
+        assert wings == sorted({event.wing for event in events if event.wing})
+        assert of_one == sorted({event.speaker for event in events if event.speaker and event.wing == wings[0]})
 
     # Outlines, and what was said around an event
 

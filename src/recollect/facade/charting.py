@@ -50,22 +50,21 @@ class Charting(Graph, Conceiving, Attention):
         """
         most = checked_count("parts", parts, _MOST_PARTS)
         which = self._filter(wing=wing, speaker=speaker, session=session, since=since, until=until)
-        everything = self._filter()
         with self._engine.store.reader() as reader:
             found = reader.extent(self._space, which)
             begin, end = _span(which, found)
             # The last part ends behind the last event.
             width = max(1, -(-(end - begin) // most))
             counted = reader.counted(self._space, which, begin=begin, width=width) if found.events else {}
-            speakers = reader.speakers(self._space, everything, limit=_MOST_NAMES)
-            wings = [self._wing] if self._wing is not None else list(reader.wing_counts(self._space))
+            speakers = reader.speakers(self._space, wing=self._wing, limit=_MOST_NAMES)
+            wings = [self._wing] if self._wing is not None else reader.wings(self._space, limit=_MOST_NAMES)
         return Activity(
             begin=from_micros(begin) if found.events else None,
             end=from_micros(begin + width * most) if found.events else None,
             events=found.events,
             counts=tuple(counted.get(part, 0) for part in range(most)),
             speakers=tuple(speakers),
-            wings=tuple(sorted(one for one in wings if one is not None)[:_MOST_NAMES]),
+            wings=tuple(wings),
         )
 
     def map(self, *, limit: int = 150) -> Map:

@@ -26,6 +26,10 @@ class ActivityReader(Protocol):
         """Count events by which part of time they are in: the first begins at `begin`, each is `width` µs long."""
         ...
 
-    def speakers(self, space: str, which: Filter, *, limit: int) -> list[str]:
+    def speakers(self, space: str, *, wing: str | None = None, limit: int) -> list[str]:
         """List who spoke, sorted."""
+        ...
+
+    def wings(self, space: str, *, limit: int) -> list[str]:
+        """List the wings, sorted."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,7 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
             service.ready = False
             service.pulse.stop()
             warming.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(beating, warming)
+            await asyncio.gather(beating, warming, return_exceptions=True)
             await asyncio.to_thread(service.close)
 
 

@@ -41,7 +41,11 @@ function App() {
       setError,
     );
   };
-  useEffect(enter, []);
+  useEffect(() => {
+    const known = VIEWS.some((one) => one.name === place.view);
+    opened(known ? place.view : VIEWS[0].name).catch(() => undefined); // meanwhile; who shows it is told what is wrong
+    enter();
+  }, []);
   useEffect(() => {
     const moved = () => setPlace(here());
     addEventListener("hashchange", moved);

@@ -24,11 +24,18 @@ class ActivityRows(Snapshot):
             return {}
         where, values = conditions(which, self.query)
         given = {**values, "space": found.id, "begin": begin, "width": width}
-        return dict(self.rows("counted", given, where))
+        return {int(part): int(count) for part, count in self.rows("counted", given, where)}
 
-    def speakers(self, space: str, which: Filter, *, limit: int) -> list[str]:
+    def speakers(self, space: str, *, wing: str | None = None, limit: int) -> list[str]:
+        if wing is not None:
+            found = self.space(space)
+            return [row[0] for row in self.rows("speakers_of_wing", (found.id, wing, limit))] if found else []
+        return self._names("speakers", space, limit)
+
+    def wings(self, space: str, *, limit: int) -> list[str]:
+        return self._names("wings", space, limit)
+
+    def _names(self, query: str, space: str, limit: int) -> list[str]:
         found = self.space(space)
-        if found is None:
-            return []
-        where, values = conditions(which, self.query)
-        return [row[0] for row in self.rows("speakers", {**values, "space": found.id, "limit": limit}, where)]
+        rows = self.rows(query, {"space": found.id, "limit": limit}) if found else []
+        return [row[0] for row in rows if row[0] is not None]

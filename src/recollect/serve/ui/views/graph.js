@@ -17,6 +17,8 @@ const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
 const LETTERS = { wide: 13, narrow: 19 }; // px, before all is made to fit
 const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24 };
 
+const library = import("../vendor/cytoscape.js"); // on its way while the graph is asked for
+
 export default function Graph({ beats }) {
   const [round, setRound] = useState(0);
   const limit = innerWidth < NARROW ? DRAWN.narrow : DRAWN.wide;
@@ -42,7 +44,7 @@ function Drawn({ graph }) {
   const until = begin + ((end - begin) * step) / STEPS;
   useEffect(() => {
     let gone = false;
-    import("../vendor/cytoscape.js").then(({ default: cytoscape }) => {
+    library.then(({ default: cytoscape }) => {
       if (gone) return;
       drawing.current = draw(cytoscape, box.current, graph, (id) => setChosen(latest.current.get(id)));
     });

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
 
-const MOST = 300; // facts or statements that are drawn: more can't be told apart
+const MOST = 150; // facts or statements that are drawn: more can't be told apart
 const PARTS = 160; // bars of what was said
 const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
