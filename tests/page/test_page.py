@@ -133,7 +133,7 @@ def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Pa
     page.get_by_label("Session").fill("vault")
     page.get_by_role("button", name="Show what would go").click()
     expect(page.locator("main")).to_contain_text("1 event would go")
-    expect(page.locator(".problem .said")).to_have_text("The vault code is plum.")
+    expect(page.locator(".going .said")).to_have_text("The vault code is plum.")
     page.get_by_role("button", name=re.compile("for ever")).click()
     expect(page.locator("main")).to_contain_text("Forgotten")
     expect(page.locator("main table")).to_contain_text("events")

@@ -7,6 +7,7 @@ import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../pa
 const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
 const QUOTES = 3; // of a name
+const LOOKED_AT = 20; // hits, among which they are chosen
 const QUOTED = 240; // characters of each
 const FAINTEST = 0.3; // opacity of what has faded
 const LEAST_SAID = 0.75; // and of its name, which must stay readable
@@ -99,9 +100,11 @@ function Panel({ node, onClose }) {
   </aside>`;
 }
 
+/** Find words that were said with a name, or else by whom it belongs to. */
 async function said(name, signal) {
-  const { hits } = await read("glance", { query: name, k: QUOTES }, signal);
-  return hits.map(({ event, span }) => Array.from(event.text).slice(...(span || [])).slice(0, QUOTED).join(""));
+  const { hits } = await read("glance", { query: name, k: LOOKED_AT }, signal);
+  const named = hits.filter(({ event }) => event.text.toLowerCase().includes(name.toLowerCase()));
+  return (named.length ? named : hits).slice(0, QUOTES).map(({ event, span }) => Array.from(event.text).slice(...(span || [])).slice(0, QUOTED).join(""));
 }
 
 function draw(cytoscape, container, graph, onChoose) {

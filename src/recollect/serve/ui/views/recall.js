@@ -52,18 +52,21 @@ function Found({ question, budget, place, setPlace }) {
 
 function Hits({ found, settled, k, setK }) {
   if (!found.hits.length) return html`<${Empty} title="Nothing found">The memory holds nothing that comes near this question.</>`;
+  // Each stage has a scale of its own: a bar says how a hit stands beside the best one of that stage.
+  const largest = {};
+  for (const { stage, score } of found.hits.flatMap((hit) => hit.scores)) largest[stage] = Math.max(largest[stage] || 1e-9, Math.abs(score));
   return html`<div class="stack">
     <div class="row"><div class="grow">${!settled ? html`<div class="sure looking">By words so far; comparing what is meant …</div>` : found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
       <i style=${`--share: ${percent(found.confidence)}`}></i>${percent(found.confidence)} sure that an answer is here</div>`}</div>
       <${Choice} label="How many hits" value=${k} options=${COUNTS} onChange=${setK} /></div>
-    <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} /></li>`)}</ol>
+    <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} largest=${largest} /></li>`)}</ol>
   </div>`;
 }
 
-function Hit({ hit, number }) {
-  const [open, setOpen] = useState(number === 1);
-  const largest = Math.max(...hit.scores.map((one) => Math.abs(one.score)), 1e-9);
-  const share = (one) => `--share: ${percent(Math.abs(one.score) / largest)}`;
+function Hit({ hit, number, largest }) {
+  const [chosen, setOpen] = useState();
+  const open = chosen ?? number === 1;
+  const share = (one) => `--share: ${percent(Math.abs(one.score) / largest[one.stage])}`;
   const sign = (one) => (one.score < 0 ? " less" : "");
   return html`<${EventCard} event=${hit.event} span=${hit.span}>
     <button class="why" aria-expanded=${open} aria-label=${`No. ${number}: why it is here`} onClick=${() => setOpen(!open)}>No. ${number}
