@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+PATIENCE_MS = 20_000  # a machine that is busy with other tests is slow; what never comes fails all the same
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None, reason="NO BROWSER: install chromium, the page is not tested without one"
 )
@@ -51,8 +52,9 @@ def serving(path: Path, *, port: int = 0) -> Iterator[Served]:
 @contextmanager
 def browsing() -> Iterator[Any]:
     """Start a browser."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     options = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--no-sandbox")
