@@ -26,9 +26,9 @@ GOAL_MS = 1_000
 SHOWS = {
     "recall": ".chip",
     "recall/What was decided about the radar vendor?": ".hit .said",
-    "timeline": "svg.time .session",
+    "timeline": "svg.time .saids",
     "graph": ".graph canvas",
-    "palace": ".walk button",
+    "palace": ".walk .door",
     "intents": "article.hit",
     "sessions": "article.hit",
     "artifacts": "article.hit, .hit",

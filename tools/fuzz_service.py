@@ -16,6 +16,7 @@ from pathlib import Path
 HISTORY = Path(__file__).parent.parent / "examples" / "history.jsonl"
 # A stream never ends, and what is imported must be a file of a known format, which no schema describes.
 LEFT_OUT = ("/v1/stream", "/v1/import")
+SLOWEST_S = 300  # a rebuild takes as long as there is to be read again
 
 
 def main() -> int:
@@ -37,7 +38,8 @@ def main() -> int:
         try:
             address = service.stdout.readline().split(" at ")[1].split()[0]
             command = [asked.schemathesis, "run", f"{address}/openapi.json", "--checks", "all"]
-            command += [f"--max-examples={asked.examples}", f"--seed={asked.seed}", "--request-timeout=300"]
+            command += [f"--max-examples={asked.examples}", f"--seed={asked.seed}"]
+            command += [f"--request-timeout={SLOWEST_S}", f"--max-response-time={SLOWEST_S}"]
             command += [f"--exclude-path={path}" for path in LEFT_OUT]
             found = subprocess.run([*command, *asked.more], cwd=folder, check=False).returncode
             alive = service.poll() is None

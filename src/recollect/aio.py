@@ -63,6 +63,8 @@ class AsyncMemory:
     undo = _in_thread(Memory.undo)
     edits = _in_thread(Memory.edits)
     map = _in_thread(Memory.map)
+    activity = _in_thread(Memory.activity)
+    glance = _in_thread(Memory.glance)
     work = _in_thread(Memory.work)
     intents = _in_thread(Memory.intents)
     intent = _in_thread(Memory.intent)

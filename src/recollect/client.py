@@ -319,8 +319,9 @@ def _refusal(status: int, content: bytes) -> RecollectError:
     except (ValueError, KeyError, TypeError, AttributeError):
         return ServiceError(f"The service answered {status}, and not as Recollect does.", fix="Check the address.")
     kind: Any = getattr(errors, name, None)
-    known = isinstance(kind, type) and issubclass(kind, RecollectError)
-    return kind(detail, fix=fix) if known else ServiceError(detail, fix=fix)
+    if not (isinstance(kind, type) and issubclass(kind, RecollectError)):
+        return ServiceError(detail, fix=fix)
+    return kind(detail, fix=None if fix == errors.usual_fix(kind) else fix)
 
 
 def _unreachable(url: str, error: Exception) -> Unreachable:

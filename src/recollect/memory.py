@@ -234,7 +234,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         which = self._filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
         with self._engine.store.reader() as reader:
-            return with_summaries(reader, self._space, reader.sessions(self._space, which)[:most], which)
+            return with_summaries(reader, self._space, reader.sessions(self._space, which, limit=most), which)
 
     def stats(self, *, parts: bool = False) -> Stats:
         """Count what this space holds and what the file weighs; `parts` reads all of it to say what takes how much."""

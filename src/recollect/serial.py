@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, cast
 
 from recollect.capture.jsonl import event_to_json
+from recollect.core.activity import Activity
 from recollect.core.artifacts import Artifact, History
 from recollect.core.attention import (
     Belief,
@@ -396,7 +397,7 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Intent: intent_to_json,
     Window: window_to_json,
     **dict.fromkeys(
-        (Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, WindowItem), fields_to_json
+        (Activity, Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, WindowItem), fields_to_json
     ),
     datetime: datetime.isoformat,
     Change: change_to_json,

@@ -267,6 +267,10 @@ class LogConformance:
         with store.reader() as reader:
             sessions = reader.sessions(SPACE, EVERYTHING)
             of_bo = reader.sessions(SPACE, Filter(speaker="Bo"))
+            assert reader.sessions(SPACE, EVERYTHING, limit=2) == sessions[:2]
+            assert reader.sessions(SPACE, Filter(speaker="Ana"), limit=1) == reader.sessions(
+                SPACE, Filter(speaker="Ana")
+            )[:1]
         assert [session.name for session in sessions] == ["S1", "s1", "s2"]
         both = sessions[1]
         assert both.wings == ("w1", "w2")
@@ -274,6 +278,31 @@ class LogConformance:
         assert both.events == 2
         assert (both.first_at, both.last_at) == (START, START + timedelta(days=2))
         assert [session.name for session in of_bo] == ["s2"]
+
+    # Counts over time
+
+    def test_events_are_counted_over_time_and_speakers_listed(self, store: Store) -> None:
+        put(store, self._several())
+        day = 86_400_000_000
+        with store.reader() as reader:
+            found = reader.extent(SPACE, EVERYTHING)
+            assert found.first_at is not None
+            counted = reader.counted(SPACE, EVERYTHING, begin=found.first_at, width=day)
+            later = reader.counted(SPACE, EVERYTHING, begin=found.first_at + day, width=day)
+            speakers, wings = reader.speakers(SPACE, limit=10), reader.wings(SPACE, limit=10)
+            events = [event for _, event in reader.page(SPACE, EVERYTHING, limit=100)]
+            assert reader.speakers(SPACE, limit=1) == speakers[:1]
+            of_one = reader.speakers(SPACE, wing=wings[0], limit=10)
+            assert reader.extent("nowhere", EVERYTHING) == (0, None, None)
+            assert reader.counted("nowhere", EVERYTHING, begin=0, width=1) == {}
+            assert reader.speakers("nowhere", limit=1) == reader.wings("nowhere", limit=1) == []
+        days = [(event.at - events[0].at).days for event in events]
+        assert found.events == sum(counted.values()) == len(events)
+        assert counted == {number: days.count(number) for number in set(days)}
+        assert later == {number - 1: count for number, count in counted.items() if number}
+        assert speakers == sorted({event.speaker for event in events if event.speaker})
+        assert wings == sorted({event.wing for event in events if event.wing})
+        assert of_one == sorted({event.speaker for event in events if event.speaker and event.wing == wings[0]})
 
     # Outlines, and what was said around an event
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from tests.page.browsing import Served, browsing, needs_browser, serving, silent_page
 
 from recollect import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="NO BROWSER: install chromium, the page is not tested without one"
-)
+pytestmark = needs_browser
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 RIGHT_TO_LEFT = "שלום עולם, this is said from right to left \u202e evil"
 VIEWS = ["recall", "timeline", "graph", "palace", "intents", "sessions", "artifacts", "forget", "health"]
@@ -34,30 +27,6 @@ SAID = [
     ("Ana", RIGHT_TO_LEFT),
     ("Ana", "long " * 2_000 + "end"),
 ]
-
-
-class Served(NamedTuple):
-    """A service that runs, and its file."""
-
-    url: str
-    path: Path
-
-
-def serving(path: Path) -> Iterator[Served]:
-    command = [sys.executable, "-m", "recollect", "serve", "--memory", str(path)]
-    command += ["--port", "0", "--embedder", "hashing"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        told = ""
-        for line in process.stdout:
-            told += line
-            if found := re.search(r"http://[\d.:]+", line):
-                yield Served(found.group().rstrip("/") + "/", path)
-                break
-        else:
-            pytest.fail(f"the service did not start: {told}")
-        process.terminate()
-        process.stdout.read()
 
 
 @pytest.fixture(scope="module")
@@ -74,35 +43,26 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             }
             for number, (who, text) in enumerate(SAID)
         )
-    yield from serving(path)
+    with serving(path) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    yield from serving(tmp_path_factory.mktemp("page") / "empty.db")
+    with serving(tmp_path_factory.mktemp("page") / "empty.db") as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    options = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.append("--no-sandbox")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=options)
+    with browsing() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Give a page that must say nothing on its console."""
-    opened = browser.new_page(viewport={"width": 1200, "height": 800})
-    said: list[str] = []
-    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    yield opened
-    opened.close()
-    assert not said, said
+    with silent_page(browser) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -173,8 +133,10 @@ def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Pa
     page.get_by_label("Session").fill("vault")
     page.get_by_role("button", name="Show what would go").click()
     expect(page.locator("main")).to_contain_text("1 event would go")
+    expect(page.locator(".going .said")).to_have_text("The vault code is plum.")
     page.get_by_role("button", name=re.compile("for ever")).click()
     expect(page.locator("main")).to_contain_text("Forgotten")
+    expect(page.locator("main table")).to_contain_text("events")
     with Memory.open(filled.path, "hashing") as memory:
         assert not list(memory.events(session="vault"))
 
@@ -193,6 +155,12 @@ def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, brows
         page.goto(f"{filled.url}#/{view}")
         expect(page.locator("main h1")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 375, view
+        # Every view can be reached from every other, without scrolling the bar.
+        ends = page.evaluate("[...document.querySelectorAll('nav a')].map((a) => a.getBoundingClientRect().right)")
+        assert max(ends) <= 375, view
+    before = page.locator("html").get_attribute("data-theme")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("html")).not_to_have_attribute("data-theme", before or "")
     page.close()
 
 
@@ -221,7 +189,7 @@ def test_an_open_inbox_and_an_open_graph_grow_by_what_others_write(tmp_path: Pat
     path = tmp_path / "live.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("Lisbon is where Ana Ferreira lives.", speaker="Will")
-    for served in serving(path):
+    with serving(path) as served:
         inbox, graph = browser.new_page(), browser.new_page()
         inbox.goto(f"{served.url}#/intents")
         graph.goto(f"{served.url}#/graph")
@@ -243,7 +211,7 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
         memory.add("I moved to Lisbon.", speaker="Ana")
         secret = memory.create_key("reader", permission="read").secret
     page = browser.new_page()
-    for served in serving(path):
+    with serving(path) as served:
         page.goto(served.url)
         page.get_by_label("Key").fill(secret)
         page.get_by_role("button", name="Open").click()

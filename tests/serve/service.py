@@ -47,6 +47,7 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
     document = answer.json()
     assert set(document) == {"type", "title", "status", "detail", "fix"}
     assert document["status"] == answer.status_code
+    assert all(document[name] for name in ("title", "detail", "fix"))  # each says what to do
     return answer.status_code, document["type"].removeprefix("urn:recollect:error:")
 
 

@@ -120,6 +120,9 @@ def test_reads_agree(unchanged: Both) -> None:
         unchanged.agree(lambda one, k=count: one.recall("Where does Ana live?", k=k))
     unchanged.agree(lambda one: one.recall("Ana", k=2, speaker="Ana", since="2026-05-01", until=NOW))
     unchanged.agree(lambda one: one.recall("Ana", since=datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2)))))
+    unchanged.agree(lambda one: one.glance("Ana", k=2, speaker="Ana"))
+    unchanged.agree(lambda one: one.activity(speaker="Ana", parts=7))
+    unchanged.agree(lambda one: one.activity(parts=0))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
     unchanged.agree(lambda one: one.get(key="a"))
     for wanted in ({}, {"session": "s1"}, {"speaker": "Ana", "newest_first": True}, {"limit": 2}, {"wing": "food"}):

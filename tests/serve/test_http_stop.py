@@ -34,7 +34,7 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
     process, address = start(tmp_path / "memory.db", "--processes", processes)
     acknowledged: list[str] = []
     cut_off: list[str] = []
-    refused, stopping = threading.Event(), threading.Event()
+    refused = threading.Event()
 
     def write(writer: int) -> None:
         with httpx.Client(base_url=address, timeout=30) as client:
@@ -46,9 +46,6 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
                     refused.set()
                     return
                 except httpx.HTTPError:  # an idle connection that was closed: whether it was kept is not told
-                    cut_off.append(key)
-                    return
-                if stopping.is_set() and answer.status_code == 500:  # cut off as it stopped, and told so
                     cut_off.append(key)
                     return
                 assert answer.status_code == 200, answer.text
@@ -63,16 +60,15 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
         until = time.monotonic() + 30
         while len(acknowledged) < 100 and time.monotonic() < until:
             time.sleep(0.02)
-        stopping.set()
         process.send_signal(signal.SIGTERM)
         for writer in writers:
             writer.join(30)
     follower.close()
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 0, said
-    # On a busy machine a request may come in just as it stops, and be cut off: nobody was told that it was done.
-    assert all("timeout graceful shutdown exceeded" in line for line in said.splitlines()), said
+    assert not said  # nobody was cut off: what had begun was finished long before the time for it was over
     assert len(acknowledged) >= 100
+    assert refused.is_set()  # nobody waits at an address where nobody answers any more
     with Memory.open(tmp_path / "memory.db", embedder="hashing", create=False) as memory:
         kept = {event.key for event in memory.events()}
         assert set(acknowledged) <= kept

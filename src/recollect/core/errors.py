@@ -60,6 +60,13 @@ class RecollectError(Exception):
         super().__init__(f"{self.detail} {fix}" if fix else self.detail)
 
 
+def usual_fix(kind: type[RecollectError]) -> str:
+    """Read from a class's docstring what to do, for an error that says nothing more exact."""
+    said = (kind.__doc__ or "").strip()
+    told = said.partition("; ")[2] or said
+    return told[:1].upper() + told[1:]
+
+
 class InvalidInput(RecollectError):
     """The request can't be understood; correct it and send it again. Nothing was changed."""
 

@@ -188,6 +188,10 @@ class Attention(Handle):
         known = None if as_of is None else as_datetime(as_of, "as_of")
         moment = known if now is None and known is not None else self._moment(now)
         with self._engine.store.reader() as reader:
+            if now is None and known is None:
+                # As they stand this minute: who looks again, finds them where they were, and at once.
+                minute = moment.replace(second=0, microsecond=0)
+                return self._engine.intents.of(reader, self._space, wing=self._wing, now=minute)
             return intents_in(reader, self._space, now=moment, wing=self._wing, as_of=known)
 
 

@@ -6,14 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from recollect.core.activity import Activity
 from recollect.core.attention import LIVE, Intent
 from recollect.core.chart import Map, MapEdge, MapNode
+from recollect.core.clock import from_micros, to_micros
 from recollect.core.folding import Concept, decayed
 from recollect.core.graph import Entity, name_key
-from recollect.engine.arguments import checked_count
+from recollect.core.values import Filter
+from recollect.engine.arguments import Time, checked_count
 from recollect.facade.attention import Attention
 from recollect.facade.folding import Conceiving
 from recollect.facade.graph import Graph
+from recollect.store.activity import Extent
 from recollect.store.graph import FactFilter
 
 _MOST_DRAWN = 1_000  # nodes: more can't be told apart on a screen
@@ -22,11 +26,46 @@ _INTENTS = 20
 _QUOTES = 3  # beside a concept, the latest
 _QUOTED = 240  # characters
 _MENTION_WEIGHT = 0.3  # of an edge between a concept and a name in its events
+_MOST_PARTS = 1_000  # of a span of time: no screen is wider
+_MOST_NAMES = 500  # to choose from
 _MUCH = 50  # events with a name that make it as strong as anything gets
 
 
 class Charting(Graph, Conceiving, Attention):
     """Draws what the other parts know."""
+
+    def activity(
+        self,
+        *,
+        wing: str | None = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        parts: int = 120,
+    ) -> Activity:
+        """Count events over time, in equal parts; from the first to the last event, unless a span is given.
+
+        Tells also whom and which wings there is to choose from, whatever is chosen now.
+        """
+        most = checked_count("parts", parts, _MOST_PARTS)
+        which = self._filter(wing=wing, speaker=speaker, session=session, since=since, until=until)
+        with self._engine.store.reader() as reader:
+            found = reader.extent(self._space, which)
+            begin, end = _span(which, found)
+            # The last part ends behind the last event.
+            width = max(1, -(-(end - begin) // most))
+            counted = reader.counted(self._space, which, begin=begin, width=width) if found.events else {}
+            speakers = reader.speakers(self._space, wing=self._wing, limit=_MOST_NAMES)
+            wings = [self._wing] if self._wing is not None else reader.wings(self._space, limit=_MOST_NAMES)
+        return Activity(
+            begin=from_micros(begin) if found.events else None,
+            end=from_micros(begin + width * most) if found.events else None,
+            events=found.events,
+            counts=tuple(counted.get(part, 0) for part in range(most)),
+            speakers=tuple(speakers),
+            wings=tuple(wings),
+        )
 
     def map(self, *, limit: int = 150) -> Map:
         """Draw concepts, entities and intents, the strongest of each, and what joins them.
@@ -104,6 +143,13 @@ class Charting(Graph, Conceiving, Attention):
             for fact in facts
             if fact.open and fact.subject in known and fact.object in known
         ]
+
+
+def _span(which: Filter, found: Extent) -> tuple[int, int]:
+    """Tell from when to when is counted, in microseconds."""
+    begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
+    end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
+    return begin, max(begin, end)
 
 
 def _entity_node(entity: Entity, now: datetime) -> Iterable[MapNode]:

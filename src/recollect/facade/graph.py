@@ -167,10 +167,26 @@ class Graph(Handle):
 
     def _first_facts(self, reader: Reader, which: FactFilter, most: int) -> list[Fact]:
         """Read the first of all facts; what they rest on, which is most of the work, only of those that are shown."""
-        every = named(reader, self._space, reader.facts(self._space, which, limit=_MOST, sources=False))
+        found = reader.facts(self._space, which, limit=_MOST, sources=False) if which != FactFilter() else None
+        every = named(reader, self._space, self._first_by_name(reader, most) if found is None else found)
         first = sorted(every, key=_as_read)[:most]
         full = reader.facts_by_id(self._space, [fact.id for fact in first])
         return [replace(fact, sources=full[fact.id].sources) for fact in first]
+
+    def _first_by_name(self, reader: Reader, most: int) -> list[Fact]:
+        """Read the facts of one subject after the other, by name, until there are enough: each has one at least."""
+        subjects = reader.fact_subjects(self._space)
+        names = {one.id: one.name for one in read_entities(reader, self._space, subjects)}
+        # One who has no name of its own any more goes by what its facts call it: these are read first, whatever it is.
+        namesakes: dict[str, list[str]] = {}
+        for subject in sorted(subjects, key=lambda id: (id in names, names.get(id, ""))):
+            namesakes.setdefault(names.get(subject, ""), []).append(subject)
+        facts: list[Fact] = []
+        for name, some in namesakes.items():
+            if len(facts) >= most and name:
+                break
+            facts += reader.facts(self._space, FactFilter(subjects=tuple(some)), limit=_MOST, sources=False)
+        return facts
 
     def _stored(self, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
         if home is None:

@@ -66,6 +66,36 @@ class Recalling(Handle):
         return hits
 
     @spelled_out
+    def glance(
+        self,
+        query: str,
+        k: int | Literal["auto"] | None = 10,
+        *,
+        now: Time | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Hits:
+        """Find events by their words alone, in a moment: what a reader may look at while `recall` compares meanings.
+
+        Takes what `recall` takes. No model is asked, so there is no confidence either.
+        """
+        which = self._filter(**conditions)
+        count = None if k is None or k == AUTO else checked_count("k", k, _MOST_HITS)
+        question, moment = checked_question(query), self._moment(now)
+        with self._engine.store.reader() as reader:
+            return search(
+                reader,
+                self._space,
+                question,
+                self._engine.recipe,
+                k=count,
+                now=moment,
+                which=which,
+                embedder=None,
+                model=None,
+                ask=lambda: None,
+            )
+
+    @spelled_out
     def context(
         self,
         query: str,

@@ -5,6 +5,7 @@ The command line has better ways: `import` for many events, `history` for one st
 
 from __future__ import annotations
 
+from recollect.operations.asking import RECALL
 from recollect.operations.table import Operation, Parameter
 
 ADD_MANY = Operation(
@@ -16,6 +17,20 @@ ADD_MANY = Operation(
     ),
     creates=True,
     result="written",
+)
+
+ACTIVITY = Operation(
+    name="activity",
+    summary="count events over time, in equal parts, and list who spoke and which wings there are",
+    method="activity",
+    parameters=(
+        Parameter(name="speaker", kind="text", help="said by this speaker alone"),
+        Parameter(name="session", kind="text", help="of this session alone"),
+        Parameter(name="since", kind="time", help="happened at this time or later"),
+        Parameter(name="until", kind="time", help="happened before this time"),
+        Parameter(name="parts", kind="integer", help="how many (default: 120)", default=120),
+    ),
+    read_only=True,
 )
 
 ARTIFACT = Operation(
@@ -54,4 +69,12 @@ MAP = Operation(
     read_only=True,
 )
 
-FOR_PROGRAMS = (ADD_MANY, ARTIFACT, CHANGES, JOBS, MAP)
+GLANCE = Operation(
+    name="glance",
+    summary="find events by their words alone, in a moment, while `recall` still compares what is meant",
+    method="glance",
+    parameters=RECALL.parameters,
+    read_only=True,
+)
+
+FOR_PROGRAMS = (ACTIVITY, ADD_MANY, ARTIFACT, CHANGES, GLANCE, JOBS, MAP)

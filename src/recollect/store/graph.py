@@ -159,6 +159,10 @@ class GraphReader(Protocol):
         """List facts, by subject, relation and time, each with what it rests on, or without."""
         ...
 
+    def fact_subjects(self, space: str) -> list[str]:
+        """List those whom there are facts of."""
+        ...
+
     def facts_by_id(self, space: str, ids: Sequence[str]) -> dict[str, Fact]:
         """Look facts up, each with what it rests on."""
         ...

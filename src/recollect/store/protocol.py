@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.values import Event, Filter, Json, Problem, Receipt, Session, Span
+from recollect.store.activity import ActivityReader
 from recollect.store.artifacts import ArtifactReader, ArtifactWriter
 from recollect.store.attention import AttentionReader, AttentionWriter
 from recollect.store.folding import FoldingReader, FoldingWriter
@@ -138,6 +139,7 @@ class Audit:
 
 
 class Reader(
+    ActivityReader,
     ArtifactReader,
     GraphReader,
     ImportReader,
@@ -190,8 +192,8 @@ class Reader(
         """List the events that a filter lets through, sorted; None for all."""
         ...
 
-    def sessions(self, space: str, which: Filter) -> list[Session]:
-        """List sessions, the latest first."""
+    def sessions(self, space: str, which: Filter, *, limit: int | None = None) -> list[Session]:
+        """List sessions, the latest first: all, or so many of them."""
         ...
 
     def by_words(self, space: str, terms: Mapping[int, float], k: int, allowed: Seqs | None) -> Ranking:

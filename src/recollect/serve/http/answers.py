@@ -10,7 +10,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from recollect.core.errors import InvalidInput, NotFound, RecollectError, TooManyRequests
+from recollect.core.errors import InvalidInput, NotFound, RecollectError, TooManyRequests, usual_fix
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -43,7 +43,7 @@ def problem_of(error: RecollectError) -> dict[str, Any]:
         "title": (type(error).__doc__ or "").strip(),
         "status": error.status,
         "detail": error.detail,
-        "fix": error.fix,
+        "fix": error.fix or usual_fix(type(error)),
     }
 
 
@@ -61,10 +61,12 @@ def refused(error: RecollectError, headers: Mapping[str, str] | None = None) -> 
 
 def refused_by_routing(error: HTTPException) -> Response:
     """Answer for what never reached an operation: no such path, no such method."""
-    ours = (
-        NotFound("There is nothing at this path.", fix="See /openapi.json for what there is.")
-        if error.status_code == 404
-        else InvalidInput(str(error.detail))
-    )
+    if error.status_code == 404:
+        ours = NotFound("There is nothing at this path.", fix="See /openapi.json for what there is.")
+    elif error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        ours = InvalidInput("This path is not asked in that way.", fix=f"Use {allowed}.")
+    else:
+        ours = InvalidInput(str(error.detail))
     document = {**problem_of(ours), "status": error.status_code}
     return Response(as_json(document), error.status_code, headers=error.headers, media_type=PROBLEM)

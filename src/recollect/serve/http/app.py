@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,7 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
         if mcp is not None:
             await stack.enter_async_context(mcp.running())
         beating = asyncio.create_task(service.pulse.run())
+        warming = asyncio.create_task(service.warm())
         if service.worker is not None:
             service.worker.start()
         service.ready = True
@@ -72,8 +73,8 @@ async def _running(service: Service, mcp: McpRoute | None) -> AsyncGenerator[Non
         finally:
             service.ready = False
             service.pulse.stop()
-            with suppress(asyncio.CancelledError):
-                await beating
+            warming.cancel()
+            await asyncio.gather(beating, warming, return_exceptions=True)
             await asyncio.to_thread(service.close)
 
 

@@ -38,7 +38,7 @@ _BY_NAME: dict[str, Schema] = {
     "after": _POSITION,
     "ids": {"items": {"type": "string", **_EVENT_ID}},
     "keys": {"items": {"type": "string", **_NAME}},
-    "names": {"items": {"type": "string", **_TEXT}, "minItems": 1},
+    "names": {"items": {"type": "string", **_WORDS}, "minItems": 1},
     "number": {"maximum": 1 << 62},
     "style": {"enum": list(STYLES)},
     "lead": {"enum": list(LEADS)},

@@ -56,6 +56,8 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-store")
+                if service.pulse.stopping:  # so that nobody sends another request into a connection that is closed
+                    headers["connection"] = "close"
             await send(message)
 
         service.metrics.in_flight += 1

@@ -27,7 +27,7 @@ _PROBLEM: Schema = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "fix": {"type": ["string", "null"], "description": "what to do about it"},
+        "fix": {"type": "string", "description": "what to do about it"},
     },
     "required": ["type", "title", "status", "detail", "fix"],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 from collections.abc import Callable, Generator
@@ -20,6 +21,7 @@ Told = Callable[[str], None]  # the address, once requests are answered
 
 _KEEP_ALIVE_S = 65  # longer than proxies keep theirs, so that it is never we who close first
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
+_LATECOMERS_EVERY_S = 0.1  # time enough for one who has just connected to ask, and then to be answered
 
 
 def server(memory: Memory, settings: ServiceSettings, *, told: Told | None = None) -> Server:
@@ -55,6 +57,24 @@ class Server(uvicorn.Server):
         if self.started and self._told is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Let in nobody more, and finish what has begun."""
+        turning_away = asyncio.create_task(self._turn_away_latecomers())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            turning_away.cancel()
+
+    async def _turn_away_latecomers(self) -> None:
+        # uvicorn tells each connection once that it is the end. One that was accepted at that very moment is not
+        # among them: it would be served on and on, and be cut off in the middle of a request when the time is over.
+        told = set(self.server_state.connections)
+        while True:
+            await asyncio.sleep(_LATECOMERS_EVERY_S)
+            for late in self.server_state.connections - told:
+                told.add(late)
+                late.shutdown()
 
     def stop(self) -> None:
         """Answer what has been asked, then end; from any thread."""

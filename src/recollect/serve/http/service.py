@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from starlette.requests import Request
 
+from recollect.core.errors import RecollectError
 from recollect.core.keys import Permission
 from recollect.memory import Memory
 from recollect.serve.http.access import Caller, Doors, Rates
@@ -20,6 +22,7 @@ from recollect.serve.http.worker import Worker
 
 R = TypeVar("R")
 
+_FIRST_QUESTION = "What was said?"  # of nobody: it loads the model and the index of vectors
 _DOOR_THREADS = 1  # keys are read in microseconds
 _FOLLOWING_THREADS = 1
 _SLOW_THREADS = 2  # one may be a rebuild that takes minutes
@@ -65,6 +68,12 @@ class Service:
     async def run(self, lane: LaneName, call: Callable[[], R]) -> R:
         """Do something in a lane."""
         return await self.lanes[lane].run(call)
+
+    async def warm(self) -> None:
+        """Do once, before anybody asks, what is kept from then on and would make the first who asks wait."""
+        for first in (self.memory.intents, lambda: self.memory.context(_FIRST_QUESTION, budget=1)):
+            with suppress(RecollectError):  # whoever asks is told
+                await self.run("slow", first)
 
     def written(self) -> None:
         """Wake up those who wait for news, and the worker."""

@@ -32,6 +32,9 @@ def serve_several(host: str, port: int, options: Sequence[str], *, processes: in
     asked: set[int] = set()
 
     def stop(_number: int = 0, _frame: FrameType | None = None) -> None:
+        if len(running) == processes:
+            # Ours too: as long as anybody holds it the system lets clients connect, and nobody would ever answer.
+            listening.close()
         for one in running:
             if one.pid not in asked:  # once: a second time, one that is closing the file would be cut off
                 asked.add(one.pid)

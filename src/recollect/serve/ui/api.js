@@ -18,10 +18,12 @@ export function keep(key) {
   else sessionStorage.removeItem(KEY);
 }
 
+const OF_THE_FILE = ["me", "spaces", "verify"]; // which are in no space
+
 /** Ask for something that only reads. */
 export function read(operation, parameters = {}, signal) {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...where(), ...parameters })) {
+  for (const [name, value] of Object.entries({ ...(OF_THE_FILE.includes(operation) ? {} : where()), ...parameters })) {
     if (value === null || value === undefined || value === "") continue;
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, one);
   }
@@ -45,8 +47,11 @@ export function change(operation, parameters = {}) {
 // Of single jobs there may be thousands; how many wait is enough to know.
 const FOLLOWED = ["event", "artifact", "concept", "intent", "forgotten", "jobs"];
 
-/** Follow what happens; gives a function that stops. EventSource sends no headers, so the stream is read by hand. */
-export function follow(onNews) {
+const AGAIN_MS = 2000; // before the stream is asked for once more
+
+/** Follow what happens; gives a function that stops. EventSource sends no headers, so the stream is read by hand.
+ *  `onLine` is told whether the service answers. */
+export function follow(onNews, onLine) {
   const stopping = new AbortController();
   const listen = async () => {
     while (!stopping.signal.aborted) {
@@ -54,12 +59,14 @@ export function follow(onNews) {
         const query = new URLSearchParams(where());
         for (const kind of FOLLOWED) query.append("kinds", kind);
         const response = await fetch(`v1/stream?${query}`, { headers: headers(), signal: stopping.signal });
-        if (!response.ok) return;
-        await messages(response.body, onNews);
+        onLine(true);
+        if (response.ok) await messages(response.body, onNews);
+        else if (response.status < 500) return; // the key no longer opens this
       } catch {
-        if (stopping.signal.aborted) return;
+        if (!stopping.signal.aborted) onLine(false);
       }
-      await new Promise((later) => setTimeout(later, 2000));
+      if (stopping.signal.aborted) return;
+      await new Promise((later) => setTimeout(later, AGAIN_MS));
     }
   };
   listen();
@@ -95,13 +102,18 @@ function headers() {
   return key ? { ...FROM_PAGE, authorization: `Bearer ${key}` } : FROM_PAGE;
 }
 
+/** What is told where nobody answers. */
+export function gone() {
+  return new Refused({ title: "The service does not answer.", detail: "", fix: "Is `recollect serve` still running?" }, 0);
+}
+
 async function answer(sent) {
   let response;
   try {
     response = await sent;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused({ title: "The service does not answer.", detail: "", fix: "Is `recollect serve` still running?" }, 0);
+    throw gone();
   }
   const document = await response.json().catch(() => ({}));
   if (!response.ok) throw new Refused(document, response.status);

@@ -1,7 +1,7 @@
 // The frame: which view is shown, in which space, in which colours; keys and news.
 
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
-import { follow, keep, read, scope } from "./api.js";
+import { follow, gone, keep, read, scope } from "./api.js";
 import { Choice, Safe, Trouble, count } from "./parts.js";
 
 // A view is loaded when it is opened first. `needs` are operations without which there is nothing to show.
@@ -27,6 +27,8 @@ function App() {
   const [space, setSpace] = useState(null);
   const [spaces, setSpaces] = useState([]);
   const [news, setNews] = useState({ beats: {}, told: "" });
+  const [answers, setAnswers] = useState(true);
+  const [round, setRound] = useState(0);
   const enter = () => {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
@@ -39,12 +41,21 @@ function App() {
       setError,
     );
   };
-  useEffect(enter, []);
+  useEffect(() => {
+    const known = VIEWS.some((one) => one.name === place.view);
+    opened(known ? place.view : VIEWS[0].name).catch(() => undefined); // meanwhile; who shows it is told what is wrong
+    enter();
+  }, []);
   useEffect(() => {
     const moved = () => setPlace(here());
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
   }, []);
+  useEffect(() => {
+    const again = () => (me ? setRound((before) => before + 1) : enter());
+    addEventListener("recollect-again", again);
+    return () => removeEventListener("recollect-again", again);
+  }, [me]);
   useEffect(() => {
     if (!me) return undefined;
     let gathered = {};
@@ -63,7 +74,10 @@ function App() {
       gathered[kind] = (gathered[kind] || 0) + 1;
       last = told(kind, one) || last;
       telling = telling || setTimeout(tell, NEWS_EVERY_MS);
-    });
+    }, (now) => setAnswers((before) => {
+      if (now && !before) setRound((last) => last + 1); // what failed meanwhile is asked anew
+      return now;
+    }));
     return () => {
       stop();
       clearTimeout(telling);
@@ -74,7 +88,10 @@ function App() {
     const pressed = (event) => {
       if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
       const chosen = VIEWS[Number(event.key) - 1];
-      if (chosen && shown(chosen, me)) location.hash = `#/${chosen.name}`;
+      if (chosen && shown(chosen, me)) {
+        location.hash = `#/${chosen.name}`;
+        document.getElementById("main")?.focus(); // the next Tab goes into the view
+      }
       if (event.key === "/") {
         event.preventDefault();
         location.hash = "#/recall";
@@ -86,28 +103,34 @@ function App() {
     return () => removeEventListener("keydown", pressed);
   }, [me]);
   if (error?.status === 401 || error?.status === 403) return html`<${Door} error=${error} onKey=${enter} />`;
-  if (error) return html`<main><${Trouble} error=${error} /><p class="pad"><button onClick=${enter}>Try again</button></p></main>`;
+  if (error) return html`<main><${Trouble} error=${error} /></main>`;
   if (!me) return html`<p class="quiet pad">Opening the memory …</p>`;
   const view = VIEWS.find((one) => one.name === place.view) || VIEWS[0];
   const choose = (name) => {
     scope.space = name;
     setSpace(name);
   };
+  const toMain = (event) => {
+    event.preventDefault();
+    document.getElementById("main").focus();
+  };
   return html`<div class="frame">
+    <a class="skip" href="#main" onClick=${toMain}>Skip to the view</a>
     <aside class="side">
       <a class="brand" href="#/recall"><img src="icon.svg" alt="" />Recollect</a>
       <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
-        <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg>${one.title}</a>`)}</nav>
+        <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
       <div class="foot">
         ${spaces.length > 1 && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
         <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
-        <span class="quiet small">${me.version} · <kbd>/</kbd> to ask</span>
+        <span class="quiet small keys">${me.version} · <kbd>/</kbd> to ask</span>
       </div>
     </aside>
     <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
-      <${Safe} name=${`${view.name} ${space}`}><${Loaded} key=${`${view.name} ${space}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
+      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
     </main>
-    ${news.told && html`<div class="toast" role="status">${news.told}</div>`}
+    ${answers ? news.told && html`<div class="toast" role="status">${news.told}</div>`
+      : html`<div class="toast lost" role="status">The service does not answer. Trying again …</div>`}
   </div>`;
 }
 
@@ -115,10 +138,21 @@ function App() {
 function Loaded({ view, ...rest }) {
   const [state, setState] = useState({});
   useEffect(() => {
-    import(`./views/${view.name}.js`).then((module) => setState({ View: module.default }), (error) => setState({ error }));
+    opened(view.name).then((module) => setState({ View: module.default }), () => setState({ error: gone() }));
   }, [view.name]);
   if (state.error) return html`<${Trouble} error=${state.error} />`;
   return state.View ? html`<${state.View} ...${rest} />` : html`<p class="quiet">…</p>`;
+}
+
+const failed = {}; // how often a view could not be fetched
+
+/** Fetch a view; a browser may keep in mind that it failed, so the next try has another address. */
+function opened(name) {
+  const again = failed[name] ? `?${failed[name]}` : "";
+  return import(`./views/${name}.js${again}`).catch((error) => {
+    failed[name] = (failed[name] || 0) + 1;
+    throw error;
+  });
 }
 
 /** Ask for a key. */

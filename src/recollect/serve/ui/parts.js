@@ -43,7 +43,10 @@ export function Head({ title, children, tools }) {
 
 export function Trouble({ error }) {
   const { title, detail, fix } = error.problem || { title: "Something went wrong on this page.", detail: String(error.message || error) };
-  return html`<div class="card problem" role="alert"><h3>${detail || title}</h3>${fix && html`<p class="soft">${fix}</p>`}</div>`;
+  // What a server could not do now it may do later; what was asked wrongly stays wrong.
+  const again = !error.problem || error.status === 0 || error.status >= 429;
+  return html`<div class="card problem stack" role="alert"><div><h3>${detail || title}</h3>${fix && html`<p class="soft">${fix}</p>`}</div>
+    ${again && html`<div><button onClick=${() => dispatchEvent(new Event("recollect-again"))}>Try again</button></div>`}</div>`;
 }
 
 export function Empty({ title, children }) {

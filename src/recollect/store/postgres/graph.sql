@@ -185,6 +185,9 @@ WHERE space = %(space)s AND (%(relation)s::text IS NULL OR relation = %(relation
     AND (valid_to IS NULL OR valid_to > %(as_of)s OR valid_from = valid_to AND valid_from = %(as_of)s)))
 ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT %(limit)s OFFSET %(offset)s;
 
+-- name: fact_subjects
+SELECT DISTINCT subject FROM facts WHERE space = $1 ORDER BY subject;
+
 -- name: facts_of_homes
 SELECT id, subject, relation, object, conflicts, body FROM facts
 WHERE space = $1 AND number IN (

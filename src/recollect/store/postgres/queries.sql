@@ -103,6 +103,16 @@ SELECT session, coalesce(json_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL)
        count(*), min(at), max(at) FROM events
 WHERE space = %(space)s AND session IS NOT NULL {where} GROUP BY session ORDER BY max(at) DESC, session;
 
+-- Which are the latest is read from an index; who spoke in them only then, from their events.
+-- name: latest_sessions
+SELECT session, coalesce(json_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '[]')::text,
+       coalesce(json_agg(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL), '[]')::text,
+       count(*), min(at), max(at) FROM events
+WHERE space = %(space)s AND session IN (
+  SELECT session FROM events WHERE space = %(space)s AND session IS NOT NULL {where}
+  GROUP BY session ORDER BY max(at) DESC, session LIMIT %(limit)s
+) {where} GROUP BY session ORDER BY max(at) DESC, session;
+
 -- name: delete_events
 DELETE FROM events WHERE seq = ANY($1::bigint[]) AND space = $2;
 

@@ -165,6 +165,10 @@ class GraphRows(Snapshot):
             rows = self.rows("facts_by_filter", values)
         return self._with_sources(found.id, rows, sources=sources)
 
+    def fact_subjects(self, space: str) -> list[str]:
+        found = self.space(space)
+        return [row[0] for row in self.rows("fact_subjects", (found.id,))] if found else []
+
     def facts_by_id(self, space: str, ids: Sequence[str]) -> dict[str, Fact]:
         found = self.space(space)
         rows = self.rows("facts_by_id", (found.id, words(ids))) if found and ids else []

@@ -15,6 +15,7 @@ from recollect.core.values import Event, Filter, Receipt, Session, Span
 from recollect.store.postings import Bm25, Postings, Ranking, Seqs, unpack
 from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
+from recollect.store.sql.activity import ActivityRows
 from recollect.store.sql.attention import AttentionRows
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.folding import FoldingRows
@@ -30,7 +31,7 @@ _BEFORE_ALL = Cursor(-(1 << 62), 0)
 _AFTER_ALL = Cursor(1 << 62, 0)
 
 
-class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows, WrittenRows):
+class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows, WrittenRows):
     """Reads within one transaction of one connection."""
 
     _caches: Caches
@@ -121,11 +122,12 @@ class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows, 
         rows = self.rows("matching_seqs", {**values, "space": found.id}, where)
         return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
-    def sessions(self, space: str, which: Filter) -> list[Session]:
+    def sessions(self, space: str, which: Filter, *, limit: int | None = None) -> list[Session]:
         found = self.space(space)
         if found is None:
             return []
         where, values = conditions(which, self.query)
+        given = {**values, "space": found.id, **({} if limit is None else {"limit": limit})}
         return [
             Session(
                 name=name,
@@ -135,7 +137,9 @@ class SqlReader(AttentionRows, GraphRows, FoldingRows, ImportRows, ServiceRows, 
                 first_at=from_micros(first),
                 last_at=from_micros(last),
             )
-            for name, wings, speakers, count, first, last in self.rows("sessions", {**values, "space": found.id}, where)
+            for name, wings, speakers, count, first, last in self.rows(
+                "sessions" if limit is None else "latest_sessions", given, where
+            )
         ]
 
     # The indexes

@@ -182,6 +182,9 @@ WHERE space = :space AND (:relation IS NULL OR relation = :relation)
     OR valid_from = valid_to AND valid_from = :as_of)))
 ORDER BY subject, relation, valid_from, object, id LIMIT :limit OFFSET :offset;
 
+-- name: fact_subjects
+SELECT DISTINCT subject FROM facts WHERE space = ? ORDER BY subject;
+
 -- name: facts_of_homes
 SELECT id, subject, relation, object, conflicts, body FROM facts
 WHERE number IN (

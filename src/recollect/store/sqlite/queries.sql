@@ -82,12 +82,31 @@ SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
        count(*), min(at), max(at) FROM events
 WHERE space = :space AND session IS NOT NULL {where} GROUP BY session ORDER BY max(at) DESC, session;
 
+-- Which are the latest is read from an index; who spoke in them only then, from their events.
+-- name: latest_sessions
+SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
+       json_group_array(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL),
+       count(*), min(at), max(at) FROM events
+WHERE space = :space AND session IN (
+  SELECT session FROM events WHERE space = :space AND session IS NOT NULL {where}
+  GROUP BY session ORDER BY max(at) DESC, session LIMIT :limit
+) {where} GROUP BY session ORDER BY max(at) DESC, session;
+
 -- name: delete_events
 DELETE FROM events WHERE seq IN carray(?) AND +space = ?;
 
+-- Each count from an index of its own, from name to name where they are few: together they would read every event.
 -- name: tally_events
-SELECT count(DISTINCT session), count(DISTINCT speaker), count(DISTINCT wing), min(at), max(at) FROM events
-WHERE space = ?;
+SELECT (SELECT count(DISTINCT session) FROM events WHERE space = ?1 AND session IS NOT NULL),
+       (WITH RECURSIVE one (name) AS (
+          SELECT min(speaker) FROM events WHERE space = ?1 AND speaker IS NOT NULL
+          UNION ALL SELECT (SELECT min(speaker) FROM events WHERE space = ?1 AND speaker > one.name)
+          FROM one WHERE one.name IS NOT NULL) SELECT count(name) FROM one),
+       (WITH RECURSIVE one (name) AS (
+          SELECT min(wing) FROM events WHERE space = ?1 AND wing IS NOT NULL
+          UNION ALL SELECT (SELECT min(wing) FROM events WHERE space = ?1 AND wing > one.name)
+          FROM one WHERE one.name IS NOT NULL) SELECT count(name) FROM one),
+       (SELECT min(at) FROM events WHERE space = ?1), (SELECT max(at) FROM events WHERE space = ?1);
 
 -- name: total_events
 SELECT coalesce(sum(events), 0) FROM spaces;

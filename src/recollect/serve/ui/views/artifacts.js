@@ -4,6 +4,7 @@ import { useState } from "../vendor/preact-htm.js";
 import { change, read } from "../api.js";
 import { Choice, Dialog, Empty, Head, Paged, Trouble, Waiting, day, html, moment, useAsked } from "../parts.js";
 
+const AT_ONCE = 40; // statements
 const KINDS = ["decision", "todo", "reminder", "key_fact", "insight", "preference", "event", "relationship", "attribute"];
 const STATUSES = ["current", "superseded", "retracted", "any"];
 
@@ -20,7 +21,7 @@ export default function Artifacts({ rest, me }) {
       <div class="row">${KINDS.map((one) => html`<button class="chip" aria-pressed=${kind === one} onClick=${() => setKind(kind === one ? "" : one)}>${word(one)}</button>`)}</div>
       <div class="row"><input aria-label="About whom" placeholder="About whom" value=${about} onChange=${(event) => setAbout(event.target.value.trim())} />
         <${Choice} label="Status" value=${status} options=${STATUSES} onChange=${setStatus} /></div>
-      <${Paged} key=${round} operation="artifacts" parameters=${{ kind, status, about }} item=${(one) => html`<${Statement} artifact=${one} />`} empty=${empty} />
+      <${Paged} key=${round} operation="artifacts" parameters=${{ kind, status, about, limit: AT_ONCE }} item=${(one) => html`<${Statement} artifact=${one} />`} empty=${empty} />
     </div>
     ${open && html`<${Story} key=${open} id=${open} me=${me} onClose=${close} onChanged=${() => setRound(round + 1)} />`}`;
 }

@@ -1,8 +1,10 @@
 // Forgetting: first what would go, then, after one more look, the receipt.
 
 import { useState } from "../vendor/preact-htm.js";
-import { change } from "../api.js";
-import { Head, Trouble, count, html, moment } from "../parts.js";
+import { change, read } from "../api.js";
+import { EventCard, Head, Trouble, Waiting, count, html, moment, useAsked } from "../parts.js";
+
+const SHOWN = 8; // events that are shown of those that would go
 
 const FIELDS = [["session", "Session"], ["speaker", "Speaker"], ["wing", "Wing"], ["before", "Happened before"]];
 
@@ -39,11 +41,20 @@ export default function Forget() {
         <div><button disabled=${busy || !Object.keys(given()).length}>Show what would go</button></div>
       </form>
       ${error && html`<${Trouble} error=${error} />`}
-      ${would && html`<section class="card problem stack"><h2>${count(would.events, "event")} would go</h2>
-        <p class="small soft">${would.ids.slice(0, 12).join(", ")}${would.ids.length > 12 ? ` and ${would.ids.length - 12} more` : ""}</p>
-        ${would.events > 0 && html`<div><button class="danger" disabled=${busy} onClick=${go}>${busy ? "Forgetting …" : `Forget ${count(would.events, "event")} for ever`}</button></div>`}</section>`}
+      ${would && html`<section class="card going stack"><div class="row"><h2 class="grow">${count(would.events, "event")} would go</h2>
+        ${would.events > 0 && html`<button class="danger" disabled=${busy} onClick=${go}>${busy ? "Forgetting …" : `Forget ${count(would.events, "event")} for ever`}</button>`}</div>
+        ${would.events > 0 && html`<p class="soft">With all that was derived from them: statements, facts, vectors, and what concepts rest on them.</p><${Going} ids=${would.ids} />`}</section>`}
       ${receipt && html`<section class="card stack"><h2>Forgotten</h2><p>${count(receipt.events, "event")} on ${moment(receipt.at)}. ${receipt.scrubbed ? "The file was rewritten." : "The file will be rewritten by `settle`."}</p>
-        <table><tbody>${Object.entries(receipt.removed).map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${number.toLocaleString()}</td></tr>`)}</tbody></table>
+        <div class="scroll"><table><thead><tr><th>What went</th><th class="number">How many</th></tr></thead><tbody>${Object.entries(receipt.removed).map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${number.toLocaleString()}</td></tr>`)}</tbody></table></div>
         <details><summary>Hashes that verify checks from now on</summary><pre class="packed">${receipt.hashes.join("\n")}</pre></details></section>`}
     </div>`;
+}
+
+/** The first of those that would go, in their own words. */
+function Going({ ids }) {
+  const found = useAsked((signal) => Promise.all(ids.slice(0, SHOWN).map((id) => read("show", { id }, signal))), [ids]);
+  if (found.error) return html`<${Trouble} error=${found.error} />`;
+  if (!found.value) return html`<${Waiting} lines=${1} />`;
+  return html`<ul class="list">${found.value.map((event) => html`<li key=${event.id}><${EventCard} event=${event} /></li>`)}</ul>
+    ${ids.length > SHOWN && html`<p class="soft">and ${count(ids.length - SHOWN, "more event")}.</p>`}`;
 }

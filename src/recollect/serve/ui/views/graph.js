@@ -6,14 +6,24 @@ import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../pa
 
 const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
+const QUOTES = 3; // of a name
+const LOOKED_AT = 20; // hits, among which they are chosen
+const QUOTED = 240; // characters of each
 const FAINTEST = 0.3; // opacity of what has faded
 const LEAST_SAID = 0.75; // and of its name, which must stay readable
-const DRAWN = 100; // nodes: more can't be told apart
+const NARROW = 700; // px
+const DRAWN = { wide: 80, narrow: 45 }; // nodes: more can't be told apart
+const ALONE = 110; // px between two that nothing joins
+const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
+const LETTERS = { wide: 13, narrow: 19 }; // px, before all is made to fit
 const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24 };
+
+const library = import("../vendor/cytoscape.js"); // on its way while the graph is asked for
 
 export default function Graph({ beats }) {
   const [round, setRound] = useState(0);
-  const found = useAsked((signal) => read("map", { limit: DRAWN }, signal), [round, beats.concept, beats.intent, beats.forgotten]);
+  const limit = innerWidth < NARROW ? DRAWN.narrow : DRAWN.wide;
+  const found = useAsked((signal) => read("map", { limit }, signal), [round, beats.concept, beats.intent, beats.forgotten]);
   const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
     <button onClick=${() => setRound(round + 1)}>Refresh</button></div>`;
   return html`<${Head} title="Graph" tools=${tools}>What the memory made of what was said. The slider replays how it grew.</>
@@ -35,7 +45,7 @@ function Drawn({ graph }) {
   const until = begin + ((end - begin) * step) / STEPS;
   useEffect(() => {
     let gone = false;
-    import("../vendor/cytoscape.js").then(({ default: cytoscape }) => {
+    library.then(({ default: cytoscape }) => {
       if (gone) return;
       drawing.current = draw(cytoscape, box.current, graph, (id) => setChosen(latest.current.get(id)));
     });
@@ -73,19 +83,57 @@ function Drawn({ graph }) {
 }
 
 function Panel({ node, onClose }) {
+  // A name has no quotes of its own: the latest that was said with it is looked up when it is chosen.
+  const found = useAsked((signal) => (node.quotes.length ? Promise.resolve(node.quotes) : said(node.label, signal)), [node.id]);
+  const closing = (event) => event.key === "Escape" && onClose();
+  useEffect(() => {
+    addEventListener("keydown", closing);
+    return () => removeEventListener("keydown", closing);
+  }, []);
   return html`<aside class="panel stack" aria-label=${node.label}>
     <div class="row"><h2 class="grow">${node.label}</h2><button class="plain" onClick=${onClose} aria-label="Close">✕</button></div>
     <div class="meta"><span class="tag on">${node.kind}</span><span>${count(node.events, "event")}</span><span>since ${day(node.first_at)}</span></div>
     ${node.description && html`<p class="soft">${node.description}</p>`}
-    ${node.quotes.map((quote) => html`<p class="said" dir="auto">“${quote}”</p>`)}
+    ${found.error && html`<${Trouble} error=${found.error} />`}
+    ${found.value ? found.value.map((quote) => html`<p class="said" dir="auto">“${quote}”</p>`) : found.busy && html`<${Waiting} lines=${1} />`}
     <a href=${`#/recall/${encodeURIComponent(node.label)}`}>Recall what was said of it</a>
   </aside>`;
 }
 
+/** Find words that were said with a name, or else by whom it belongs to. */
+async function said(name, signal) {
+  const { hits } = await read("glance", { query: name, k: LOOKED_AT }, signal);
+  const named = hits.filter(({ event }) => event.text.toLowerCase().includes(name.toLowerCase()));
+  return (named.length ? named : hits).slice(0, QUOTES).map(({ event, span }) => Array.from(event.text).slice(...(span || [])).slice(0, QUOTED).join(""));
+}
+
 function draw(cytoscape, container, graph, onChoose) {
-  const drawing = cytoscape({ container, elements: elements(graph), style: styles(), layout: { ...LAYOUT, randomize: true }, minZoom: 0.1, maxZoom: 4 });
+  const drawing = cytoscape({ container, elements: elements(graph), style: styles(), layout: { name: "null" }, minZoom: 0.1, maxZoom: 4 });
   drawing.on("tap", "node", (event) => onChoose(event.target.id()));
+  arrange(drawing);
   return drawing;
+}
+
+/** Lay out what hangs together by its forces, as wide as there is room; below it, in rows, what nothing joins. */
+function arrange(drawing) {
+  const joined = drawing.nodes().filter((node) => node.degree() > 0);
+  const alone = drawing.nodes().difference(joined);
+  const room = drawing.width() / Math.max(1, drawing.height());
+  const rows = (width) => Math.ceil(alone.length / Math.max(1, Math.floor(width / ALONE)));
+  if (joined.nonempty()) {
+    joined.union(joined.connectedEdges()).layout({ ...LAYOUT, randomize: true, fit: false }).run();
+    const box = joined.boundingBox({ includeLabels: false });
+    const tall = box.h + ALONE * 0.7 * rows(room * box.h) + (alone.nonempty() ? ALONE : 0);
+    const stretch = Math.max(0.6, Math.min(WIDEST, (room * tall) / Math.max(1, box.w)));
+    joined.positions((node) => ({ x: node.position("x") * stretch, y: node.position("y") }));
+  }
+  const box = joined.nonempty() ? joined.boundingBox({ includeLabels: false }) : { x1: 0, y2: 0, w: ALONE * Math.ceil(Math.sqrt(alone.length * room)) };
+  const across = Math.max(1, Math.floor(box.w / ALONE));
+  alone.positions((node) => {
+    const number = alone.indexOf(node);
+    return { x: box.x1 + ((number % across) + 0.5) * (box.w / across), y: box.y2 + ALONE * (0.9 + 0.7 * Math.floor(number / across)) };
+  });
+  drawing.fit(undefined, LAYOUT.padding);
 }
 
 /** Let what is new appear beside what it hangs together with; what was there stays where it was. */
@@ -120,9 +168,9 @@ function styles() {
   const colours = getComputedStyle(document.documentElement);
   const colour = (name) => colours.getPropertyValue(`--${name}`).trim();
   return [
-    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", "background-opacity": "data(fade)", "text-opacity": "data(said)", "background-color": colour("accent"), color: colour("ink"), "text-background-color": colour("card"), "text-background-opacity": 0.6, "text-background-padding": 1, "font-size": 10, "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 110, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { label: "data(label)", width: "data(size)", height: "data(size)", "background-opacity": "data(fade)", "text-opacity": "data(said)", "background-color": colour("accent"), color: colour("ink"), "text-background-color": colour("card"), "text-background-opacity": 0.6, "text-background-padding": 1, "font-size": innerWidth < NARROW ? LETTERS.narrow : LETTERS.wide, "font-family": "Inter, sans-serif", "text-valign": "bottom", "text-margin-y": 4, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 5 } },
     { selector: "node[kind = 'entity']", style: { shape: "round-rectangle", "background-color": colour("faint") } },
-    { selector: "node[kind = 'intent']", style: { shape: "diamond", "background-color": colour("warn") } },
+    { selector: "node[kind = 'intent']", style: { shape: "diamond", "background-color": colour("ink") } },
     { selector: "node:selected", style: { "border-width": 3, "border-color": colour("ink") } },
     { selector: "edge", style: { width: "data(width)", "line-color": colour("faint"), "curve-style": "haystack", opacity: 0.28 } },
     { selector: "edge[kind = 'causes'], edge[kind = 'part_of'], edge[kind = 'triggers']", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("faint"), "line-color": colour("faint"), opacity: 0.5, "arrow-scale": 0.7 } },

@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Head, Trouble, Waiting, day, html, useAsked } from "../parts.js";
+import { Head, Trouble, Waiting, day, html, moment, useAsked } from "../parts.js";
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
@@ -23,10 +23,12 @@ function Held({ stats }) {
     ["Events", stats.events], ["Sessions", stats.sessions], ["Speakers", stats.speakers], ["Wings", stats.wings],
     ["Concepts", stats.concepts], ["Entities", stats.graph?.entities], ["Facts", stats.graph?.facts], ["Vectors", stats.vectors], ["Work that waits", stats.pending],
   ];
+  const behind = Object.entries(stats.behind || {}).map(([name, number]) => `${Number(number).toLocaleString()} ${name.replaceAll("_", " ")}`).join(", ");
   const stated = Object.entries(stats.artifacts).map(([name, number]) => [name.replaceAll("_", " "), number]);
   return html`<section class="card"><h2>Space ${stats.space}</h2>
     <p class="soft small">${stats.first_at ? `${day(stats.first_at)} to ${day(stats.last_at)}` : "nothing yet"}${stats.bytes ? ` · ${size(stats.bytes)}` : ""}${stats.model ? ` · ${stats.model}` : ""}</p>
     <${Tiles} entries=${rows} />
+    ${behind && html`<p class="soft below">Not derived yet: ${behind}. The service does it when nothing else waits; <code>recollect settle</code> does it now.</p>`}
     ${stated.length > 0 && html`<h3 class="below">Statements that hold now</h3><${Tiles} entries=${stated} />`}</section>`;
 }
 
@@ -36,8 +38,8 @@ function Tiles({ entries }) {
 
 function Jobs({ jobs }) {
   return html`<section class="card"><h2>Jobs</h2>${jobs.length === 0 ? html`<p class="soft">Nothing waits.</p>` : html`<div class="scroll"><table>
-    <thead><tr><th>Kind</th><th class="number">Attempts</th><th>Why it waits</th></tr></thead>
-    <tbody>${jobs.map((job) => html`<tr><td>${job.kind}</td><td class="number">${job.attempts}</td><td>${job.error || ""}</td></tr>`)}</tbody></table></div>`}</section>`;
+    <thead><tr><th>Kind</th><th>Due</th><th class="number">Attempts</th><th>What went wrong</th></tr></thead>
+    <tbody>${jobs.map((job) => html`<tr><td>${job.kind}</td><td class="tabular">${moment(job.due_at)}</td><td class="number">${job.attempts}</td><td>${job.error || ""}</td></tr>`)}</tbody></table></div>`}</section>`;
 }
 
 function Verify() {

@@ -27,7 +27,7 @@ function Intent({ intent, may, onAnswered }) {
     ${intent.grounds.map((one) => html`<div><p class="said" dir="auto">“${one.quote}”</p><div class="meta">${one.speaker && html`<b>${one.speaker}</b>`}<span>${moment(one.at)}</span></div></div>`)}
     <div class="meta">${intent.deadline && html`<b>due ${day(intent.due)}</b>`}<span>urgency ${percent(intent.urgency)}</span><span>importance ${percent(intent.importance)}</span><span>density ${percent(intent.density)}</span>
       ${(intent.topics || []).map((topic) => html`<span class="tag">${topic}</span>`)}</div>
-    ${intent.reason && html`<p class="small quiet">${intent.reason}</p>`}
+    ${intent.reason && html`<details class="small quiet"><summary>Why it is here</summary>${intent.reason}</details>`}
     ${error && html`<${Trouble} error=${error} />`}
     ${may && open && (wording === undefined ? html`<div class="row"><button class="main" onClick=${() => answer("accept")}>Accept</button><button onClick=${() => setWording(intent.statement)}>Modify</button>
       <button onClick=${() => answer("defer")}>Defer</button><button class="danger" onClick=${() => answer("reject")}>Reject</button></div>`

@@ -31,36 +31,48 @@ export default function Recall({ rest }) {
     </div>`;
 }
 
+/** Hits as they come: those that share words with the question at once, then those that mean the same, in their order. */
 function Found({ question, budget, place, setPlace }) {
   const [k, setK] = useState("auto");
-  const hits = useAsked((signal) => read("recall", { query: question, k }, signal), [question, k]);
+  const asked = `${k} ${question}`;
+  const look = (operation) => (signal) => read(operation, { query: question, k }, signal).then((found) => ({ ...found, asked }));
+  const first = useAsked(look("glance"), [question, k]);
+  const full = useAsked(look("recall"), [question, k]);
+  const [shown] = [full, first].map((one) => one.value).filter((one) => one?.asked === asked);
+  const found = shown || full.value || first.value;
+  const settled = full.value?.asked === asked;
   return html`<div class="two">
-    <section aria-label="Hits" aria-busy=${hits.busy}>
-      ${hits.error && html`<${Trouble} error=${hits.error} />`}
-      ${!hits.value && hits.busy && html`<${Waiting} />`}
-      ${hits.value && html`<${Hits} found=${hits.value} k=${k} setK=${setK} />`}
+    <section aria-label="Hits" aria-busy=${!settled && full.busy}>
+      ${full.error && html`<${Trouble} error=${full.error} />`}
+      ${!full.error && (found && (settled || found.hits.length) ? html`<${Hits} found=${found} settled=${settled} k=${k} setK=${setK} />` : html`<${Waiting} />`)}
     </section>
     <aside class="sticky"><${Packed} question=${question} budget=${budget} place=${place} setPlace=${setPlace} /></aside>
   </div>`;
 }
 
-function Hits({ found, k, setK }) {
+function Hits({ found, settled, k, setK }) {
   if (!found.hits.length) return html`<${Empty} title="Nothing found">The memory holds nothing that comes near this question.</>`;
+  // Each stage has a scale of its own: a bar says how a hit stands beside the best one of that stage.
+  const largest = {};
+  for (const { stage, score } of found.hits.flatMap((hit) => hit.scores)) largest[stage] = Math.max(largest[stage] || 1e-9, Math.abs(score));
   return html`<div class="stack">
-    <div class="row"><div class="grow">${found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
+    <div class="row"><div class="grow">${!settled ? html`<div class="sure looking">By words so far; comparing what is meant …</div>` : found.confidence !== null && found.confidence !== undefined && html`<div class="sure" title="How likely it is that the memory holds an answer">
       <i style=${`--share: ${percent(found.confidence)}`}></i>${percent(found.confidence)} sure that an answer is here</div>`}</div>
       <${Choice} label="How many hits" value=${k} options=${COUNTS} onChange=${setK} /></div>
-    <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} /></li>`)}</ol>
+    <ol class="list">${found.hits.map((hit, number) => html`<li key=${hit.event.id}><${Hit} hit=${hit} number=${number + 1} largest=${largest} /></li>`)}</ol>
   </div>`;
 }
 
-function Hit({ hit, number }) {
-  const [open, setOpen] = useState(number === 1);
-  const largest = Math.max(...hit.scores.map((one) => Math.abs(one.score)), 1e-9);
+function Hit({ hit, number, largest }) {
+  const [chosen, setOpen] = useState();
+  const open = chosen ?? number === 1;
+  const share = (one) => `--share: ${percent(Math.abs(one.score) / largest[one.stage])}`;
+  const sign = (one) => (one.score < 0 ? " less" : "");
   return html`<${EventCard} event=${hit.event} span=${hit.span}>
-    <button class="plain small" aria-expanded=${open} onClick=${() => setOpen(!open)}>No. ${number} · why?</button>
-    ${open && html`<div class="bars grow">${hit.scores.map((one) => html`<div class=${one.score < 0 ? "bar less" : "bar"} title=${one.why}>
-      <span>${one.stage}</span><i style=${`--share: ${percent(Math.abs(one.score) / largest)}`}></i><span class="tabular">${one.score.toFixed(3)}</span></div>`)}</div>`}
+    <button class="why" aria-expanded=${open} aria-label=${`No. ${number}: why it is here`} onClick=${() => setOpen(!open)}>No. ${number}
+      ${!open && html`<span class="sparks">${hit.scores.map((one) => html`<i class=${sign(one)} style=${share(one)} title=${`${one.stage} ${one.score.toFixed(3)}`}></i>`)}</span>`}</button>
+    ${open && html`<div class="bars grow">${hit.scores.map((one) => html`<div class=${`bar${sign(one)}`} title=${one.why}>
+      <span>${one.stage}</span><i style=${share(one)}></i><span class="tabular">${one.score.toFixed(3)}</span></div>`)}</div>`}
   </>`;
 }
 

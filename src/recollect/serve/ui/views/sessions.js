@@ -2,6 +2,7 @@
 
 import { Empty, EventCard, Head, Paged, count, day, html } from "../parts.js";
 
+const AT_ONCE = 30; // sessions
 const QUOTED = 2; // sentences of a session, the most central first
 
 export default function Sessions({ rest }) {
@@ -11,7 +12,7 @@ export default function Sessions({ rest }) {
 function All() {
   const empty = html`<${Empty} title="No sessions yet">A session is a conversation or a piece of work; events that name one are shown here together.</>`;
   return html`<${Head} title="Sessions">Conversations and pieces of work, the latest first.</>
-    <${Paged} operation="sessions" item=${(one) => html`<${Line} session=${one} />`} empty=${empty} />`;
+    <${Paged} operation="sessions" parameters=${{ limit: AT_ONCE }} item=${(one) => html`<${Line} session=${one} />`} empty=${empty} />`;
 }
 
 function Line({ session }) {

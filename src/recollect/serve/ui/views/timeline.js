@@ -1,58 +1,59 @@
-// Time from left to right: sessions by how much was said, facts as long as they held, statements where they are dated.
+// Time from left to right: how much was said, facts as long as they held, statements where they are dated.
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
 
-const MOST = 300; // sessions, facts or statements that are drawn, the latest: more are hairlines, and take a second to fetch
+const MOST = 150; // facts or statements that are drawn: more can't be told apart
+const PARTS = 160; // bars of what was said
 const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
-const SESSIONS = 90; // px that the bars of sessions may take
+const SAID = 90; // px that the bars of what was said may take
 const DAY_MS = 86_400_000;
-const PAUSE_MS = 350; // of moving before the list below is asked for
-const KINDS = ["", "decision", "todo", "reminder", "event", "key_fact"];
+const SHORTEST_MS = DAY_MS / 24;
+const PAUSE_MS = 250; // of moving before what is in sight is asked for
+const KINDS = [["", "All kinds"], ["said", "what was said"], ["fact", "facts"], ...["decision", "todo", "reminder", "event", "key_fact", "insight", "preference"].map((one) => [one, one.replaceAll("_", " ")])];
 
 export default function Timeline({ me }) {
   const [person, setPerson] = useState("");
   const [wing, setWing] = useState("");
   const [kind, setKind] = useState("");
   const has = (name) => me.operations.includes(name);
+  const stated = kind === "said" || kind === "fact" ? null : kind; // which statements are wanted, if any
   const whole = useAsked(async (signal) => {
-    const limit = MOST;
     const speaker = person || undefined;
-    const nothing = () => ({});
-    const [sessions, facts, artifacts] = await Promise.all([
-      read("sessions", { limit, speaker, wing }, signal),
-      has("facts") ? read("facts", { limit, subject: speaker }, signal).catch(nothing) : {},
-      has("artifacts") ? read("artifacts", { limit, about: speaker, kind, status: "any" }, signal).catch(nothing) : {},
+    // Of whom nothing is known, there is nothing to draw.
+    const none = (error) => (error.status === 404 ? {} : Promise.reject(error));
+    const [said, facts, artifacts] = await Promise.all([
+      read("activity", { speaker, wing, parts: PARTS }, signal),
+      has("facts") && (kind === "" || kind === "fact") ? read("facts", { limit: MOST, subject: speaker, wing }, signal).catch(none) : {},
+      has("artifacts") && stated !== null ? read("artifacts", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal).catch(none) : {},
     ]);
-    return { sessions: sessions.sessions, facts: facts.facts || [], artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
+    return { said, facts: facts.facts || [], artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
   }, [person, wing, kind]);
-  const [everybody, setEverybody] = useState([]);
-  useEffect(() => {
-    if (whole.value && !person && !wing) setEverybody(whole.value.sessions);
-  }, [whole.value]);
-  const names = unique(everybody.flatMap((one) => one.speakers));
-  const wings = unique(everybody.flatMap((one) => one.wings));
+  const { speakers = [], wings = [] } = whole.value?.said || {};
   const tools = html`<div class="row">
-    <${Choice} label="Person" value=${person} options=${[["", "Everybody"], ...names]} onChange=${setPerson} />
+    <${Choice} label="Person" value=${person} options=${[["", "Everybody"], ...speakers]} onChange=${setPerson} />
     ${wings.length > 0 && html`<${Choice} label="Wing" value=${wing} options=${[["", "All wings"], ...wings]} onChange=${setWing} />`}
-    <${Choice} label="Kind" value=${kind} options=${KINDS.map((one) => [one, one ? one.replaceAll("_", " ") : "All kinds"])} onChange=${setKind} />
+    <${Choice} label="Kind" value=${kind} options=${KINDS} onChange=${setKind} />
   </div>`;
-  return html`<${Head} title="Timeline" tools=${tools}>What was said when, and how long things were true. Scroll to zoom, drag to move.</>
+  return html`<${Head} title="Timeline" tools=${tools}>What was said when, and how long things were true.</>
     ${whole.error && html`<${Trouble} error=${whole.error} />`}${!whole.value && whole.busy && html`<${Waiting} />`}
-    ${whole.value && html`<${Picture} ...${whole.value} person=${person} wing=${wing} />`}`;
+    ${whole.value && html`<${Picture} ...${whole.value} person=${person} wing=${wing} kind=${kind} />`}`;
 }
 
-function Picture({ sessions, facts, artifacts, person, wing }) {
-  const ends = useMemo(() => extent(sessions, facts, artifacts), [sessions, facts, artifacts]);
+function Picture({ said, facts, artifacts, person, wing, kind }) {
+  const ends = useMemo(() => extent(said, facts, artifacts), [said, facts, artifacts]);
   const [seen, setSeen] = useState(ends);
-  const [listed, setListed] = useState(ends);
+  const [asked, setAsked] = useState(ends);
   const [width, setWidth] = useState(900);
   const box = useRef();
-  useEffect(() => setSeen(ends), [ends]);
   useEffect(() => {
-    const timer = setTimeout(() => setListed(seen), PAUSE_MS);
+    setSeen(ends);
+    setAsked(ends);
+  }, [ends]);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(seen), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [seen]);
   useEffect(() => {
@@ -60,99 +61,128 @@ function Picture({ sessions, facts, artifacts, person, wing }) {
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
+  const closer = useAsked((signal) => (asked === ends ? Promise.resolve(said)
+    : read("activity", { speaker: person, wing, since: iso(asked[0]), until: iso(asked[1]), parts: PARTS }, signal)), [asked, said]);
   const zoom = (factor, at = 0.5) => setSeen(([from, to]) => {
     const held = from + (to - from) * at;
-    const length = Math.min(Math.max((to - from) * factor, DAY_MS / 4), (ends[1] - ends[0]) * 1.5);
+    const length = Math.min(Math.max((to - from) * factor, SHORTEST_MS), (ends[1] - ends[0]) * 1.5);
     return [held - length * at, held + length * (1 - at)];
   });
   const move = (share) => setSeen(([from, to]) => [from + (to - from) * share, to + (to - from) * share]);
   const drawn = useRef({});
   drawn.current = { zoom, move, width };
   useEffect(() => gestures(box.current, drawn), []);
-  if (!sessions.length && !facts.length) return html`<div ref=${box}><${Empty} title="Nothing on the line">Nothing that fits was said yet.</></div>`;
+  const nothing = !said.events && !facts.length && !artifacts.length;
+  if (nothing) return html`<div ref=${box}><${Empty} title="Nothing on the line">Nothing that fits was said yet.</></div>`;
   const x = (ms) => ((ms - seen[0]) / (seen[1] - seen[0])) * width;
   const rows = pickRows(facts, seen);
-  const height = SESSIONS + 44 + rows.length * ROW + (artifacts.length ? 22 : 0);
-  const keys = { "+": () => zoom(0.7), "-": () => zoom(1.4), ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), Home: () => setSeen(ends) };
+  const height = SAID + 44 + rows.length * ROW + (artifacts.length ? 22 : 0);
+  const keys = { "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), Home: () => setSeen(ends) };
   const pressed = (event) => {
     if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   };
+  const inSight = artifacts.filter((one) => ms(one.date.start) >= seen[0] && ms(one.date.start) < seen[1]);
   return html`<div class="stack">
     <div ref=${box}><svg class="time" height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img" aria-label="Timeline. Plus and minus zoom, arrows move, Home shows all." onKeyDown=${pressed}>
       ${ticks(seen, width).filter(({ at }) => x(at) >= 0).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
-      <${SessionBars} sessions=${sessions} x=${x} />
-      ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SESSIONS + 34 + number * ROW} width=${width} />`)}
-      ${artifacts.map((one) => html`<circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle>`)}
+      <${Bars} said=${closer.value || said} x=${x} onOpen=${setSeen} />
+      ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SAID + 34 + number * ROW} width=${width} />`)}
+      ${inSight.map((one) => html`<a href=${`#/artifacts/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
     </svg></div>
-    <div class="row"><span class="soft small grow">${day(new Date(seen[0]).toISOString())} to ${day(new Date(seen[1]).toISOString())} · ${count(sessions.length, "session")}, ${count(facts.length, "fact")}, ${count(artifacts.length, "dated statement")}</span>
+    <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")} of ${facts.length.toLocaleString()}, ${count(inSight.length, "dated statement")}. Scroll or pinch to zoom, drag to move.</span>
       <button onClick=${() => zoom(0.6)} aria-label="Zoom in">+</button><button onClick=${() => zoom(1.7)} aria-label="Zoom out">−</button><button onClick=${() => setSeen(ends)}>All</button></div>
-    <${Paged} operation="events" parameters=${{ since: iso(listed[0]), until: iso(listed[1]), speaker: person, wing, limit: 50 }} item=${(one) => html`<${EventCard} event=${one} />`}
-      empty=${html`<p class="quiet">Nothing was said in this window.</p>`} />
+    <${Listed} kind=${kind} facts=${rows} artifacts=${inSight} person=${person} wing=${wing} asked=${asked} />
   </div>`;
 }
 
-function SessionBars({ sessions, x }) {
-  const most = Math.max(...sessions.map((one) => one.events), 1);
-  return sessions.map((one) => {
-    const tall = 8 + (SESSIONS - 16) * Math.sqrt(one.events / most);
-    const from = x(ms(one.first_at));
-    return html`<a href=${`#/sessions/${encodeURIComponent(one.name)}`}><rect class="session" x=${from} y=${SESSIONS + 22 - tall} width=${Math.max(3, x(ms(one.last_at)) - from)} height=${tall} rx="2">
-      <title>${`${one.name}: ${count(one.events, "event")}, ${day(one.first_at)}`}</title></rect></a>`;
+/** What is in sight, in words. */
+function Listed({ kind, facts, artifacts, person, wing, asked }) {
+  const nothing = html`<p class="quiet">Nothing of the kind is in this window.</p>`;
+  if (kind === "" || kind === "said") {
+    return html`<${Paged} operation="events" parameters=${{ since: iso(asked[0]), until: iso(asked[1]), speaker: person, wing, limit: 50 }} item=${(one) => html`<${EventCard} event=${one} />`} empty=${nothing} />`;
+  }
+  const items = kind === "fact"
+    ? facts.map((one) => [one.id, sentence(one), one.sources?.[0]?.quote, span(one)])
+    : artifacts.map((one) => [one.id, one.content, one.quote, day(one.date.start)]);
+  if (!items.length) return nothing;
+  return html`<ul class="list">${items.map(([id, words, quote, when]) => html`<li key=${id}><article class="card hit"><b>${words}</b>
+    ${quote && html`<p class="said" dir="auto">“${quote}”</p>`}<div class="meta"><span>${when}</span></div></article></li>`)}</ul>`;
+}
+
+/** How much was said: a bar for each part of the time that was counted. A click looks closer. */
+function Bars({ said, x, onOpen }) {
+  if (!said.events) return null;
+  const [begin, end] = [ms(said.begin), ms(said.end)];
+  const length = (end - begin) / said.counts.length;
+  const most = Math.max(...said.counts, 1);
+  return said.counts.map((number, place) => {
+    if (!number) return null;
+    const at = begin + place * length;
+    const tall = 6 + (SAID - 14) * Math.sqrt(number / most);
+    return html`<rect class="saids" x=${x(at)} y=${SAID + 22 - tall} width=${Math.max(1.5, x(at + length) - x(at) - 1)} height=${tall} rx="1.5" onDblClick=${() => onOpen([at, at + Math.max(length, SHORTEST_MS)])}>
+      <title>${`${count(number, "event")}, ${day(iso(at))}`}</title></rect>`;
   });
 }
 
 function FactBar({ fact, x, y, width }) {
   const from = Math.max(-4, fact.valid_from ? x(ms(fact.valid_from)) : -4);
   const to = Math.min(width + 4, fact.valid_to ? x(ms(fact.valid_to)) : width + 4);
-  const words = `${fact.subject} ${fact.relation.replaceAll("_", " ")} ${fact.object}`;
   return html`<g><rect class=${fact.valid_to ? "fact over" : "fact"} x=${from} y=${y} width=${Math.max(3, to - from)} height=${ROW - 6} rx="4">
-    <title>${`${words}, ${fact.valid_from ? day(fact.valid_from) : "?"} to ${fact.valid_to ? day(fact.valid_to) : "now"}`}</title></rect>
-    <text class="label" x=${Math.max(6, Math.min(from + 6, width - 160))} y=${y + 13} pointer-events="none">${Array.from(words).slice(0, 60).join("")}</text></g>`;
+    <title>${`${sentence(fact)}, ${span(fact)}`}</title></rect>
+    <text class="label" x=${Math.max(6, Math.min(from + 6, width - 160))} y=${y + 13} pointer-events="none">${Array.from(sentence(fact)).slice(0, 60).join("")}</text></g>`;
 }
 
-/** Let the wheel zoom and a dragged pointer move; the latest functions are read from `drawn`. */
+/** Let the wheel or two fingers zoom and a dragged pointer move; the latest functions are read from `drawn`. */
 function gestures(box, drawn) {
-  let last = null;
+  const held = new Map(); // pointers that are down, by where they are
+  const place = (x) => (x - box.getBoundingClientRect().left) / drawn.current.width;
+  const apart = () => {
+    const [one, two] = [...held.values()];
+    return Math.max(8, Math.abs(one - two));
+  };
   const wheel = (event) => {
     if (!event.target.closest(".time")) return;
     event.preventDefault();
-    drawn.current.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, (event.clientX - box.getBoundingClientRect().left) / drawn.current.width);
+    drawn.current.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, place(event.clientX));
   };
-  const down = (event) => { last = event.target.closest(".time") ? event.clientX : null; };
+  const down = (event) => {
+    if (event.target.closest(".time")) held.set(event.pointerId, event.clientX);
+  };
   const moved = (event) => {
-    if (last === null) return;
-    drawn.current.move((last - event.clientX) / drawn.current.width);
-    last = event.clientX;
+    if (!held.has(event.pointerId)) return;
+    const before = held.size === 2 ? apart() : 0;
+    const by = held.get(event.pointerId) - event.clientX;
+    held.set(event.pointerId, event.clientX);
+    if (held.size === 2) drawn.current.zoom(before / apart(), place([...held.values()].reduce((a, b) => a + b) / 2));
+    else drawn.current.move(by / drawn.current.width);
   };
-  const up = () => { last = null; };
+  const up = (event) => held.delete(event.pointerId);
   box.addEventListener("wheel", wheel, { passive: false });
   box.addEventListener("pointerdown", down);
-  addEventListener("pointermove", moved);
-  addEventListener("pointerup", up);
+  const follow = { pointermove: moved, pointerup: up, pointercancel: up };
+  for (const [name, action] of Object.entries(follow)) addEventListener(name, action);
   return () => {
-    removeEventListener("pointermove", moved);
-    removeEventListener("pointerup", up);
+    for (const [name, action] of Object.entries(follow)) removeEventListener(name, action);
   };
 }
 
+/** Choose the facts that are drawn: those that are true for the longest part of what is in sight, in the order of time. */
 function pickRows(facts, [from, to]) {
-  const inside = facts.filter((one) => (!one.valid_from || ms(one.valid_from) < to) && (!one.valid_to || ms(one.valid_to) > from));
-  return inside.sort((a, b) => (ms(a.valid_from || a.recorded_at) - ms(b.valid_from || b.recorded_at))).slice(0, ROWS);
+  const held = (one) => Math.min(to, one.valid_to ? ms(one.valid_to) : to) - Math.max(from, one.valid_from ? ms(one.valid_from) : from);
+  const inside = facts.filter((one) => held(one) > 0 || (one.valid_from && one.valid_from === one.valid_to && ms(one.valid_from) >= from && ms(one.valid_from) < to));
+  const chosen = inside.sort((a, b) => held(b) - held(a)).slice(0, ROWS);
+  return chosen.sort((a, b) => ms(a.valid_from || a.recorded_at) - ms(b.valid_from || b.recorded_at));
 }
 
-function extent(sessions, facts, artifacts) {
-  const all = [
-    ...sessions.flatMap((one) => [ms(one.first_at), ms(one.last_at)]),
-    ...facts.flatMap((one) => [one.valid_from, one.valid_to].filter(Boolean).map(ms)),
-    ...artifacts.map((one) => ms(one.date.start)),
-  ].sort((a, b) => a - b);
+function extent(said, facts, artifacts) {
+  // A date far away, as a birthday, must not squeeze all the rest into a line: what was said says how far it reaches.
+  const all = said.events ? [ms(said.begin), ms(said.end)]
+    : [...facts.flatMap((one) => [one.valid_from, one.valid_to].filter(Boolean).map(ms)), ...artifacts.map((one) => ms(one.date.start))];
   if (!all.length) return [Date.now() - 30 * DAY_MS, Date.now()];
-  // A date far away, as a birthday, must not squeeze all the rest into a line.
-  const said = sessions.length ? [ms(sessions.at(-1).first_at), ms(sessions[0].last_at)] : [all[0], all.at(-1)];
-  const [low, high] = [Math.min(...said), Math.max(...said)];
-  const room = Math.max((high - low) * 0.15, 3 * DAY_MS);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const room = Math.max((high - low) * 0.04, DAY_MS / 2);
   return [low - room, high + room];
 }
 
@@ -170,7 +200,7 @@ function ticks([from, to], width) {
     }
     return found;
   }
-  const days = [0.25, 1, 2, 7, 14].find((one) => one * DAY_MS >= wanted) || 14;
+  const days = [1 / 24, 0.25, 1, 2, 7, 14].find((one) => one * DAY_MS >= wanted) || 14;
   for (let at = Math.ceil(from / (days * DAY_MS)) * days * DAY_MS; at < to; at += days * DAY_MS) {
     const options = days < 1 ? { day: "numeric", month: "short", hour: "2-digit" } : { day: "numeric", month: "short" };
     found.push({ at, label: new Date(at).toLocaleString(undefined, options) });
@@ -180,4 +210,5 @@ function ticks([from, to], width) {
 
 const ms = (text) => new Date(text).getTime();
 const iso = (at) => new Date(at).toISOString();
-const unique = (names) => [...new Set(names || [])].sort();
+const sentence = (fact) => `${fact.subject} ${fact.relation.replaceAll("_", " ")} ${fact.object}`;
+const span = (fact) => `${fact.valid_from ? day(fact.valid_from) : "?"} to ${fact.valid_to ? day(fact.valid_to) : "now"}`;

@@ -1,0 +1,26 @@
+-- How much was said over time
+
+-- name: extent
+SELECT count(*), min(at), max(at) FROM events WHERE space = %(space)s {where};
+
+-- name: counted
+SELECT (at - %(begin)s::bigint) / %(width)s::bigint, count(*) FROM events
+WHERE space = %(space)s AND at >= %(begin)s::bigint {where} GROUP BY 1;
+
+-- Few names in many events: from each to the next, by the index.
+-- name: speakers
+WITH RECURSIVE one (name) AS (
+  SELECT min(speaker) FROM events WHERE space = %(space)s AND speaker IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(speaker) FROM events WHERE space = %(space)s AND speaker > one.name) FROM one WHERE one.name IS NOT NULL
+) SELECT name FROM one LIMIT %(limit)s;
+
+-- name: wings
+WITH RECURSIVE one (name) AS (
+  SELECT min(wing) FROM events WHERE space = %(space)s AND wing IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(wing) FROM events WHERE space = %(space)s AND wing > one.name) FROM one WHERE one.name IS NOT NULL
+) SELECT name FROM one LIMIT %(limit)s;
+
+-- name: speakers_of_wing
+SELECT DISTINCT speaker FROM events WHERE space = $1 AND wing = $2 AND speaker IS NOT NULL ORDER BY speaker LIMIT $3;

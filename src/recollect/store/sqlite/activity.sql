@@ -1,0 +1,25 @@
+-- How much was said over time
+
+-- name: extent
+SELECT count(*), min(at), max(at) FROM events WHERE space = :space {where};
+
+-- name: counted
+SELECT (at - :begin) / :width, count(*) FROM events WHERE space = :space AND at >= :begin {where} GROUP BY 1;
+
+-- Few names in many events: from each to the next, by the index.
+-- name: speakers
+WITH RECURSIVE one (name) AS (
+  SELECT min(speaker) FROM events WHERE space = :space AND speaker IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(speaker) FROM events WHERE space = :space AND speaker > one.name) FROM one WHERE one.name IS NOT NULL
+) SELECT name FROM one LIMIT :limit;
+
+-- name: wings
+WITH RECURSIVE one (name) AS (
+  SELECT min(wing) FROM events WHERE space = :space AND wing IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(wing) FROM events WHERE space = :space AND wing > one.name) FROM one WHERE one.name IS NOT NULL
+) SELECT name FROM one LIMIT :limit;
+
+-- name: speakers_of_wing
+SELECT DISTINCT speaker FROM events WHERE space = ? AND wing = ? AND speaker IS NOT NULL ORDER BY speaker LIMIT ?;
