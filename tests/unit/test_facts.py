@@ -109,12 +109,49 @@ def test_what_was_done_comes_from_artifacts_with_its_date() -> None:
     assert did.quote in event.text
 
 
+@pytest.mark.parametrize(
+    ("text", "relation", "value"),
+    [
+        ("I climb twice a week, badly but stubbornly.", "does", "climb twice a week"),
+        ("I've been paying six euros a month for a phone.", "does", "pay six euros a month for a phone"),
+        ("I play the cello.", "does", "play cello"),
+        ("Yesterday I counted the steps to the tram.", "did", "count the steps to the tram"),
+        ("In February I argued for the older gauges.", "did", "argue for the older gauges"),
+    ],
+)
+def test_what_is_done_is_told_with_its_verb(text: str, relation: str, value: str) -> None:
+    event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
+    (done,) = facts_of_artifacts(event, extract(event).artifacts, NameIndex())
+    assert (done.relation, done.object_name) == (relation, value)
+
+
+def test_what_had_been_going_on_is_no_habit() -> None:
+    event = Event(text="I'd been blaming the move for a tooth since May.", speaker="Vee", at=NOW, id="e")
+    found = facts_of_artifacts(event, extract(event).artifacts, NameIndex())
+    assert "does" not in {draft.relation for draft in found}
+
+
+def test_half_a_dislike_is_none() -> None:
+    assert [draft.relation for draft in _said("I hate being looked at.")] == []
+
+
+def test_a_beginning_is_not_when_it_was_agreed() -> None:
+    event = Event(text="Rui has accepted a job in Porto from July.", speaker="Vee", role="user", at=NOW, id="e")
+    (accepted,) = extract(event).artifacts
+    assert accepted.date is None
+
+
 # What is so when
 
 
 def test_a_new_home_closes_the_old_one_at_its_own_date() -> None:
     facts = _told(("2026-01-10", "I live in Leeds."), ("2026-04-02", "I moved to Porto in March."))
     assert _windows(facts, "lives_in") == [("Leeds", "2026-01-10", "2026-03-01"), ("Porto", "2026-03-01", "")]
+
+
+def test_a_home_that_follows_a_colon_counts() -> None:
+    facts = _told(("2026-01-10", "I live in Leeds."), ("2026-04-02", "New address: we live in Porto now, in Bonfim."))
+    assert _windows(facts, "lives_in") == [("Leeds", "2026-01-10", "2026-04-02"), ("Porto", "2026-04-02", "")]
 
 
 def test_late_news_of_an_older_time_lands_in_the_past() -> None:

@@ -9,7 +9,7 @@ from recollect.core.graph import EntityType, FactDraft, Mention, name_key
 from recollect.core.values import Event, Span
 from recollect.extract.facts.extract import Names
 
-EXTRACTOR = "stated/1"  # the number changes whenever the same artifacts would give other facts
+EXTRACTOR = "stated/2"  # the number changes whenever the same artifacts would give other facts
 # What the slots of artifacts are as relations; those that the rules for facts read themselves are left to them.
 _RELATIONS = {"doing": "does", "plays": "does", "habit": "does", "has": "owns", "favourite": "likes"}
 LEAST_CONFIDENCE = 0.6  # what artifacts only consider, or presuppose weakly, is no fact
@@ -23,7 +23,7 @@ def facts_of_artifacts(event: Event, artifacts: Iterable[ArtifactDraft], index: 
 
 def _draft(event: Event, artifact: ArtifactDraft, index: Names) -> FactDraft | None:
     relation = _relation(artifact)
-    value = (artifact.value or "").strip()
+    value = f"{_verb(artifact)} {artifact.value or ''}".strip() if artifact.value else ""
     if relation is None or not value or not artifact.about or artifact.negated:
         return None
     if artifact.confidence < LEAST_CONFIDENCE or artifact.stance is Stance.MAYBE:
@@ -60,6 +60,12 @@ def _relation(artifact: ArtifactDraft) -> str | None:
     if artifact.slot is None:
         return None
     return _RELATIONS.get(artifact.slot.attribute.partition(":")[0])
+
+
+def _verb(artifact: ArtifactDraft) -> str:
+    """Name what is done by habit: without it, "climb twice a week" would be only how often."""
+    what, _, of = artifact.slot.attribute.partition(":") if artifact.slot is not None else ("", "", "")
+    return of.split(" ")[0] if what == "doing" else "play" if what == "plays" else ""
 
 
 def _named(name: str) -> Mention:

@@ -18,6 +18,7 @@ _OF_THE_TALK = re.compile(
 _TASTE_WORDS = 7  # a longer taste is cut back to where a phrase ends
 _JOINTS = frozenset("with and about into of in on for at to from by or".split())
 _TRAILING = re.compile(r"\s(?:any ?more|a lot|so much|very much|too|best|now|lately)$")
+_LEANING = re.compile(r"ed (?:at|on|to|about|for|with|by)[.!]?$")  # "being looked at": half of it would be left
 _AGAINST = frozenset("hate dislike detest despise loathe".split())
 _LANGUAGE = re.compile(
     r"\b(?:English|French|German|Spanish|Portuguese|Italian|Dutch|Swedish|Norwegian|Danish|Finnish|Icelandic|Russian"
@@ -34,6 +35,8 @@ def liking(clause: Clause) -> Iterator[Claim]:
     if clause.tense not in ("base", "third") or clause.helpers - {"do", "does", "no longer"}:
         return
     value = _taste(clause.rest)
+    if _LEANING.search(clause.rest):
+        return
     if not value or points_away(clause.rest) or dangles(value) or _OF_THE_TALK.search(value):
         return
     against, ended = clause.verb in _AGAINST, ends_now(clause)

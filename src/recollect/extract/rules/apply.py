@@ -24,6 +24,7 @@ EXTRACTOR = "rules/2"  # the number changes whenever the same event would give o
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
+_ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
 _TO_A_DAY = re.compile(r"\bto (?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
@@ -199,7 +200,9 @@ class _Reading:
     def _mentions(self, words: str, own: Span, past: bool | None) -> list[DateMention]:
         named = find_dates(words, self.event.at, past=past, nearest=True)
         mentions = [mention for mention in named if _is_a_date(mention)]
-        return [mention for mention in mentions if own.start <= mention.span.start < own.end]
+        mentions = [mention for mention in mentions if own.start <= mention.span.start < own.end]
+        # "Accepted a job from July" says when the job begins, not when it was accepted.
+        return [one for one in mentions if not (past and _ONWARDS.search(words, own.start, one.span.start))]
 
 
 def _is_a_date(mention: DateMention) -> bool:

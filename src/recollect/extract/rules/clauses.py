@@ -14,7 +14,7 @@ from recollect.extract.rules.verbs import FORMS, SAME_IN_PAST, form_of
 _NEW_SUBJECT = r"(?=(?:I|[Ww]e|[Mm]y|[Oo]ur|[Hh]e|[Ss]he|[Tt]hey|[Pp]lease|[Dd]on't|[Nn]ever|[Aa]lways)\b)"
 _ASKED = r"(?=(?:can|could|would|do|does|did|what|how|where|any|is|are|should|will|which|who|why|when)\b)"
 _BREAK = re.compile(
-    rf"(?P<mark>;|\s[–—-]{{1,2}}\s|:\s(?=I\b)|[–—])\s{{0,4}}|,?\s{{1,4}}(?P<word>but|so|because|since|though|although"
+    rf"(?P<mark>;|\s[–—-]{{1,2}}\s|:\s(?=(?:I|[Ww]e|[Mm]y|[Oo]ur)\b)|[–—])\s{{0,4}}|,?\s{{1,4}}(?P<word>but|so|because|since|though|although"
     rf"|while|and|as|plus|cause|where|which|that)\s{{1,4}}{_NEW_SUBJECT}|(?P<but>,\s{{1,4}}but\s{{1,4}})(?=not\b"
     rf"|\w+\b)|(?P<comma>,\s{{1,4}})(?:{_NEW_SUBJECT}|{_ASKED})"
 )

@@ -325,7 +325,7 @@ def ongoing(clause: Clause) -> Found | None:
         return None
     since = clause.helpers & {"have", "has", "been"} and (_SINCE.search(clause.rest) or _HABIT.search(clause.rest))
     lessons = clause.verb == "take" and re.search(r"\b(?:class|classes|lessons?|course|courses)\b", clause.rest)
-    if (not since and not lessons and clause.verb not in _ONGOING) or clause.helpers & {"was", "were", "will"}:
+    if (not since and not lessons and clause.verb not in _ONGOING) or clause.helpers & {"was", "were", "had", "will"}:
         return None
     if _ONGOING_NOT.match(clause.rest) or clause.verb in _IDLE:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -116,10 +117,29 @@ def form_of(word: str) -> Form | None:
     if known is not None:
         return known
     if word.endswith("ed") and len(word) > 4 and word not in _NOT_PAST:
-        return Form(word, "past")
+        return Form(_base(word[:-2]), "past")
     if word.endswith("ing") and len(word) > 5 and word not in _NOT_ING:
-        return Form(word[:-3], "ing")
+        return Form(_base(word[:-3]), "ing")
     return None
+
+
+def _base(stem: str) -> str:
+    """Guess which word an ending was put to: "stor" was "store", "count" itself, "stopp" was "stop"."""
+    if stem.endswith("i"):
+        return stem[:-1] + "y"
+    if _DOUBLE.search(stem):
+        return stem[:-1]
+    return stem + "e" if _LOST_E.search(stem) else stem
+
+
+# Consonants that are doubled before an ending, and no word ends in doubled.
+_DOUBLE = re.compile(r"[^aeiou][aeiou]([bdgmnprt])\1$")
+# An e is gone after letters that end no word ("argu", "manag", "fenc"), where one syllable has one vowel and would have
+# doubled its consonant otherwise ("blam", "stor"), and from common endings.
+_LOST_E = re.compile(
+    r"[cuvz]$|(?:[^n]|(?:r|ch)an|lun)g$|[^s]s$|[^aeiou][bcdfgkpt]l$|^[^aeiou]*[aeiou][^aeiouwxy]$"
+    r"|(?:[^ae]at|[^aeo]ur|[^aeo]ir|plor|[a-z]{2}[bfgm]in)$"
+)
 
 
 def third_person(word: str) -> str:
