@@ -115,9 +115,9 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
     seen: list[Any] = [None]
     sure = search.confidence
 
-    def watched(signs: Any) -> float:
+    def watched(signs: Any, name: str) -> float:
         seen[0] = signs
-        return sure(signs)
+        return sure(signs, "recollect-small" if name == "trained" else name)
 
     # The one place where the signs of an answer pass by: tools/fit_confidence.py weighs them.
     search.confidence = watched
