@@ -1,6 +1,6 @@
 """Fit the weights of recall/confidence.py: how the signs of an answer add up to a probability.
 
-    python tools/fit_confidence.py --locomo FILE [--audit FILE] --longmemeval FILE
+    python tools/fit_confidence.py --locomo FILE [--audit FILE] --longmemeval FILE [--embedder recollect-small]
 
 Reads development questions, answerable and not, asks the memory each of them as a user would, and fits a logistic
 regression to the signs that recall saw. Prints the numbers to put into confidence.py, and the area under the ROC curve
@@ -47,26 +47,27 @@ def main() -> None:
     options.add_argument("--locomo", type=Path, required=True)
     options.add_argument("--audit", type=Path)
     options.add_argument("--longmemeval", type=Path, required=True)
+    options.add_argument("--embedder", help="the model whose matches are weighed; the default one if none is named")
     given = options.parse_args()
     locomo = load_task("locomo", TaskOptions(data=given.locomo, audit=given.audit)).task
     longmemeval = load_task("longmemeval", TaskOptions(data=given.longmemeval, union=True)).task
     sets = {
-        "LoCoMo": list(_examples(locomo, 1.0)),
-        "LongMemEval": list(_examples(longmemeval, LONGMEMEVAL_WEIGHT)),
+        "LoCoMo": list(_examples(locomo, 1.0, given.embedder)),
+        "LongMemEval": list(_examples(longmemeval, LONGMEMEVAL_WEIGHT, given.embedder)),
     }
     both = [example for examples in sets.values() for example in examples]
     weights, bias = _fit(both)
     written = ", ".join(f"{name}={weight:.2f}" for name, weight in zip(Signs._fields, weights, strict=True))
-    print(f"WEIGHTS = Signs({written})\nBIAS = {bias:.2f}")
+    print(f"Weighing(Signs({written}), {bias:.2f})")
     for name, examples in sets.items():
         print(f"{name}: AUROC left out {_left_out(examples, both):.3f}, of {len(examples)} questions")
 
 
-def _examples(task: Task, weight: float) -> Iterator[Example]:
-    embedder = open_embedder()
+def _examples(task: Task, weight: float, model: str | None) -> Iterator[Example]:
+    embedder = open_embedder(model)
     seen: list[Signs] = []
 
-    def watching(signs: Signs) -> float:
+    def watching(signs: Signs, _: str) -> float:
         seen.append(signs)
         return 0.0
 

@@ -1,6 +1,6 @@
 """Chats that a small language model writes, as text to learn the teacher's vectors on: python -m training.chats
 
-python -m training.chats --model SmolLM2-135M-Instruct.Q4_1.gguf --tokenizer FILE --seconds 70
+python -m training.chats --model SmolLM2-135M-Instruct.Q4_1.gguf --tokenizer FILE --seconds 150
 
 The questions of the training data stand mostly over an encyclopaedia's lines; memories are made of chats. What is
 said in these chats need not be true, nor make much sense: any text that reads like a chat is a lesson. The model
@@ -23,20 +23,28 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
-from training.prepare import MOST_QUESTION_TOKENS, MOST_TEXT_TOKENS, NAMES
+from recollect.core.spans import windows
+from training.prepare import MOST_QUESTION_TOKENS, NAMES
 
-BATCH = 4096  # chats written at a time: 48 GB of keys and values
-NEW_TOKENS = 420  # of a chat
+BATCH = 4096  # chats written at a time: some 60 GB of keys and values
 TEMPERATURE, TOP = 0.9, 80  # lively, but words
 START, END = 1, 2  # the model's markers of a turn
 LEAST_WORDS, MOST_SAME = 3, 2  # of a line; how often a line may come again, since small models repeat themselves
-SHARES = (("friends", 0.55), ("assistant", 0.25), ("questions", 0.20))
+# Of each kind its share of the chats, and tokens of one. An assistant's pages are longer than a window of the product.
+KINDS = {"friends": (0.28, 400), "assistant": (0.52, 640), "questions": (0.11, 240), "own questions": (0.09, 240)}
+MOST_LINE_TOKENS = 480  # a window of the product is a thousand characters; of code that is more than of prose
+PAGE_SPEAKER = "assistant"
 
 SUBJECTS = (Path(__file__).parent / "subjects.txt").read_text(encoding="utf-8").split("\n")
 OPENINGS = (
     "I just", "I'm planning", "Can you help me", "I've been", "My", "I'm trying to", "Do you have any", "I need",
     "I was",
     "Last week I", "What are some", "How do I", "I recently", "I'm looking for", "By the way, I", "I want to", "We are",
+)  # fmt: skip
+ABOUT = (
+    "Can you help me with {s}?", "I have a question about {s}:", "Give me some tips for {s}.", "Tell me about {s}.",
+    "Write a detailed guide to {s}.", "Make a list of ideas for {s}", "I'm thinking about {s}, and", "Compare",
+    "I've been busy with {s} lately. Can you", "What should I know about {s}?", "Write a plan for {s}", "Explain",
 )  # fmt: skip
 STARTS = (
     "Hey {b}!", "Hi {b}, how", "Guess what", "I finally", "You won't believe", "Hey, long time", "So I", "I've been",
@@ -45,6 +53,10 @@ STARTS = (
 ASKED = (
     "What did {a}", "When did {a}", "Where did {a}", "Who did {a}", "Why did {a}", "How many", "Which", "What is {a}'s",
     "How long", "What kind of", "Does {a}", "Where does {a}", "What has {a}", "When is {a}", "How did {a}", "Would {a}",
+)  # fmt: skip
+OWN = (
+    "What did I", "When did I", "Where did I", "How many", "How much", "How long", "Which", "What was the name of",
+    "What is my", "Who did I", "What kind of", "Why did I", "What did you", "Can you remind me", "Do I", "How often",
 )  # fmt: skip
 
 
@@ -158,13 +170,19 @@ def prompt_of(kind: str, llama: Llama, chance: random.Random) -> list[int]:
         return llama.tokenizer.encode(text).ids
 
     if kind == "assistant":
-        return [START, *ids(f"user\n{chance.choice(OPENINGS)}")]
+        return [START, *ids(f"user\n{chance.choice(OPENINGS + ABOUT).format(s=subjects.split(' and ')[0])}")]
     if kind == "friends":
         asked = (
             f"user\nWrite a long chat between {a} and {b}, who tell each other about {subjects}. "
             "Every line starts with a name."
         )
         begun = f"assistant\n{a}: {chance.choice(STARTS).format(b=b)}"
+    elif kind == "own questions":
+        asked = (
+            f"user\nWrite many short questions that I could ask my assistant about what I told you, and you told me, "
+            f"of {subjects}."
+        )
+        begun = f"assistant\n1. {chance.choice(OWN)}"
     else:
         asked = f"user\nWrite many short questions about what {a} and {b} told each other of {subjects}."
         begun = f"assistant\n1. {chance.choice(ASKED).format(a=a)}"
@@ -184,7 +202,7 @@ def lines_of(kind: str, text: str) -> list[tuple[str, str]]:
     for line in text.replace("<|im_end|>", "\n").split("\n"):
         if kind == "friends" and (spoken := _SPOKEN.match(line.strip())):
             found.append((spoken[1], spoken[2].strip()))
-        elif kind == "questions" and (asked := _NUMBERED.match(line.strip())):
+        elif kind.endswith("questions") and (asked := _NUMBERED.match(line.strip())):
             found.append(("", asked[1]))
     return found
 
@@ -192,7 +210,7 @@ def lines_of(kind: str, text: str) -> list[tuple[str, str]]:
 def _parts(text: str) -> list[str]:
     """Cut an answer as long as a page into windows, as the product does."""
     whole = text.replace("<|im_end|>", "").strip()
-    return [whole[start : start + 900] for start in range(0, len(whole), 900)]
+    return [whole[span.start : span.end] for span in windows(whole)]
 
 
 def main() -> None:
@@ -200,9 +218,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write chats with a small language model.")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True, help="of the encoder")
-    parser.add_argument("--seconds", type=float, default=70)
+    parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--batch", type=int, default=BATCH)
-    parser.add_argument("--tokens", type=int, default=NEW_TOKENS)
+    parser.add_argument("--tokens", type=int, help="of a chat, instead of what its kind has")
     parser.add_argument("--show", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("training/build/chats.npz"))
@@ -213,9 +231,9 @@ def main() -> None:
     began = time.time()
     written: list[tuple[str, str]] = []
     while not written or time.time() - began < arguments.seconds:
-        for kind, share in SHARES:
+        for kind, (share, tokens) in KINDS.items():
             prompts = [prompt_of(kind, llama, chance) for _ in range(max(2, round(arguments.batch * share)))]
-            made = llama.write(prompts, arguments.tokens).cpu().tolist()
+            made = llama.write(prompts, arguments.tokens or tokens).cpu().tolist()
             starts = [llama.tokenizer.decode(one[-8:], skip_special_tokens=False) for one in prompts]
             texts = llama.tokenizer.decode_batch(made, skip_special_tokens=False)
             begun = [_beginning(kind, start) for start in starts]
@@ -250,17 +268,18 @@ def to_arrays(written: list[tuple[str, str]], tokenizer: Tokenizer) -> dict[str,
             seen[said] = seen.get(said, 0) + 1
             if len(said.split()) < LEAST_WORDS or seen[said] > MOST_SAME:
                 continue
-            if kind == "questions":
+            if kind.endswith("questions"):
                 asked.append(said)
             else:
                 lines.append((speaker, said, number))
     speakers = sorted({speaker for speaker, _, _ in lines})
     place = {speaker: number for number, speaker in enumerate(speakers)}
     return {
-        **_ragged("line", tokenizer, [said for _, said, _ in lines], MOST_TEXT_TOKENS),
+        **_ragged("line", tokenizer, [said for _, said, _ in lines], MOST_LINE_TOKENS),
         **_ragged("asked", tokenizer, asked, MOST_QUESTION_TOKENS),
         **_ragged("speaker", tokenizer, speakers, 12),
         "line_speaker": np.array([place[speaker] for speaker, _, _ in lines], np.int32),
+        "line_page": np.array([speaker == PAGE_SPEAKER for speaker, _, _ in lines]),
         "line_chat": np.array([number for _, _, number in lines], np.int32),
     }
 

@@ -27,10 +27,13 @@ from training.scoring import HALF, SMALL, Rounding, encode_all, stored
 
 NESTED = (384, 256, 128, 64)  # dimensions at which the pooled vector must be good
 FIRST_WORD = 1996  # of the vocabulary: before it are markers, characters and unused places
-ASKED = 40  # questions that are matched with a batch of passages
+ASKED = 48  # questions that are matched with a batch of passages
+NEAR = 36  # of them, those that a passage of the batch answers, or out of whose words they are made
+SPAN = (5, 14)  # tokens of a passage that stand for a question where nobody asked one
+PART = 12  # a draw of batches is a part of all pools or chats: what is like a passage is then often beside it
 POWER = 0.75  # of the product's recipe: a token counts by how far its best match stands out
 # What batches are made of: the lines of the training data, of the chats, and questions of both.
-MIX = {"lines": 0.35, "chats": 0.45, "asked": 0.12, "chats asked": 0.08}
+MIX = {"lines": 0.28, "chats": 0.2, "pages": 0.34, "asked": 0.1, "chats asked": 0.08}
 
 
 def distil(bench: Any, step: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +78,8 @@ def distil(bench: Any, step: dict[str, Any]) -> dict[str, Any]:
         match = order = near = torch.zeros((), device=device)
         if not question and done >= step.get("match_from", 0.15):
             said = rounding(tokens, kept) if done >= step.get("round_from", 0.5) else tokens
-            match, order = _matches(bench, step, teacher, student, want, said, kept, chance)
+            asked = _asked(bench, flat, rows, ids, chance)
+            match, order = _matches(step, teacher, student, asked, want, said, kept)
             loss = loss + step.get("match", 10.0) * match + step.get("order", 0.3) * order
         if number % 4 == 0:
             near = _pooled(bench, pooler, ids, there, behind[-1] if pooler is teacher else None, pooled)
@@ -124,27 +128,80 @@ def _student(bench: Any, step: dict[str, Any], teacher: Any) -> TwoHeads:
     return student
 
 
+def _asked(bench: Any, flat: Flat, rows: Any, passages: Tensor, chance: Any) -> tuple[Tensor, Tensor, Any]:
+    """Draw questions for a batch: some that its passages answer or that are made of their words, the others at random.
+
+    Gives their ids, which of them are no padding, and that on the CPU, too: the device need not be waited for.
+    """
+    near = (
+        _answered(bench, rows, chance)
+        if flat is not bench.flats.get("chats") and flat is not bench.flats.get("pages")
+        else np.empty(0, np.int64)
+    )
+    others = bench.flats.get("chats asked", bench.questions)
+    if others is bench.questions or chance.random() < 0.3:
+        others, drawn = bench.questions, chance.choice(bench.trained, ASKED - NEAR, replace=False)
+    else:
+        drawn = chance.choice(len(others.lengths), ASKED - NEAR, replace=False)
+    parts = [others.padded(drawn)[0]]
+    lengths = [others.lengths[drawn]]
+    if len(near):
+        parts.append(bench.questions.padded(near)[0])
+        lengths.append(bench.questions.lengths[near])
+    if len(near) < NEAR:
+        ids, counts = _spans(passages, flat.lengths[rows], NEAR - len(near), chance)
+        parts.append(ids)
+        lengths.append(counts)
+    widest = max(part.shape[1] for part in parts)
+    ids = torch.cat([F.pad(part, (0, widest - part.shape[1])) for part in parts])
+    here = np.arange(widest) < np.concatenate(lengths)[:, None]
+    return ids, torch.from_numpy(here).to(ids.device), here
+
+
+def _answered(bench: Any, rows: Any, chance: Any) -> Any:
+    """Give questions that have an answer among these lines."""
+    found = [question for line in rows.tolist() for question in bench.answers.get(line, ())]
+    return chance.permutation(np.unique(np.array(found, np.int64)))[:NEAR]
+
+
+def _spans(passages: Tensor, lengths: Any, count: int, chance: Any) -> tuple[Tensor, Any]:
+    """Cut pieces out of passages and write them as questions."""
+    which = chance.integers(0, len(lengths), count)
+    sizes = np.minimum(chance.integers(SPAN[0], SPAN[1] + 1, count), np.maximum(lengths[which] - 3, 1))
+    starts = 2 + (chance.random(count) * np.maximum(lengths[which] - 2 - sizes, 0)).astype(np.int64)
+    at = np.arange(SPAN[1] + 3)[None]
+    places = np.clip(starts[:, None] + at - 2, 0, passages.shape[1] - 1)
+    device = passages.device
+    ids = passages[torch.from_numpy(which).to(device)[:, None], torch.from_numpy(places).to(device)]
+    end = torch.from_numpy(at == sizes[:, None] + 2).to(device)
+    inside = torch.from_numpy(at < sizes[:, None] + 3).to(device)
+    ids = torch.where(end, torch.full_like(ids, SEP), ids) * inside
+    ids[:, 0], ids[:, 1] = CLS, QUESTION
+    return ids, sizes + 3
+
+
 def _matches(
-    bench: Any, step: dict[str, Any], teacher: Any, student: Any, want: Tensor, said: Tensor, kept: Tensor, chance: Any
-) -> tuple[Tensor, Tensor]:
+    step: dict[str, Any], teacher: Any, student: Any, questions: tuple[Tensor, Tensor, Any], want: Tensor, said: Tensor,
+    kept: Tensor,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Compare what each question's tokens find in each passage: how far off the student is, and its order."""
-    flat = bench.flats["chats asked"] if chance.random() < 0.5 and "chats asked" in bench.flats else bench.questions
-    rows = bench.trained if flat is bench.questions else np.arange(len(flat.lengths))
-    ids, there = flat.padded(chance.choice(rows, ASKED, replace=False))
-    with torch.autocast(bench.device, torch.bfloat16, enabled=HALF):
+    ids, there, here = questions
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=HALF):
         with torch.no_grad():
             asked, _ = teacher(ids, there, question=False)
         own, _ = student(ids, there, question=True)
+    # Counted on the CPU: an index that the device had to count would make it wait for every step.
+    row, column = (torch.from_numpy(one).to(ids.device) for one in np.nonzero(here))
     with torch.no_grad():
-        best = _best(asked[there], want, kept)
-        whose = torch.arange(ASKED, device=ids.device)[:, None].expand_as(there)[there]
+        best = _best(asked[row, column], want, kept)
+        whose = row
         stands_out = (best.amax(1) - best.mean(1)).clamp(min=1e-6) ** POWER
         total = torch.zeros(ASKED, device=ids.device).index_add_(0, whose, stands_out)
         share = stands_out / total[whose]
         scores = torch.zeros(ASKED, best.shape[1], device=ids.device).index_add_(0, whose, best * share[:, None])
         scale = step.get("scale", 60.0)
         target = (scores * scale).softmax(1)
-    mine = _best(own[there], said, kept)
+    mine = _best(own[row, column], said, kept)
     own_scores = torch.zeros_like(scores).index_add_(0, whose, mine * share[:, None])
     # Near the top an error counts more: most passages answer nothing, and only have to stay below.
     weight = torch.exp((best - best.amax(1, keepdim=True)) * 6.0)
@@ -179,22 +236,30 @@ def _batches(bench: Any, step: dict[str, Any], chance: Any) -> Iterator[tuple[Fl
         name = names[chance.choice(len(names), p=odds)]
         if not waiting.get(name):
             drawn += 1
-            flat, rows = _of(bench, name, drawn)
+            flat, rows = _of(bench, name, drawn, chance)
             cut = [(flat, rows[b], "asked" in name) for b in by_length(flat.lengths[rows], step["tokens"])]
             waiting[name] = [cut[place] for place in chance.permutation(len(cut))]
         yield waiting[name].pop()
 
 
 def _there(bench: Any, name: str) -> bool:
-    return not name.startswith("chats") or name in bench.flats
+    return name in ("lines", "asked") or name in bench.flats
 
 
-def _of(bench: Any, name: str, drawn: int) -> tuple[Flat, Any]:
+def _of(bench: Any, name: str, drawn: int, chance: Any) -> tuple[Flat, Any]:
     if name == "lines":
-        return bench.varied(drawn), bench.seen
+        pools = chance.choice(bench.pools, max(1, len(bench.pools) // PART), replace=False)
+        starts = bench.data.pool_starts
+        return bench.varied(drawn), np.concatenate([np.arange(starts[pool], starts[pool + 1]) for pool in pools])
     if name == "asked":
         return bench.questions, bench.data.chosen(TRAIN)
-    return bench.flats[name], np.arange(len(bench.flats[name].lengths))
+    flat = bench.flats[name]
+    count = len(flat.lengths)
+    if name == "chats asked":
+        return flat, np.arange(count)
+    # Lines of a chat stand one behind the other.
+    start = int(chance.integers(0, count))
+    return flat, (start + np.arange(max(1, count // PART))) % count
 
 
 def chat_flats(path: Path, bench: Any) -> dict[str, Flat]:
@@ -205,7 +270,9 @@ def chat_flats(path: Path, bench: Any) -> dict[str, Flat]:
     text = a["line_ids"].astype(np.int32)
     starts, s_starts = a["line_starts"], a["speaker_starts"]
     speakers = [a["speaker_ids"][x:y].tolist() for x, y in pairwise(s_starts)]
-    rows, heads = [], {}
+    rows: dict[bool, list[Any]] = {False: [], True: []}
+    heads: dict[int, Any] = {}
+    pages = a["line_page"].tolist()
     for line, (speaker, chat) in enumerate(zip(a["line_speaker"].tolist(), a["line_chat"].tolist(), strict=True)):
         head = heads.get(chat)
         if head is None:
@@ -213,12 +280,13 @@ def chat_flats(path: Path, bench: Any) -> dict[str, Flat]:
             dated = chance.random() < WITH_DATE
             head = heads[chat] = ([*bench.data.date_ids(day)] if dated else [], chance.random() < WITH_SPEAKER)
         spoken = [*speakers[speaker], COLON] if head[1] and speakers[speaker] else []
-        rows.append(np.concatenate([[CLS, PASSAGE, *head[0], *spoken], text[starts[line] : starts[line + 1]], [SEP]]))
+        words = text[starts[line] : starts[line + 1]]
+        rows[pages[line]].append(np.concatenate([[CLS, PASSAGE, *head[0], *spoken], words, [SEP]]))
     ids, begins = a["asked_ids"].astype(np.int32), a["asked_starts"]
     asked = [np.concatenate([[CLS, QUESTION], ids[x:y], [SEP]]) for x, y in pairwise(begins) if y > x]
     return {
         name: Flat(np.concatenate(some), np.cumsum([0, *map(len, some)]), bench.device)
-        for name, some in (("chats", rows), ("chats asked", asked))
+        for name, some in (("chats", rows[False]), ("pages", rows[True]), ("chats asked", asked))
     }
 
 
@@ -248,4 +316,3 @@ def principal(bench: Any, teacher: Any, dims: int) -> Tensor:
     _, directions = torch.linalg.eigh(vectors.T @ vectors / len(vectors))
     turn, _ = torch.linalg.qr(torch.randn(dims, dims, generator=torch.Generator().manual_seed(7)))
     return directions[:, -dims:] @ turn.to(bench.device)
-

@@ -86,19 +86,49 @@ def build(arrays: weights.Arrays, layers: int) -> Any:
     return helper.make_model(graph, opset_imports=versions, ir_version=8)
 
 
-def _embedded(g: Graph, f: weights.Arrays) -> str:
+def build_pairs(arrays: weights.Arrays, layers: int) -> Any:
+    """Build the graph of a cross-encoder: a pair's ids and kinds, one pair at a time, to one number."""
+    g = Graph()
+    f = {name: value.astype(np.float32) for name, value in arrays.items()}
+    zero = g.number("zero", np.array([0], np.int64))
+    ids, kinds = (g.node("Squeeze", [name, zero]) for name in ("input_ids", "token_type_ids"))
+    states = _embedded(g, f, ids=ids, kinds=kinds)
+    for layer in range(layers):
+        start = f"encoder.layers.{layer}."
+        states = _layer(g, {n.removeprefix(start): v for n, v in f.items() if n.startswith(start)}, layer, states)
+    flat = g.node("Squeeze", [states, zero])
+    first = g.node("Slice", [flat, zero, g.number("one", np.array([1], np.int64))])
+    for name in ("pool", "classifier"):
+        product = g.node("MatMul", [first, g.number(name, f[f"{name}.weight"].T)])
+        last = name == "classifier"
+        first = g.node("Add", [product, g.number(f"{name}@bias", f[f"{name}.bias"])], out="logits" if last else None)
+        first = first if last else g.node("Tanh", [first])
+    graph = helper.make_graph(
+        g.nodes,
+        "recollect",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, [1, "n"]) for name in ("input_ids", "token_type_ids")],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1])],
+        g.numbers,
+    )
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid(OURS, 1)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=8)
+
+
+def _embedded(g: Graph, f: weights.Arrays, *, ids: str = "input_ids", kinds: str | None = None) -> str:
     words = f["encoder.embed_word.weight"]
     scale = np.abs(words).max(axis=1, keepdims=True) / LARGEST + 1e-12
     table = g.number("words", np.rint(words / scale).astype(np.int8))
-    rows = g.node("Cast", [g.node("Gather", [table, "input_ids"])], to=TensorProto.FLOAT)
-    rows = g.node("Mul", [rows, g.node("Gather", [g.number("words@scale", scale.astype(np.float32)), "input_ids"])])
-    # Every token is of the first kind: its vector is part of each position's.
-    positions = g.number(
-        "positions", (f["encoder.embed_position.weight"] + f["encoder.embed_token_type.weight"][0]).astype(np.float16)
-    )
-    count = g.node("Shape", ["input_ids"])
-    here = g.node("Slice", [positions, g.number("zero", np.array([0], np.int64)), count])
+    rows = g.node("Cast", [g.node("Gather", [table, ids])], to=TensorProto.FLOAT)
+    rows = g.node("Mul", [rows, g.node("Gather", [g.number("words@scale", scale.astype(np.float32)), ids])])
+    types = f["encoder.embed_token_type.weight"]
+    # Every token is of the first kind, unless it is said: its vector is part of each position's.
+    positions = g.number("positions", (f["encoder.embed_position.weight"] + types[0]).astype(np.float16))
+    if not any(one.name == "zero" for one in g.numbers):
+        g.number("zero", np.array([0], np.int64))
+    here = g.node("Slice", [positions, "zero", g.node("Shape", [ids])])
     states = g.node("Add", [rows, g.node("Cast", [here], to=TensorProto.FLOAT)])
+    if kinds is not None:
+        states = g.node("Add", [states, g.node("Gather", [g.number("kinds", types - types[0]), kinds])])
     norm = [g.number(f"embed_norm.{kind}", f[f"encoder.embed_norm.{kind}"]) for kind in ("weight", "bias")]
     states = g.node("LayerNormalization", [states, *norm], axis=-1, epsilon=NORM_EPSILON)
     return g.node("Unsqueeze", [states, "zero"])

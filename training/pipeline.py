@@ -39,13 +39,15 @@ SWEEP: tuple[dict[str, float], ...] = (
     {"boosts": 1.4},
     {"boosts": 2.0},
 )
+REREAD_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.7)  # of the third stage's scores beside the second's; 0 is without
 
 
 def recipe_of(change: dict[str, float]) -> Recipe:
     """Give the product's recipe with its neighbours' shares and its boosts scaled, or its token power replaced."""
     recipe = HYBRID
-    if "token_power" in change:
-        recipe = replace(recipe, token_power=change["token_power"])
+    for name in ("token_power", "reread_weight"):
+        if name in change:
+            recipe = replace(recipe, **{name: change[name]})
     if "shares" in change and recipe.neighbours is not None:
         near = recipe.neighbours
         scaled = {name: tuple(one * change["shares"] for one in getattr(near, name)) for name in SHARE_NAMES}
@@ -101,15 +103,25 @@ def _friends(content: dict[str, Any]) -> list[tuple[str, str, list[Line], list[A
     return made
 
 
-def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], int]) -> list[dict[str, Any]]:
+def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], int, str | None]) -> list[dict[str, Any]]:
     """Remember a store's lines and ask its questions, once a recipe; give what each question scored."""
-    folder, task, lines, questions, changes, threads = job
+    folder, task, lines, questions, changes, threads, reranker = job
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from recollect import Memory
+    from recollect.recall import search
 
     model = _model(folder, threads)
     rows: list[dict[str, Any]] = []
-    with Memory.open(":memory:", model, durability="normal") as memory:
+    seen: list[Any] = [None]
+    sure = search.confidence
+
+    def watched(signs: Any, name: str) -> float:
+        seen[0] = signs
+        return sure(signs, "recollect-small" if name == "trained" else name)
+
+    # The one place where the signs of an answer pass by: tools/fit_confidence.py weighs them.
+    search.confidence = watched
+    with Memory.open(":memory:", model, durability="normal", reranker=reranker) as memory:
         for start in range(0, len(lines), 256):
             memory.add_many([_event(line) for line in lines[start : start + 256]])
         for number, change in enumerate(changes):
@@ -120,7 +132,8 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
                     continue
                 hits = memory.recall(asked.text, k=FOUND, now=asked.now)
                 rows.append({"task": task, "id": asked.id, "change": change, "answerable": asked.answerable,
-                             "sure": hits.confidence, **_scores(asked, hits)})  # fmt: skip
+                             "sure": hits.confidence, "signs": seen[0], "store": asked.store,
+                             **_scores(asked, hits)})  # fmt: skip
         if memory.notices:
             raise SystemExit(f"worked in a lesser way: {memory.notices}")
     return rows
@@ -167,7 +180,7 @@ def told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 values = [row[name] for row in good if name in row]
                 if values:
                     line[name] = round(float(np.mean(values)), 4)
-            if not change:
+            if not change or "reread_weight" in change:
                 line["questions"] = len(good)
                 line["auroc"] = _auroc(chosen)
             lines.append(line)
@@ -196,17 +209,20 @@ def main() -> None:
     parser.add_argument("models", nargs="+", help='folders with model.onnx, tokenizer.json, codec.npz, or "borrowed"')
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--reranker", help="of the third stage, tried with several weights: onnx:FOLDER")
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--rows", type=Path, help="write what each question scored")
     arguments = parser.parse_args()
     changes: list[dict[str, float]] = [{}, *(SWEEP if arguments.sweep else ())]
+    if arguments.reranker:
+        changes = [{"reread_weight": weight} for weight in REREAD_WEIGHTS]
     stores = [one for one in stores_of(arguments.data) if not arguments.tasks or one[0] in arguments.tasks]
     # The longest first: the others fill the gaps.
     stores.sort(key=lambda one: -sum(len(line.text) for line in one[2]))
     jobs = [
-        (model, task, lines, asked, changes, 3 if task == "longmemeval" else 1)
+        (model, task, lines, asked, changes, 3 if task == "longmemeval" else 1, arguments.reranker)
         for _, (task, _, lines, asked) in enumerate(stores)
         for model in arguments.models
     ]

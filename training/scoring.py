@@ -37,9 +37,12 @@ class Rounding(nn.Module):
     def forward(self, tokens: Tensor, keep: Tensor) -> Tensor:
         if self.training:
             with torch.no_grad():
-                kept = tokens[keep]
-                self.mean.lerp_(kept.mean(0), 0.05)
-                self.spread.lerp_(kept.std(0), 0.05)
+                # By sums, not by an index: the device need not be waited for.
+                here = keep[..., None]
+                count = keep.sum()
+                mean = (tokens * here).sum((0, 1)) / count
+                self.mean.lerp_(mean, 0.05)
+                self.spread.lerp_((((tokens - mean) * here) ** 2).sum((0, 1)).div(count).sqrt(), 0.05)
         standard = (tokens - self.mean) / self.spread
         rounded = self.levels[torch.bucketize(standard.detach(), self.edges)] * self.spread + self.mean
         return tokens + (rounded - tokens).detach()
@@ -108,7 +111,7 @@ def evaluate(
     punctuation = torch.from_numpy(data.arrays["punctuation"]).to(lines.ids.device)
     model.eval()
     scores: dict[str, list[float]] = {}
-    for name, asked, rows in _tasks(data):
+    for name, asked, rows in tasks(data):
         vectors, starts, pooled = encode_all(model, lines, rows, punctuation, 0)
         if rounding is not None:
             rounding.eval()
@@ -132,7 +135,7 @@ def evaluate(
     return {name: round(value, 4) for name, value in means.items()}
 
 
-def _tasks(data: Data) -> list[tuple[str, Numbers, Numbers]]:
+def tasks(data: Data) -> list[tuple[str, Numbers, Numbers]]:
     """Name what is asked over which lines: each development dialogue alone, the held-back pools of a source as one."""
     tasks = []
     dev = data.chosen(DEV)

@@ -31,6 +31,14 @@ def write_folder(bench: Any, model: Any, projection: Tensor | None, folder: Path
     np.savez(folder / "codec.npz", allow_pickle=False, **fitted(bench, model, projection))
 
 
+def write_reranker(bench: Any, model: Any, folder: Path) -> None:
+    """Write a cross-encoder as the product loads one from a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {name: value.detach().float().cpu().numpy() for name, value in model.state_dict().items()}
+    onnx.save(export.build_pairs(state, len(model.encoder.layers)), folder / "model.onnx")
+    shutil.copy(bench.files / "tokenizer.json", folder / "tokenizer.json")
+
+
 def fitted(bench: Any, model: Any, projection: Tensor | None) -> Arrays:
     """Fit each dimension's mean and spread and the sixteen levels, in the form that recollect.inference.codec reads."""
     model.eval()

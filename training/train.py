@@ -25,6 +25,7 @@ from training.data import Data, Flat, Style, flat_questions
 from training.distil import NESTED, chat_flats, distil, principal
 from training.network import WIDTH, CrossEncoder, TwoHeads, load_encoder
 from training.prepare import TRAIN
+from training.reranker import judge_reranker, teach_reranker
 from training.scoring import HALF, Rounding, evaluate, max_sim, mine, stored
 from training.teachers import cross_scores, teacher_scores
 
@@ -54,15 +55,24 @@ class Bench:
         self.models: dict[str, Any] = {}
         self.trained = self.data.chosen(TRAIN)
         self.asked = self._some(self.trained, plan.get("made_questions", 6000))
-        self.seen = self._seen(plan.get("repeats", {"friendsqa": 10, "realmem": 6, "made": 2}))
+        repeats = plan.get("repeats", {"friendsqa": 10, "realmem": 6, "made": 2})
+        self.seen = self._seen(repeats)
+        self.pools = self._pools(repeats)
+        self.answers = self._answers()
+        self.positive_sets = [set(lines) for lines in self.data.positives]
         self.candidates: np.ndarray[Any, Any] | None = None
         self.cross: Tensor | None = None
         self.teacher: dict[str, Tensor] = {}
         self.projections: dict[str, Tensor] = {}  # of a student: from its teacher's token vectors to its own
         self.flats = chat_flats(self.files / "chats.npz", self) if (self.files / "chats.npz").exists() else {}
         self.note(
-            {"do": "open", "device": self.device, "questions": len(self.asked), "s": round(time.time() - began, 1),
-             "chats": {name: len(flat.lengths) for name, flat in self.flats.items()}}
+            {
+                "do": "open",
+                "device": self.device,
+                "questions": len(self.asked),
+                "s": round(time.time() - began, 1),
+                "chats": {name: len(flat.lengths) for name, flat in self.flats.items()},
+            }
         )
 
     def _written(self, styles: list[Style]) -> list[Any]:
@@ -92,6 +102,22 @@ class Bench:
             for number, name in enumerate(self.data.sources)
             if (self.data.source[trained] == number).any()
         ])  # fmt: skip
+
+    def _pools(self, repeats: dict[str, int]) -> Any:
+        """Give the pools that training may see, those of dialogues several times."""
+        source = self.data.source[self.trained]
+        return np.concatenate([
+            np.tile(np.unique(self.data.pool[self.trained[source == number]]), repeats.get(name, 1))
+            for number, name in enumerate(self.data.sources)
+        ])  # fmt: skip
+
+    def _answers(self) -> dict[int, list[int]]:
+        """Say of each line which questions of training it answers; of our own questions only some."""
+        found: dict[int, list[int]] = {}
+        for question in self.asked.tolist():
+            for line in self.data.positives[question]:
+                found.setdefault(line, []).append(question)
+        return found
 
     def plain(self, context: bool = False) -> Flat:
         """Give the lines as the product writes them."""
@@ -127,6 +153,27 @@ class Bench:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         learner.step()
+
+    def columns(self, rows: Any, negatives: int, chance: np.random.Generator) -> np.ndarray[Any, Any]:
+        """Draw for each question one of its positives, then other candidates."""
+        drawn = np.empty((len(rows), 1 + negatives), np.int64)
+        for place, row in enumerate(rows):
+            good = min(4, len(self.data.positives[self.asked[row]]))
+            first = chance.integers(good)
+            rest = chance.permutation(CANDIDATES - 1)[:negatives]
+            drawn[place] = [first, *(rest + (rest >= first))]
+        return drawn
+
+    def odds(self, step: dict[str, Any]) -> np.ndarray[Any, Any]:
+        """Say how often each question is drawn: every source has its share."""
+        shares = {**PUBLIC_SHARE, **step.get("shares", {})}
+        source = self.data.source[self.asked]
+        odds = np.zeros(len(source))
+        for number, name in enumerate(self.data.sources):
+            chosen = source == number
+            if chosen.any():
+                odds[chosen] = shares.get(name, 0.0) / chosen.sum()
+        return odds / odds.sum()
 
     def evaluated(self, name: str, context: bool = False) -> dict[str, Any]:
         """Score a model on what was kept back."""
@@ -195,6 +242,7 @@ def mine_candidates(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
         cross = bench.models.get("cross") or _cross(bench, step["cross"])
         bench.models["cross"] = cross
         bench.cross = cross_scores(bench, cross, bench.asked, bench.candidates)
+        np.savez(bench.files / "mined.npz", candidates=bench.candidates, cross=bench.cross.cpu().numpy())
         top = bench.cross.argmax(1).cpu().numpy()
         right = [
             bench.candidates[i, t] in bench.data.positives[q]
@@ -202,6 +250,14 @@ def mine_candidates(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
         ]
         return {"cross.first": round(float(np.mean(right)), 4)}
     return {}
+
+
+def take_mined(bench: Bench, step: dict[str, Any]) -> None:
+    """Take up the candidates that an earlier run on the same machine mined, and the large cross-encoder."""
+    with np.load(bench.files / "mined.npz", allow_pickle=False) as file:
+        bench.candidates = file["candidates"]
+        bench.cross = torch.from_numpy(file["cross"]).to(bench.device)
+    bench.models["cross"] = _cross(bench, step["cross"])
 
 
 def fine_tune(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
@@ -219,12 +275,12 @@ def fine_tune(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     scales = nn.Parameter(torch.tensor([math.log(step.get("scale", 40.0)), math.log(25.0)], device=device))
     learner = bench.learner([*model.named_parameters(), ("scales", scales)], step["lr"])
     chance = np.random.default_rng(step.get("seed", 1))
-    odds = _odds(bench, step)
+    odds = bench.odds(step)
     parts: list[Tensor] = []
     for number in range(step["steps"]):
         bench.set_rate(learner, step, number)
         rows = chance.choice(len(bench.asked), step["batch"], replace=False, p=odds)
-        columns = _columns(bench, rows, step["negatives"], chance)
+        columns = bench.columns(rows, step["negatives"], chance)
         loss, told = _ranking_loss(bench, step, model, rounding, scales, rows, columns, want_late, number)
         bench.learn(learner, loss, model)
         parts.append(told)
@@ -344,29 +400,6 @@ def _order(scores: Tensor, target: Tensor) -> Tensor:
     return F.kl_div(scores.log_softmax(1), target, reduction="batchmean")
 
 
-def _columns(bench: Bench, rows: Any, negatives: int, chance: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Draw for each question one of its positives, then other candidates."""
-    assert bench.candidates is not None
-    drawn = np.empty((len(rows), 1 + negatives), np.int64)
-    for place, row in enumerate(rows):
-        good = min(4, len(bench.data.positives[bench.asked[row]]))
-        first = chance.integers(good)
-        rest = chance.permutation(CANDIDATES - 1)[:negatives]
-        drawn[place] = [first, *(rest + (rest >= first))]
-    return drawn
-
-
-def _odds(bench: Bench, step: dict[str, Any]) -> np.ndarray[Any, Any]:
-    shares = {**PUBLIC_SHARE, **step.get("shares", {})}
-    source = bench.data.source[bench.asked]
-    odds = np.zeros(len(source))
-    for number, name in enumerate(bench.data.sources):
-        chosen = source == number
-        if chosen.any():
-            odds[chosen] = shares.get(name, 0.0) / chosen.sum()
-    return odds / odds.sum()
-
-
 def _cross(bench: Bench, file: str) -> Any:
     model = CrossEncoder(12)
     load_encoder(model, bench.arrays(file))
@@ -409,11 +442,23 @@ def blend(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
     return bench.evaluated(step["name"])
 
 
+def mean_of(bench: Bench, step: dict[str, Any]) -> dict[str, Any]:
+    """Mix models that differ by their seed alone, each with the same share."""
+    states = [bench.models[name].state_dict() for name in step["models"]]
+    model = _copy(bench.models[step["models"][0]], {"weighted": False}).to(bench.device)
+    model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
+    bench.models[step["name"]] = model
+    return bench.evaluated(step["name"])
+
+
 def export_model(bench: Bench, step: dict[str, Any]) -> None:
     """Write a model as the product would load it, with a codec fitted to lines of the training data."""
-    from training.ship import write_folder
+    from training.ship import write_folder, write_reranker
 
     model = bench.models[step["model"]]
+    if isinstance(model, CrossEncoder):
+        write_reranker(bench, model, bench.files / "out" / step["model"])
+        return
     projection = principal(bench, model, step["dims"]) if model.to_tokens.out_features > step["dims"] else None
     write_folder(bench, model, projection, bench.files / "out" / step.get("to", step["model"]))
 
@@ -438,7 +483,8 @@ def load(bench: Bench, step: dict[str, Any]) -> None:
 
 STEPS = {
     "teacher": load_teacher, "mine": mine_candidates, "distil": distil, "tune": fine_tune, "save": save, "blend": blend,
-    "export": export_model, "keep": keep, "load": load,
+    "export": export_model, "keep": keep, "load": load, "mined": take_mined, "rerank": teach_reranker,
+    "judge": judge_reranker, "mean": mean_of,
 }  # fmt: skip
 
 if __name__ == "__main__":

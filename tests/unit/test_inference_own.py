@@ -21,6 +21,7 @@ TEXTS = [
     "[4 April 2026] Ben: We decided to use PostgreSQL for the billing service.",
 ]
 ASKED = [("Which city did Ana move to?", 0), ("Which database did we choose?", 3), ("What did the cat break?", 1)]
+NEVER_SAID = ["What is the name of Ben's daughter?", "When did Ben visit the museum of glass?"]
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +101,13 @@ def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Pat
     with Memory.open(path) as memory:
         assert memory.recall(ASKED[0][0], k=1)[0].event.text == TEXTS[0]
         assert not memory.notices
+
+
+def test_its_confidence_tells_what_was_said_from_what_never_was(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", "recollect-small") as memory:
+        for text in TEXTS:
+            memory.add(text.split(": ", 1)[1], speaker="Ana" if "Ana" in text else "Ben")
+        told = [memory.recall(text).confidence for text, _ in ASKED]
+        never = [memory.recall(text).confidence for text in NEVER_SAID]
+    assert min(one or 0 for one in told) > 0.7
+    assert max(1 if one is None else one for one in never) < 0.5

@@ -26,13 +26,13 @@ MODEL, TOKENIZER, CODEC = "model.onnx", "tokenizer.json", "codec.npz"
 RECOLLECT_SMALL = PinnedModel(
     name="recollect-small",
     sha256={
-        MODEL: "28e6029bc722b01668ac881ba89425fcd9ed203a6582ae02d04c0de72929a42f",
+        MODEL: "6d7a1e75efa9e69d52e14045233b7c8fd84fb0cb42dc67d221ed08b60fd62e33",
         TOKENIZER: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
-        CODEC: "c09da1a1b070c31752408fd39b0a0a05a894820435620cf149367407777a3ea5",
+        CODEC: "a3bdb59da209488a986b34c4970fc9020b32b6a3ad5d354fa40677bc47b113c3",
     },
     carrier=Carrier(
         package=OWN_PACKAGE,
-        requirement="recollect-models==0.1.0",
+        requirement="recollect-models==0.2.0",
         paths={name: f"recollect-small/{name}" for name in (MODEL, TOKENIZER, CODEC)},
     ),
 )

@@ -2,7 +2,8 @@
 
 A question about what was never said still finds something. Four signs tell: the first hit matches badly by itself; some
 token of the question is matched by nothing near it; the one whom the question names did not say what matches; and
-another one did. `tools/fit_confidence.py` weighs them on development questions, answerable and not.
+another one did. `tools/fit_confidence.py` weighs them on development questions, answerable and not, for each model
+that is shipped: on another model's scale the same match means something else.
 """
 
 from __future__ import annotations
@@ -32,14 +33,23 @@ class Signs(NamedTuple):
     tokens: float  # logarithm of the question's tokens: long questions match less well
 
 
-# Weights of the signs and, last, what is added: the logarithm of the odds is their sum.
-WEIGHTS = Signs(match=3.62, weakest=9.75, speaker=4.11, missing=-255.99, tokens=0.67)
-BIAS = -11.23
+class Weighing(NamedTuple):
+    """Weights of the signs, and what is added: the logarithm of the odds is their sum."""
+
+    weights: Signs
+    bias: float
 
 
-def confidence(signs: Signs) -> float:
-    """Turn signs into a probability."""
-    odds = BIAS + sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))
+DEFAULT = Weighing(Signs(match=3.62, weakest=9.75, speaker=4.11, missing=-255.99, tokens=0.67), -11.23)
+BY_MODEL = {
+    "recollect-small": Weighing(Signs(match=3.87, weakest=7.66, speaker=3.50, missing=-201.34, tokens=0.77), -9.10)
+}
+
+
+def confidence(signs: Signs, model: str) -> float:
+    """Turn signs into a probability, by the scale of the model that matched."""
+    weights, bias = BY_MODEL.get(model, DEFAULT)
+    odds = bias + sum(weight * sign for weight, sign in zip(weights, signs, strict=True))
     return 1.0 / (1.0 + math.exp(-odds))
 
 

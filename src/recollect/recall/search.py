@@ -65,7 +65,7 @@ def search(
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
-            sure = confidence(signs_of(ranked, matching, named))
+            sure = confidence(signs_of(ranked, matching, named), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
     count = how_many(ranked, asked, recipe) if k is None else k
