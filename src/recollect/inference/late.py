@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.core.errors import RecollectError
-from recollect.inference.codec import LateCodec, to_int8
+from recollect.inference.codec import to_int8
 from recollect.inference.encoder import Marker, TokenEncoder
-from recollect.inference.protocol import Matches, ModelCard, Passage, Question
+from recollect.inference.late_model import LateModel
+from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.weights import COLBERT_SMALL, find_model
 
 CODEC_FILE = Path(__file__).parent / "codecs" / "colbert-small.npz"
@@ -25,30 +22,17 @@ POOLED_DIMS = 128
 FORM = b"markers dropped"  # what else decides which vectors are stored; part of the version
 
 
-class ColbertSmall:
-    """Encode on the CPU, offline. Finding the files is done at once, loading them when first needed."""
+class ColbertSmall(LateModel):
+    """Encode on the CPU, offline."""
 
     def __init__(self, *, folder: str | os.PathLike[str] | None = None) -> None:
         found = find_model(COLBERT_SMALL, folder=folder)
-        self._codec_bytes = CODEC_FILE.read_bytes()
         self._encoder = TokenEncoder(found)
-        self._warmed = False
+        codec = CODEC_FILE.read_bytes()
         identity = found.sha256["model.onnx"] + found.sha256["tokenizer.json"]
-        version = hashlib.sha256(FORM + identity.encode() + self._codec_bytes).hexdigest()[:8]
-        self._card = ModelCard(name=COLBERT_SMALL.name, version=version, dims=POOLED_DIMS, token_dims=TOKEN_DIMS)
-
-    @property
-    def card(self) -> ModelCard:
-        """Say what these vectors are comparable with."""
-        return self._card
-
-    def warm(self) -> None:
-        """Begin to load in the background; a call that comes too early waits for it."""
-        if self._warmed:
-            return
-        self._warmed = True
-        # Not a daemon: onnxruntime must not be torn down in the middle of loading.
-        Thread(target=self._load, name="recollect-warm").start()
+        version = hashlib.sha256(FORM + identity.encode() + codec).hexdigest()[:8]
+        card = ModelCard(name=COLBERT_SMALL.name, version=version, dims=POOLED_DIMS, token_dims=TOKEN_DIMS)
+        super().__init__(card, self._encoder, codec)
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
@@ -62,20 +46,6 @@ class ColbertSmall:
         self._warmed = True
         states = self._encoder.states(text, Marker.QUESTION)
         return Question(pooled=self._codec.pooled(states), tokens=self._codec.tokens(states))
-
-    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
-        """Find for each token of the question the nearest one of each packed passage."""
-        return self._codec.matches(question.tokens, passages)
-
-    def _load(self) -> None:
-        # What fails here fails again, and is reported, in the call that needs it.
-        with contextlib.suppress(RecollectError):
-            _ = self._codec
-            self._encoder.load()
-
-    @cached_property
-    def _codec(self) -> LateCodec:
-        return LateCodec.read(self._codec_bytes)
 
 
 def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -5,20 +5,17 @@ The weights are a package of their own, recollect-models; its README says how th
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
-from functools import cached_property
-from threading import Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.core.errors import RecollectError
-from recollect.inference.codec import LateCodec, to_int8
+from recollect.inference.codec import to_int8
 from recollect.inference.encoder import Encoded, Marker, TwoHeadEncoder
-from recollect.inference.protocol import Matches, ModelCard, Passage, Question
+from recollect.inference.late_model import LateModel
+from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.weights import OWN_PACKAGE, Carrier, PinnedModel, find_model
 
 MODEL, TOKENIZER, CODEC = "model.onnx", "tokenizer.json", "codec.npz"
@@ -48,30 +45,16 @@ NOT_STORED = np.array([
 ])  # fmt: skip
 
 
-class RecollectSmall:
-    """Encode on the CPU, offline. Finding the files is done at once, loading them when first needed."""
+class RecollectSmall(LateModel):
+    """Encode on the CPU, offline."""
 
     def __init__(self, *, folder: str | os.PathLike[str] | None = None) -> None:
         found = find_model(RECOLLECT_SMALL, folder=folder)
-        self._codec_file = found.paths[CODEC]
         self._encoder = TwoHeadEncoder(found)
-        self._warmed = False
         identity = "".join(found.sha256[name] for name in (MODEL, TOKENIZER, CODEC))
         version = hashlib.sha256(FORM + identity.encode()).hexdigest()[:8]
-        self._card = ModelCard(name=RECOLLECT_SMALL.name, version=version, dims=POOLED_DIMS, token_dims=TOKEN_DIMS)
-
-    @property
-    def card(self) -> ModelCard:
-        """Say what these vectors are comparable with."""
-        return self._card
-
-    def warm(self) -> None:
-        """Begin to load in the background; a call that comes too early waits for it."""
-        if self._warmed:
-            return
-        self._warmed = True
-        # Not a daemon: onnxruntime must not be torn down in the middle of loading.
-        Thread(target=self._load, name="recollect-warm").start()
+        card = ModelCard(name=RECOLLECT_SMALL.name, version=version, dims=POOLED_DIMS, token_dims=TOKEN_DIMS)
+        super().__init__(card, self._encoder, found.paths[CODEC].read_bytes())
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
@@ -85,20 +68,6 @@ class RecollectSmall:
         self._warmed = True
         made = self._encoder.one(text, Marker.QUESTION)
         return Question(pooled=made.pooled, tokens=made.tokens)
-
-    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
-        """Find for each token of the question the nearest one of each packed passage."""
-        return self._codec.matches(question.tokens, passages)
-
-    def _load(self) -> None:
-        # What fails here fails again, and is reported, in the call that needs it.
-        with contextlib.suppress(RecollectError):
-            _ = self._codec
-            self._encoder.load()
-
-    @cached_property
-    def _codec(self) -> LateCodec:
-        return LateCodec.read(self._codec_file.read_bytes())
 
 
 def _stored(made: Encoded) -> NDArray[np.float32]:
