@@ -14,7 +14,7 @@ from recollect.core.errors import StoreCorrupt
 from recollect.inference.codec import DUPLICATE_COSINE, LateCodec, distinct, unit
 from recollect.inference.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
 from recollect.inference.late import CODEC_FILE, ColbertSmall
-from recollect.inference.protocol import LateInteraction, Passage
+from recollect.inference.protocol import Passage
 from recollect.inference.weights import COLBERT_SMALL, find_model
 
 TEXTS = [
@@ -44,35 +44,6 @@ def codec() -> LateCodec:
 
 def same(left: Passage, right: Passage) -> bool:
     return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
-
-
-def test_a_question_finds_its_passage(embedder: ColbertSmall) -> None:
-    passages = embedder.passages(TEXTS[:4])
-    pooled = np.stack([passage.pooled for passage in passages]).astype(np.float32) / 127
-    for text, best in [
-        ("Which city did Ana move to?", 0),
-        ("Which database did we choose?", 3),
-        ("What did the cat break?", 1),
-    ]:
-        question = embedder.question(text)
-        matches = embedder.late_matches(question, [passage.tokens for passage in passages])
-        assert matches.best.mean(axis=1).argmax() == best
-        assert best in np.argsort(pooled @ question.pooled)[-2:]
-
-
-def test_shapes_and_lengths_are_those_of_the_card(embedder: ColbertSmall) -> None:
-    card = embedder.card
-    question = embedder.question("Where does Ana live?")
-    (passage,) = embedder.passages(["I moved to Lisbon in March."])
-    assert isinstance(embedder, LateInteraction)
-    assert question.pooled.shape == (card.dims,)
-    assert question.pooled.dtype == question.tokens.dtype == np.float32
-    assert question.tokens.shape[1] == card.token_dims
-    assert np.allclose(np.linalg.norm(question.tokens, axis=1), 1, atol=1e-5)
-    assert np.linalg.norm(question.pooled) == pytest.approx(1, abs=1e-5)
-    assert passage.pooled.shape == (card.dims,)
-    assert passage.pooled.dtype == np.int8
-    assert len(passage.tokens) % (card.token_dims // 2) == 0
 
 
 def test_a_text_has_the_same_vectors_alone_in_a_batch_and_on_the_parallel_session(

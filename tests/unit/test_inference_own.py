@@ -11,7 +11,7 @@ from recollect import Memory
 from recollect.core.errors import ModelDamaged, ModelMissing
 from recollect.inference.encoder import MANY_TEXTS
 from recollect.inference.own import RECOLLECT_SMALL, RecollectSmall
-from recollect.inference.protocol import LateInteraction, Passage
+from recollect.inference.protocol import Passage
 from recollect.inference.weights import find_model
 
 TEXTS = [
@@ -31,31 +31,6 @@ def embedder() -> RecollectSmall:
 
 def same(left: Passage, right: Passage) -> bool:
     return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
-
-
-def test_a_question_finds_its_passage(embedder: RecollectSmall) -> None:
-    passages = embedder.passages(TEXTS)
-    pooled = np.stack([passage.pooled for passage in passages]).astype(np.float32) / 127
-    for text, best in ASKED:
-        question = embedder.question(text)
-        matches = embedder.late_matches(question, [passage.tokens for passage in passages])
-        assert matches.best.mean(axis=1).argmax() == best
-        assert best in np.argsort(pooled @ question.pooled)[-2:]
-
-
-def test_shapes_and_lengths_are_those_of_the_card(embedder: RecollectSmall) -> None:
-    card = embedder.card
-    question = embedder.question("Where does Ana live?")
-    (passage,) = embedder.passages(["I moved to Lisbon in March."])
-    assert isinstance(embedder, LateInteraction)
-    assert question.pooled.shape == (card.dims,)
-    assert question.pooled.dtype == question.tokens.dtype == np.float32
-    assert question.tokens.shape[1] == card.token_dims
-    assert np.allclose(np.linalg.norm(question.tokens, axis=1), 1, atol=1e-4)
-    assert np.linalg.norm(question.pooled) == pytest.approx(1, abs=1e-4)
-    assert passage.pooled.shape == (card.dims,)
-    assert passage.pooled.dtype == np.int8
-    assert len(passage.tokens) % (card.token_dims // 2) == 0
 
 
 def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: RecollectSmall) -> None:
