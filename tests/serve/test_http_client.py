@@ -123,6 +123,7 @@ def test_reads_agree(unchanged: Both) -> None:
     unchanged.agree(lambda one: one.glance("Ana", k=2, speaker="Ana"))
     unchanged.agree(lambda one: one.activity(speaker="Ana", parts=7))
     unchanged.agree(lambda one: one.activity(parts=0))
+    unchanged.agree(lambda one: one.held("2026-01-01", NOW, limit=3))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
     unchanged.agree(lambda one: one.get(key="a"))
     for wanted in ({}, {"session": "s1"}, {"speaker": "Ana", "newest_first": True}, {"limit": 2}, {"wing": "food"}):
