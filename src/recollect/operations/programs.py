@@ -66,6 +66,17 @@ HELD = Operation(
     result="facts",
 )
 
+INTENT = Operation(
+    name="intent",
+    summary="read one intent by its id, whatever became of it",
+    method="intent",
+    parameters=(
+        Parameter(name="id", kind="text", help="an intent's id", required=True),
+        Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)"),
+    ),
+    read_only=True,
+)
+
 JOBS = Operation(
     name="jobs",
     summary="list the work that waits, oldest first",
@@ -91,4 +102,4 @@ GLANCE = Operation(
     read_only=True,
 )
 
-FOR_PROGRAMS = (ACTIVITY, ADD_MANY, ARTIFACT, CHANGES, GLANCE, HELD, JOBS, MAP)
+FOR_PROGRAMS = (ACTIVITY, ADD_MANY, ARTIFACT, CHANGES, GLANCE, HELD, INTENT, JOBS, MAP)
