@@ -61,7 +61,7 @@ class Charting(Graph, Conceiving, Attention):
             wings = [self._wing] if self._wing is not None else reader.wings(self._space, limit=_MOST_NAMES)
         return Activity(
             begin=from_micros(begin) if found.events else None,
-            end=from_micros(begin + width * most) if found.events else None,
+            end=from_micros(end) if found.events else None,
             events=found.events,
             counts=tuple(counted.get(part, 0) for part in range(most)),
             speakers=tuple(speakers),

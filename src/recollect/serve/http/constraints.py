@@ -42,6 +42,7 @@ _BY_NAME: dict[str, Schema] = {
     "number": {"maximum": 1 << 62},
     "style": {"enum": list(STYLES)},
     "lead": {"enum": list(LEADS)},
+    "parts": {"maximum": 1_000},
     "rooms": {"maximum": 1_000},
     "drawers": {"maximum": 1_000},
 }
