@@ -9,6 +9,7 @@ const PARTS = 160; // bars of what was said
 const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
 const SAID = 90; // px that the bars of what was said may take
+const LABEL = 56; // px that a date takes
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = DAY_MS / 24;
 const PAUSE_MS = 250; // of moving before what is in sight is asked for
@@ -83,7 +84,7 @@ function Picture({ said, artifacts, person, wing, kind }) {
   const inSight = artifacts.filter((one) => ms(one.date.start) >= seen[0] && ms(one.date.start) < seen[1]);
   return html`<div class="stack">
     <div ref=${box}><svg class="time" height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img" aria-label="Timeline. Plus and minus zoom, arrows move, Home shows all." onKeyDown=${pressed}>
-      ${ticks(seen, width).filter(({ at }) => x(at) >= 0).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
+      ${ticks(seen, width).filter(({ at }) => x(at) >= 0 && x(at) < width - LABEL).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
       <${Bars} said=${closer.value || said} x=${x} onOpen=${setSeen} />
       ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SAID + 34 + number * ROW} width=${width} />`)}
       ${inSight.map((one) => html`<a href=${`#/artifacts/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
