@@ -71,7 +71,7 @@ class Charting(Graph, Conceiving, Attention):
     def held(self, since: Time, until: Time, *, subject: str | None = None, limit: int = 100) -> list[Fact]:
         """List the facts that were true in a span of time, those that were so for the longest part of it first."""
         begin, end = as_datetime(since, "since"), as_datetime(until, "until")
-        most = checked_count("limit", limit, _MOST_DRAWN + 1)
+        most = checked_count("limit", limit, 1 << 62)
         if self._wing is not None:  # what a wing knows is folded from its own events
             facts = [one for one in self.facts(subject) if in_window(one, begin, end)]
             return sorted(facts, key=lambda one: (-_length(one, begin, end), one.id))[:most]
