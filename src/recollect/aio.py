@@ -63,6 +63,7 @@ class AsyncMemory:
     undo = _in_thread(Memory.undo)
     edits = _in_thread(Memory.edits)
     map = _in_thread(Memory.map)
+    held = _in_thread(Memory.held)
     activity = _in_thread(Memory.activity)
     glance = _in_thread(Memory.glance)
     work = _in_thread(Memory.work)

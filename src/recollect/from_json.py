@@ -15,7 +15,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.attention import Intent
 from recollect.core.feed import Feed, News, Waiting
 from recollect.core.folding import Concept
-from recollect.core.graph import Entity
+from recollect.core.graph import Entity, Fact, FactDraft
 from recollect.core.values import Event, Hit, Hits, Json, Receipt
 
 _LISTS = (list, tuple, Sequence, Iterable)
@@ -106,6 +106,23 @@ def _entity(document: Mapping[str, Json]) -> Entity:
     return Entity(**members, kin=tuple((one["of"], one["as"]) for one in document["kin"]))
 
 
+def _fact(document: Mapping[str, Json]) -> Fact:
+    # What each source says of itself beyond its words is not sent: it is taken to say what the fact says.
+    said: dict[str, Any] = {
+        "subject": document["subject_id"],
+        "subject_name": document["subject"],
+        "relation": document["relation"],
+        "object": document["object_id"] or document["object"],
+        "object_name": document["object"],
+        "confidence": document["confidence"],
+        "recorded_at": datetime.fromisoformat(document["recorded_at"]),
+        **_members(Fact, ("valid_from", "valid_to"), document),
+    }
+    quoted = ("event_id", "span", "quote")
+    sources = tuple(FactDraft(**said, **_members(FactDraft, quoted, one)) for one in document["sources"])
+    return Fact(id=document["id"], conflicts=document["conflicts"], sources=sources, **said)
+
+
 def _hits(document: Mapping[str, Json]) -> Hits:
     return Hits((value_of(Hit, one) for one in document["hits"]), confidence=document["confidence"])
 
@@ -120,4 +137,4 @@ def _news(document: Mapping[str, Json]) -> News:
     return News(kind=kind, at=datetime.fromisoformat(document["at"]), item=item)
 
 
-_DOCUMENTS: dict[Any, Any] = {Event: _event, Entity: _entity, Hits: _hits, Feed: _feed, News: _news}
+_DOCUMENTS: dict[Any, Any] = {Event: _event, Entity: _entity, Fact: _fact, Hits: _hits, Feed: _feed, News: _news}

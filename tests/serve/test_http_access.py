@@ -104,6 +104,8 @@ REQUIRED: dict[str, Any] = {
     "into": "Will",
     "names": ["Ana"],
     "number": 1,
+    "since": "1900-01-01",
+    "until": "2100-01-01",
     "answer": "accept",
 }
 

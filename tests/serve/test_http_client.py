@@ -34,13 +34,14 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 # What is done where the file is, or is of the library's own inside.
 NOT_FROM_AFAR = set(
     """open create_key api_keys revoke_key key_for needs_keys add_webhook webhooks remove_webhook deliver_webhooks
-    pulse job_counts next_job_due intent watch follow on work""".split()
+    pulse job_counts next_job_due watch follow on work""".split()
 )
 HISTORY = [
     {"text": "I moved to Lisbon in March.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:00Z", "key": "a"},
     {"text": "No cilantro, ever.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:05+02:00", "wing": "food"},
     {"text": "We decided to ship on Friday.", "speaker": "Will", "session": "s2", "meta": {"n": [1, {"x": None}]}},
     {"text": "I moved to Porto in May, for work.", "speaker": "Ana", "session": "s3", "at": "2026-05-20T10:00Z"},
+    {"text": "I must renew the passport by June.", "speaker": "Will", "session": "s2", "at": "2026-05-20T11:00Z"},
     {"text": "half \ud800 a character, and a \x00 and an \U0001f600", "session": "odd", "at": "2026-01-01"},
 ]
 
@@ -123,6 +124,7 @@ def test_reads_agree(unchanged: Both) -> None:
     unchanged.agree(lambda one: one.glance("Ana", k=2, speaker="Ana"))
     unchanged.agree(lambda one: one.activity(speaker="Ana", parts=7))
     unchanged.agree(lambda one: one.activity(parts=0))
+    unchanged.agree(lambda one: one.held("2026-01-01", NOW, limit=3))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
     unchanged.agree(lambda one: one.get(key="a"))
     for wanted in ({}, {"session": "s1"}, {"speaker": "Ana", "newest_first": True}, {"limit": 2}, {"wing": "food"}):
@@ -144,6 +146,34 @@ def test_reads_agree(unchanged: Both) -> None:
     unchanged.agree(lambda one: one.page_of_events(limit=2).next)
     unchanged.agree(lambda one: one.page_of_events(limit=2, cursor=one.page_of_events(limit=2).next))
     unchanged.agree(lambda one: one.page_of_artifacts(limit=1))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda one: one.facts(),
+        lambda one: one.facts("Ana", limit=1),
+        lambda one: one.timeline("Ana"),
+        lambda one: one.conflicts(),
+        lambda one: one.entities(),
+        lambda one: one.entity("Ana"),
+        lambda one: one.edits(),
+        lambda one: one.beliefs(),
+        lambda one: one.window(now=NOW),
+        lambda one: one.palace(),
+        lambda one: one.concepts(),
+        lambda one: one.journal(),
+        lambda one: one.map(),
+        lambda one: one.wake_up(now=NOW),
+        lambda one: one.identity(),
+        lambda one: one.intents(status="any", now=NOW),
+        lambda one: one.intent(one.intents(status="any", now=NOW)[0].id, now=NOW),
+        lambda one: one.held("2026-01-01", NOW),
+        lambda one: one.jobs(),
+    ],
+)
+def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) -> None:
+    assert not isinstance(unchanged.agree(read), RecollectError)
 
 
 def test_writes_agree(both: Both) -> None:

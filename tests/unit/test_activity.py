@@ -10,6 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.core.errors import InvalidInput
+from recollect.core.graph import Fact
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -76,3 +77,23 @@ def test_a_list_that_is_cut_short_is_the_beginning_of_the_whole(memory: Memory) 
         assert memory.sessions(limit=count) == sessions[:count]
     of_one = memory.sessions(speaker="Ana")
     assert memory.sessions(speaker="Ana", limit=1) == of_one[:1]
+
+
+def test_facts_of_a_span_come_by_how_long_they_were_true(memory: Memory) -> None:
+    since, until = START, START + timedelta(days=30)
+    facts = memory.held(since, until)
+    assert {fact.id for fact in facts} <= {fact.id for fact in memory.facts()}
+    assert all(fact.sources for fact in facts)
+
+    def held(fact: Fact) -> timedelta:
+        return min(until, fact.valid_to or until) - max(since, fact.valid_from or since)
+
+    assert [held(fact) for fact in facts] == sorted(map(held, facts), reverse=True)
+    assert memory.held(since, until, limit=2) == facts[:2]
+    of_ana = memory.held(since, until, subject="Ana")
+    assert of_ana == [fact for fact in facts if fact.subject_name == "Ana"]
+    lisbon = next(fact for fact in of_ana if fact.object_name == "Lisbon")
+    assert lisbon.valid_to is not None
+    assert lisbon not in memory.held(lisbon.valid_to + timedelta(days=1), until)
+    assert {fact.object_name for fact in memory.wing("home").held(since, until)} >= {"Lisbon"}
+    assert all(fact.subject_name != "Will" for fact in memory.wing("home").held(since, until))

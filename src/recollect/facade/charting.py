@@ -9,11 +9,12 @@ from datetime import datetime
 from recollect.core.activity import Activity
 from recollect.core.attention import LIVE, Intent
 from recollect.core.chart import Map, MapEdge, MapNode
-from recollect.core.clock import from_micros, to_micros
+from recollect.core.clock import as_datetime, from_micros, to_micros
 from recollect.core.folding import Concept, decayed
-from recollect.core.graph import Entity, name_key
+from recollect.core.graph import Entity, Fact, name_key
 from recollect.core.values import Filter
 from recollect.engine.arguments import Time, checked_count
+from recollect.engine.entities import in_window, named
 from recollect.facade.attention import Attention
 from recollect.facade.folding import Conceiving
 from recollect.facade.graph import Graph
@@ -60,12 +61,25 @@ class Charting(Graph, Conceiving, Attention):
             wings = [self._wing] if self._wing is not None else reader.wings(self._space, limit=_MOST_NAMES)
         return Activity(
             begin=from_micros(begin) if found.events else None,
-            end=from_micros(begin + width * most) if found.events else None,
+            end=from_micros(end) if found.events else None,
             events=found.events,
             counts=tuple(counted.get(part, 0) for part in range(most)),
             speakers=tuple(speakers),
             wings=tuple(wings),
         )
+
+    def held(self, since: Time, until: Time, *, subject: str | None = None, limit: int = 100) -> list[Fact]:
+        """List the facts that were true in a span of time, those that were so for the longest part of it first."""
+        begin, end = as_datetime(since, "since"), as_datetime(until, "until")
+        most = checked_count("limit", limit, 1 << 62)
+        if self._wing is not None:  # what a wing knows is folded from its own events
+            facts = [one for one in self.facts(subject) if in_window(one, begin, end)]
+            return sorted(facts, key=lambda one: (-_length(one, begin, end), one.id))[:most]
+        with self._engine.store.reader() as reader:
+            home = None if subject is None else self._entity(reader, subject).id
+            first, last = to_micros(begin)[0], to_micros(end)[0]
+            facts = reader.longest_facts(self._space, home, since=first, until=last, limit=most)
+            return named(reader, self._space, facts)
 
     def map(self, *, limit: int = 150) -> Map:
         """Draw concepts, entities and intents, the strongest of each, and what joins them.
@@ -143,6 +157,13 @@ class Charting(Graph, Conceiving, Attention):
             for fact in facts
             if fact.open and fact.subject in known and fact.object in known
         ]
+
+
+def _length(fact: Fact, begin: datetime, end: datetime) -> float:
+    """Tell for how many seconds of a span a fact was true."""
+    since = begin if fact.valid_from is None else max(begin, fact.valid_from)
+    until = end if fact.valid_to is None else min(end, fact.valid_to)
+    return (until - since).total_seconds()
 
 
 def _span(which: Filter, found: Extent) -> tuple[int, int]:

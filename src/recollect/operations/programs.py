@@ -52,6 +52,31 @@ CHANGES = Operation(
     read_only=True,
 )
 
+HELD = Operation(
+    name="held",
+    summary="list the facts that were true in a span of time, those that were so for the longest part of it first",
+    method="held",
+    parameters=(
+        Parameter(name="since", kind="time", help="when the span begins", required=True),
+        Parameter(name="until", kind="time", help="when it ends", required=True),
+        Parameter(name="subject", kind="text", help="of this one alone; any of its names"),
+        Parameter(name="limit", kind="integer", help="how many at most (default: 100)", default=100),
+    ),
+    read_only=True,
+    result="facts",
+)
+
+INTENT = Operation(
+    name="intent",
+    summary="read one intent by its id, whatever became of it",
+    method="intent",
+    parameters=(
+        Parameter(name="id", kind="text", help="an intent's id", required=True),
+        Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)"),
+    ),
+    read_only=True,
+)
+
 JOBS = Operation(
     name="jobs",
     summary="list the work that waits, oldest first",
@@ -77,4 +102,4 @@ GLANCE = Operation(
     read_only=True,
 )
 
-FOR_PROGRAMS = (ACTIVITY, ADD_MANY, ARTIFACT, CHANGES, GLANCE, JOBS, MAP)
+FOR_PROGRAMS = (ACTIVITY, ADD_MANY, ARTIFACT, CHANGES, GLANCE, HELD, INTENT, JOBS, MAP)

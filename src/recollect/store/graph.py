@@ -159,6 +159,10 @@ class GraphReader(Protocol):
         """List facts, by subject, relation and time, each with what it rests on, or without."""
         ...
 
+    def longest_facts(self, space: str, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
+        """List the facts that were true in a span, in microseconds: those that were so for most of it first."""
+        ...
+
     def fact_subjects(self, space: str) -> list[str]:
         """List those whom there are facts of."""
         ...

@@ -42,6 +42,7 @@ _BY_NAME: dict[str, Schema] = {
     "number": {"maximum": 1 << 62},
     "style": {"enum": list(STYLES)},
     "lead": {"enum": list(LEADS)},
+    "parts": {"maximum": 1_000},
     "rooms": {"maximum": 1_000},
     "drawers": {"maximum": 1_000},
 }
@@ -103,7 +104,7 @@ def schema_of_body(operation: Operation, parameters: list[Parameter]) -> Schema:
     required = [one.name for one in parameters if one.required]
     for name, member in members.items():
         if member.get("format") == "date-time":
-            member |= {**_MOMENT, "type": ["string", "number", "null"]}
+            member |= {**_MOMENT, "type": ["string", "number", *(() if name in required else ("null",))]}
         elif name not in required:
             kinds = member["type"]
             member["type"] = [*kinds, "null"] if isinstance(kinds, list) else [kinds, "null"]

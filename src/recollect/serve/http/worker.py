@@ -55,6 +55,8 @@ class Worker:
                 self._settle()
                 self._memory.deliver_webhooks(self._sender.send, plain, going_on=lambda: not self._stopping.is_set())
             except RecollectError as error:
+                if self._stopping.is_set():  # the memory was closed while it was at work: what it left is still owed
+                    return
                 log.warning("Work has to wait: %s", error)
                 wait_s = _AFTER_A_FAULT_S
             except Exception:

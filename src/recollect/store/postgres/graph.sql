@@ -185,6 +185,13 @@ WHERE space = %(space)s AND (%(relation)s::text IS NULL OR relation = %(relation
     AND (valid_to IS NULL OR valid_to > %(as_of)s OR valid_from = valid_to AND valid_from = %(as_of)s)))
 ORDER BY subject, relation, valid_from NULLS FIRST, object, id LIMIT %(limit)s OFFSET %(offset)s;
 
+-- name: longest_facts
+SELECT id, subject, relation, object, conflicts, body FROM facts
+WHERE space = %(space)s AND (%(subject)s::text IS NULL OR subject = %(subject)s)
+  AND (valid_from IS NULL OR valid_from < %(until)s::bigint) AND (valid_to IS NULL OR valid_to >= %(since)s::bigint)
+ORDER BY least(coalesce(valid_to, %(until)s::bigint), %(until)s::bigint)
+  - greatest(coalesce(valid_from, %(since)s::bigint), %(since)s::bigint) DESC, id LIMIT %(limit)s;
+
 -- name: fact_subjects
 SELECT DISTINCT subject FROM facts WHERE space = $1 ORDER BY subject;
 

@@ -165,6 +165,13 @@ class GraphRows(Snapshot):
             rows = self.rows("facts_by_filter", values)
         return self._with_sources(found.id, rows, sources=sources)
 
+    def longest_facts(self, space: str, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
+        found = self.space(space)
+        if found is None:
+            return []
+        given = {"space": found.id, "subject": subject, "since": since, "until": until, "limit": limit}
+        return self._with_sources(found.id, self.rows("longest_facts", given))
+
     def fact_subjects(self, space: str) -> list[str]:
         found = self.space(space)
         return [row[0] for row in self.rows("fact_subjects", (found.id,))] if found else []

@@ -182,6 +182,12 @@ WHERE space = :space AND (:relation IS NULL OR relation = :relation)
     OR valid_from = valid_to AND valid_from = :as_of)))
 ORDER BY subject, relation, valid_from, object, id LIMIT :limit OFFSET :offset;
 
+-- name: longest_facts
+SELECT id, subject, relation, object, conflicts, body FROM facts
+WHERE space = :space AND (:subject IS NULL OR subject = :subject)
+  AND (valid_from IS NULL OR valid_from < :until) AND (valid_to IS NULL OR valid_to >= :since)
+ORDER BY min(coalesce(valid_to, :until), :until) - max(coalesce(valid_from, :since), :since) DESC, id LIMIT :limit;
+
 -- name: fact_subjects
 SELECT DISTINCT subject FROM facts WHERE space = ? ORDER BY subject;
 

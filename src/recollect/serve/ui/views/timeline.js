@@ -4,11 +4,12 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
 import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
 
-const MOST = 150; // facts or statements that are drawn: more can't be told apart
+const MOST = 150; // statements that are drawn: more can't be told apart
 const PARTS = 160; // bars of what was said
 const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
 const SAID = 90; // px that the bars of what was said may take
+const LABEL = 56; // px that a date takes
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = DAY_MS / 24;
 const PAUSE_MS = 250; // of moving before what is in sight is asked for
@@ -22,14 +23,11 @@ export default function Timeline({ me }) {
   const stated = kind === "said" || kind === "fact" ? null : kind; // which statements are wanted, if any
   const whole = useAsked(async (signal) => {
     const speaker = person || undefined;
-    // Of whom nothing is known, there is nothing to draw.
-    const none = (error) => (error.status === 404 ? {} : Promise.reject(error));
-    const [said, facts, artifacts] = await Promise.all([
+    const [said, artifacts] = await Promise.all([
       read("activity", { speaker, wing, parts: PARTS }, signal),
-      has("facts") && (kind === "" || kind === "fact") ? read("facts", { limit: MOST, subject: speaker, wing }, signal).catch(none) : {},
-      has("artifacts") && stated !== null ? read("artifacts", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal).catch(none) : {},
+      has("artifacts") && stated !== null ? read("artifacts", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal) : {},
     ]);
-    return { said, facts: facts.facts || [], artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
+    return { said, artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
   }, [person, wing, kind]);
   const { speakers = [], wings = [] } = whole.value?.said || {};
   const tools = html`<div class="row">
@@ -42,8 +40,8 @@ export default function Timeline({ me }) {
     ${whole.value && html`<${Picture} ...${whole.value} person=${person} wing=${wing} kind=${kind} />`}`;
 }
 
-function Picture({ said, facts, artifacts, person, wing, kind }) {
-  const ends = useMemo(() => extent(said, facts, artifacts), [said, facts, artifacts]);
+function Picture({ said, artifacts, person, wing, kind }) {
+  const ends = useMemo(() => extent(said, artifacts), [said, artifacts]);
   const [seen, setSeen] = useState(ends);
   const [asked, setAsked] = useState(ends);
   const [width, setWidth] = useState(900);
@@ -63,6 +61,7 @@ function Picture({ said, facts, artifacts, person, wing, kind }) {
   }, []);
   const closer = useAsked((signal) => (asked === ends ? Promise.resolve(said)
     : read("activity", { speaker: person, wing, since: iso(asked[0]), until: iso(asked[1]), parts: PARTS }, signal)), [asked, said]);
+  const rows = useAsked((signal) => (kind === "" || kind === "fact" ? held(asked, person, wing, signal) : Promise.resolve([])), [asked, person, wing, kind]).value || [];
   const zoom = (factor, at = 0.5) => setSeen(([from, to]) => {
     const held = from + (to - from) * at;
     const length = Math.min(Math.max((to - from) * factor, SHORTEST_MS), (ends[1] - ends[0]) * 1.5);
@@ -72,10 +71,9 @@ function Picture({ said, facts, artifacts, person, wing, kind }) {
   const drawn = useRef({});
   drawn.current = { zoom, move, width };
   useEffect(() => gestures(box.current, drawn), []);
-  const nothing = !said.events && !facts.length && !artifacts.length;
+  const nothing = !said.events && !rows.length && !artifacts.length;
   if (nothing) return html`<div ref=${box}><${Empty} title="Nothing on the line">Nothing that fits was said yet.</></div>`;
   const x = (ms) => ((ms - seen[0]) / (seen[1] - seen[0])) * width;
-  const rows = pickRows(facts, seen);
   const height = SAID + 44 + rows.length * ROW + (artifacts.length ? 22 : 0);
   const keys = { "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), Home: () => setSeen(ends) };
   const pressed = (event) => {
@@ -86,12 +84,12 @@ function Picture({ said, facts, artifacts, person, wing, kind }) {
   const inSight = artifacts.filter((one) => ms(one.date.start) >= seen[0] && ms(one.date.start) < seen[1]);
   return html`<div class="stack">
     <div ref=${box}><svg class="time" height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img" aria-label="Timeline. Plus and minus zoom, arrows move, Home shows all." onKeyDown=${pressed}>
-      ${ticks(seen, width).filter(({ at }) => x(at) >= 0).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
+      ${ticks(seen, width).filter(({ at }) => x(at) >= 0 && x(at) < width - LABEL).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
       <${Bars} said=${closer.value || said} x=${x} onOpen=${setSeen} />
       ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SAID + 34 + number * ROW} width=${width} />`)}
       ${inSight.map((one) => html`<a href=${`#/artifacts/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
     </svg></div>
-    <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")} of ${facts.length.toLocaleString()}, ${count(inSight.length, "dated statement")}. Scroll or pinch to zoom, drag to move.</span>
+    <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")}${rows.length === ROWS ? " that held longest" : ""}, ${count(inSight.length, "dated statement")}. Scroll or pinch to zoom, drag to move.</span>
       <button onClick=${() => zoom(0.6)} aria-label="Zoom in">+</button><button onClick=${() => zoom(1.7)} aria-label="Zoom out">−</button><button onClick=${() => setSeen(ends)}>All</button></div>
     <${Listed} kind=${kind} facts=${rows} artifacts=${inSight} person=${person} wing=${wing} asked=${asked} />
   </div>`;
@@ -168,18 +166,21 @@ function gestures(box, drawn) {
   };
 }
 
-/** Choose the facts that are drawn: those that are true for the longest part of what is in sight, in the order of time. */
-function pickRows(facts, [from, to]) {
-  const held = (one) => Math.min(to, one.valid_to ? ms(one.valid_to) : to) - Math.max(from, one.valid_from ? ms(one.valid_from) : from);
-  const inside = facts.filter((one) => held(one) > 0 || (one.valid_from && one.valid_from === one.valid_to && ms(one.valid_from) >= from && ms(one.valid_from) < to));
-  const chosen = inside.sort((a, b) => held(b) - held(a)).slice(0, ROWS);
-  return chosen.sort((a, b) => ms(a.valid_from || a.recorded_at) - ms(b.valid_from || b.recorded_at));
+/** Ask for the facts that are drawn: those that were true for the longest part of what is in sight, in the order of time. */
+async function held([since, until], subject, wing, signal) {
+  try {
+    const { facts } = await read("held", { since: iso(since), until: iso(until), subject, wing, limit: ROWS }, signal);
+    return facts.sort((a, b) => ms(a.valid_from || a.recorded_at) - ms(b.valid_from || b.recorded_at));
+  } catch (error) {
+    if (error.status === 404) return []; // of whom nothing is known
+    throw error;
+  }
 }
 
-function extent(said, facts, artifacts) {
+function extent(said, artifacts) {
   // A date far away, as a birthday, must not squeeze all the rest into a line: what was said says how far it reaches.
   const all = said.events ? [ms(said.begin), ms(said.end)]
-    : [...facts.flatMap((one) => [one.valid_from, one.valid_to].filter(Boolean).map(ms)), ...artifacts.map((one) => ms(one.date.start))];
+    : artifacts.map((one) => ms(one.date.start));
   if (!all.length) return [Date.now() - 30 * DAY_MS, Date.now()];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const room = Math.max((high - low) * 0.04, DAY_MS / 2);
