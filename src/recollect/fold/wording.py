@@ -60,8 +60,9 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     names = tuple(name for _, found in read for name in found)
     description, keys = description_of(texts, names)
     word = theme[len(WORD) :] if theme is not None and theme.startswith(WORD) else None
-    label = theme if theme is not None and word is None else label_of(texts, [one for one, _ in read], {}, word) if texts else ""
-    return label, description, keys
+    if theme is not None and word is None:
+        return theme, description, keys
+    return label_of(texts, [terms for terms, _ in read], {}, word) if texts else "", description, keys
 
 
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
