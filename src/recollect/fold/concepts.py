@@ -50,7 +50,7 @@ ENOUGH_LETTERS = 10
 BESIDE_COSTS = 3.0  # for each other word that events with it share
 LATE_COSTS = 0.6  # the last word of an event, against the first
 WORTH_ALONE = -1.0  # of a word that three events have, to found a concept
-WORTH_OF_TWO = 1.2  # of a word that two have
+WORTH_OF_TWO = 0.9  # of a word that two have
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
@@ -211,11 +211,13 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
 
 
 def sheltering(graph: Graph, node: Node) -> UpdatePlan:
-    """Put the nearest of the events that no concept holds beside one that was just founded."""
+    """Put the nearest of the events that few concepts hold beside one that was just founded."""
     near = [
         (one, cosine)
         for id, cosine in graph.near_loose(node.total).top(MOST_COMPANY)
-        if (one := graph.loose_event(id)) is not None and not graph.held.get(one.seq)
+        if (one := graph.loose_event(id)) is not None
+        and len(held := graph.held.get(one.seq, {})) < MOST_BESIDE
+        and node.id not in held
     ]
     return UpdatePlan(
         operations=tuple(
