@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clocks import Clock
 from recollect import AsyncMemory, Memory
 from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
-from recollect.core.folding import Debt, EdgeKind
+from recollect.core.folding import AddEdge, Debt, EdgeKind
+from recollect.fold.concepts import sheltering
+from recollect.fold.graph import Graph, Node
+from recollect.fold.moments import Moment
+from recollect.fold.themes import load_profile
 from recollect.serial import plain
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
@@ -115,6 +120,26 @@ def test_events_without_a_theme_are_named_by_the_words_they_share(memory: Memory
     )
     (concept,) = memory.concepts()
     assert "zorblax" in concept.label or "manifold" in concept.label
+
+
+def test_that_something_was_done_is_no_concept() -> None:
+    with Memory.open(":memory:", "hashing") as memory:
+        tell(memory, ("Wrote to the landlord.", "Wrote a song for Ines.", "Wrote forty pages.", "Wrote off the car."))
+        assert memory.concepts() == []
+
+
+def test_an_event_lies_beside_the_two_nearest_concepts_also_where_they_come_later() -> None:
+    graph = Graph("default", load_profile("general"))
+    loose = Moment(seq=1, event_id="ev_1", at=0, recorded_at=0, founds=True, vector=np.array([90, 10], np.int8))
+    graph.loosen(loose)
+    graph.held = {1: {"co_first": 0.4}}
+    founded = Node(id="co_second", label="kettle", theme=None, size=3, total=np.array([300.0, 20.0]))
+    graph.put(founded)
+    (put,) = sheltering(graph, founded).operations
+    assert isinstance(put, AddEdge)
+    assert (put.source, put.target) == ("ev_1", "co_second")
+    graph.held = {1: {"co_first": 0.4, "co_other": 0.4}}
+    assert not sheltering(graph, founded).operations
 
 
 def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:

@@ -84,6 +84,11 @@ def _values(sql: str) -> Any:
     ("contents_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
     ("linked", r"SEARCH edge USING PRIMARY KEY \(space=\? AND source=\?\)"),
     ("linked", r"SEARCH edge USING INDEX artifact_edges_target \(space=\? AND target=\?\)"),
+    ("concept_of_label", r"SEARCH fold_nodes USING INDEX fold_nodes_label \(space=\? AND label_key=\?\)"),
+    ("concept_stands", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),
+    ("close_fold_node", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),
+    ("fold_work_of", r"SEARCH node USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),
+    ("fold_linked", r"SEARCH fold_edges USING INDEX fold_edges_target \(space=\? AND target=\? AND kind=\?\)"),
 ])  # fmt: skip
 def test_what_is_asked_all_the_time_looks_at_its_own_rows_alone(
     connection: apsw.Connection, name: str, step: str

@@ -50,9 +50,10 @@ ENOUGH_LETTERS = 10
 BESIDE_COSTS = 3.0  # for each other word that events with it share
 LATE_COSTS = 0.6  # the last word of an event, against the first
 WORTH_ALONE = -1.0  # of a word that three events have, to found a concept
-WORTH_OF_TWO = 1.2  # of a word that two have
+WORTH_OF_TWO = 0.9  # of a word that two have
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
+WORTH_COUNTS = 0.5  # what a word tells, beside the likeness of the events that have it
 COHERENCE_COUNTS = 0.5  # likeness of the founders, beside how clearly they speak of the theme
 
 
@@ -155,11 +156,13 @@ def founding(graph: Graph, moment: Moment, scene: Scene) -> tuple[UpdatePlan, Gr
         for theme, score in sorted(moment.themes.items(), key=lambda one: (-one[1], one[0]))
         if score >= limits.least_theme and graph.of_theme(theme) is None
     ]
-    tried = (*themes[:MOST_TRIED], *_words(graph, moment)[:MOST_TRIED], None)
+    words = _words(graph, moment)
+    tried = (*themes[:MOST_TRIED], *list(words)[:MOST_TRIED], None)
     groups = [group for theme in tried if (group := _group(graph, moment, theme, scene)) is not None]
     if not groups:
         return None
-    best = max(groups, key=lambda group: (group.merit, group.theme or ""))
+    merits = {group: group.merit + WORTH_COUNTS * words.get(group.theme or "", 0.0) for group in groups}
+    best = max(groups, key=lambda group: (merits[group], group.theme or ""))
     return UpdatePlan(operations=tuple(_founding(graph, best))), best
 
 
@@ -211,11 +214,13 @@ def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
 
 
 def sheltering(graph: Graph, node: Node) -> UpdatePlan:
-    """Put the nearest of the events that no concept holds beside one that was just founded."""
+    """Put the nearest of the events that few concepts hold beside one that was just founded."""
     near = [
         (one, cosine)
         for id, cosine in graph.near_loose(node.total).top(MOST_COMPANY)
-        if (one := graph.loose_event(id)) is not None and not graph.held.get(one.seq)
+        if (one := graph.loose_event(id)) is not None
+        and len(held := graph.held.get(one.seq, {})) < MOST_BESIDE
+        and node.id not in held
     ]
     return UpdatePlan(
         operations=tuple(
@@ -226,8 +231,8 @@ def sheltering(graph: Graph, node: Node) -> UpdatePlan:
     )
 
 
-def _words(graph: Graph, moment: Moment) -> list[str]:
-    """Choose words that may serve as a theme: other loose events have them too; the most telling first.
+def _words(graph: Graph, moment: Moment) -> dict[str, float]:
+    """Weigh words that may serve as a theme: other loose events have them too; the most telling first.
 
     One other is enough for a word that tells much: a third event then comes in by its vector. Not where the two share
     a theme of the profile, which tells more: that waits for a third of its own.
@@ -245,7 +250,7 @@ def _words(graph: Graph, moment: Moment) -> list[str]:
         tells = _worth(term, moment, having)
         if tells >= (WORTH_OF_TWO if two else WORTH_ALONE):
             worth[WORD + term] = tells
-    return sorted(worth, key=lambda word: (-worth[word], word))
+    return dict(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _worth(term: str, moment: Moment, having: Sequence[Moment]) -> float:

@@ -101,16 +101,16 @@ class Executor:
 
     def reword(self, id: str) -> None:
         """Word a concept anew from its latest events, where that says something else; an LLM's words stay."""
-        node = self.graph.nodes[id]
-        if self._stored_body(id).get("written_by", RULES) != RULES:
+        node, before = self.graph.nodes[id], self._stored_body(id)
+        if before.get("written_by", RULES) != RULES or before.get("size", 0) >= node.size:
             return
         texts = [text for _, text in sorted(self._log.texts([seen.seq for seen in node.window]).items())]
         if not texts:
             return
         told = node.theme is not None and not node.theme.startswith(WORD)
         label = node.label if told else self._label(node.theme, texts, node.window)
-        body = self._body(label, node.theme, texts, node.window)
-        if self._stored_body(id) == body:
+        body = {**self._body(label, node.theme, texts, node.window), "size": node.size}
+        if before == {**body, "size": before.get("size", 0)}:
             return
         taken = self._writer.concept_of_label(self._space, label)
         if taken not in (None, id):
@@ -491,5 +491,5 @@ def node_of(row: WorkRow) -> Node:
 
 
 def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
-    empty: dict[str, Json] = {"keys": [], "names": [], "theme": None, "written_by": RULES}
+    empty: dict[str, Json] = {"keys": [], "names": [], "theme": None, "written_by": RULES, "size": 0}
     return {key: body.get(key, empty.get(key)) for key in ("label", "description", *empty)}

@@ -70,7 +70,7 @@ class Node:
         """Take an event in."""
         self.size += 1
         self.total = _sum(self.total, moment.vector)
-        counts, gone = self._counts, self.tail[-WINDOW:-WINDOW + 1] if len(self.tail) >= WINDOW else ()
+        counts, gone = self._counts, self.tail[-WINDOW : -WINDOW + 1] if len(self.tail) >= WINDOW else ()
         self.remember((*self.tail, Seen.of(moment.seq, moment.terms, moment.names))[-TAIL:])
         if counts is not None:
             _recount(counts, moment.terms, (term for seen in gone for term in seen.terms))

@@ -36,6 +36,18 @@ _MEASURES = frozenset(
     eighteen nineteen twenty thirty forty fifty hundred thousand million half minute minutes hour hours day days week
     weeks month months year years today noon midnight morning evening afternoon night first second third""".split()
 )
+# Past forms of irregular verbs, but those that are nouns as well: they tell that something was done, not what it was
+# about. Regular ones stay: "translated" and "translation" are one stem, and name one thing.
+_DEEDS = frozenset(
+    """arisen arose ate awoke became began begun bent bitten bled blew blown bred broke broken brought built bought
+    caught chose chosen clung crept dealt drank drawn dreamt drew driven drove dug eaten fallen fell fled flew flown
+    forbade forbidden forgave forgiven forgot forgotten fought froze frozen grew grown hid hidden held hung kept knelt
+    laid leant leapt learned learnt led lent lit lost meant met overcame paid rang ridden risen rode sang sank sent
+    sewn shaken shone shook shown shrank shrunk shut slept slid sold sought spat sped spent spoke spoken sprang stole
+    stolen stood strove struck stuck stung sung sunk swam swept swore sworn swum swung taken taught threw thrown tore
+    torn understood undertook undid withdrew withdrawn withstood woke woken won wore worn wove woven wrote written
+    wrung""".split()
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _SENTENCE_END = ".!?:\n\"'“”("
@@ -179,7 +191,7 @@ def _sides(word: str, before: str, after: str) -> tuple[str, str]:
     return (cause.strip(_LOOSE), effect.strip(_LOOSE)) if comma else ("", "")
 
 
-_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES
+_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES | _DEEDS
 _LOOSE = " ,;:."
 _SENTENCE_BREAK = re.compile(r"[.!?]+\s+|\n")
 _FORWARD = frozenset(

@@ -32,7 +32,7 @@ class Thresholds:
     """From where on things belong together; all between 0 and 1. Chosen on generated streams, see docs/folding.md."""
 
     join: float = 0.5  # likeness to a concept from which on an event confirms it
-    firm: float = 0.9  # from which on it belongs there, and founds nothing else
+    firm: float = 1.0  # from which on it belongs there, and founds nothing else
     margin: float = 0.05  # how much less like a second concept may be, which the event then confirms too
     found: float = 0.25  # likeness of two events of one theme that may found a concept
     alone: float = 0.35  # the same, of events that share no theme
@@ -41,7 +41,7 @@ class Thresholds:
     least_theme: float = 0.3  # of a theme's words in an event that is to found a concept of it
     orphan: float = 0.3  # cosine from which on what has no company is linked to the nearest
     neighbour: float = 0.35  # cosine from which on two concepts are related
-    merge: float = 0.85  # cosine of two concepts that are one
+    merge: float = 0.9  # cosine of two concepts that are one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
 MOST_TEXTS = 8  # that a description is made of, the latest
 MOST_QUOTED = 400  # characters of each
-PAIR_SHARE = 0.6  # of the events with the word that the pair must be in: "pull request" rather than "request"
+PAIR_SHARE = 0.8  # of the events with the word that the pair must be in: "pull request" rather than "request"
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
 _VOCABULARY = 1 << 15  # words that need not be looked at again
 _REMEMBERED = 512  # texts: several words of one are tried
@@ -60,8 +60,9 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     names = tuple(name for _, found in read for name in found)
     description, keys = description_of(texts, names)
     word = theme[len(WORD) :] if theme is not None and theme.startswith(WORD) else None
-    label = theme if theme is not None and word is None else label_of(texts, [one for one, _ in read], {}, word) if texts else ""
-    return label, description, keys
+    if theme is not None and word is None:
+        return theme, description, keys
+    return label_of(texts, [terms for terms, _ in read], {}, word) if texts else "", description, keys
 
 
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
