@@ -48,6 +48,22 @@ _DEEDS = frozenset(
     torn understood undertook undid withdrew withdrawn withstood woke woken won wore worn wove woven wrote written
     wrung""".split()
 )
+# What joins, places and orders the words that tell.
+_JOINING = frozenset(
+    """above amid among amongst anywhere apart aside below beneath beside besides beyond despite elsewhere everywhere
+    except forever furthermore hence indeed meanwhile moreover nevertheless nonetheless nor nowhere off once onto
+    otherwise overall seldom sometime sometimes somewhere somehow straight than therefore thereby thus toward towards
+    twice underneath unless unlike unlikely upon whatever whenever whereas wherever whoever""".split()
+)
+# How something was done is not what it was about; the nouns that end alike are few.
+_ADVERB = re.compile(
+    r"(?!(?:ally|anomaly|assembly|belly|bully|butterfly|dragonfly|family|folly|fly|gully|homily|jelly|lily|monopoly|"
+    r"rally|reply|supply|tally|trolley|underbelly)$)[^\W\d_]{2,}ly"
+)
+_ORDINAL = re.compile(
+    r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?|\w*(?:fourth|fifth|sixth|seventh|eighth|ninth"
+    r"|tenth|eleventh|twelfth|teenth|tieth))"
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _SENTENCE_END = ".!?:\n\"'“”("
@@ -167,7 +183,9 @@ def _term(written: str) -> str:
     """Give a word's stem; nothing where it tells nothing."""
     lower = _POSSESSIVE.sub("", written).lower().replace("’", "'")
     telling = SHORTEST_TERM <= len(lower) <= LONGEST_TERM and lower not in _LEFT_OUT
-    return stem(lower) if telling else ""
+    if not telling or "'" in lower or _ADVERB.fullmatch(lower) or _ORDINAL.fullmatch(lower):
+        return ""
+    return stem(lower)
 
 
 def causal(text: str) -> tuple[str, str]:
@@ -191,7 +209,7 @@ def _sides(word: str, before: str, after: str) -> tuple[str, str]:
     return (cause.strip(_LOOSE), effect.strip(_LOOSE)) if comma else ("", "")
 
 
-_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES | _DEEDS
+_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES | _DEEDS | _JOINING
 _LOOSE = " ,;:."
 _SENTENCE_BREAK = re.compile(r"[.!?]+\s+|\n")
 _FORWARD = frozenset(
