@@ -144,7 +144,7 @@ def palace_in(
 ) -> Palace:
     """Lay out the palace of a snapshot, or of what was known at a time, from its newest events."""
     events = reader.fetch(space, reader.newest_events(space, wing, as_of=as_of, limit=PALACE_EVENTS))
-    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
+    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of, wings=True)
     stated = reader.artifacts_of(space, list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
     taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers

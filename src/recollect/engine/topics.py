@@ -24,16 +24,25 @@ class Topics:
 
 
 def topics_of(
-    reader: Reader, space: str, seqs: Sequence[int], *, wing: str | None = None, as_of: datetime | None = None
+    reader: Reader,
+    space: str,
+    seqs: Sequence[int],
+    *,
+    wing: str | None = None,
+    as_of: datetime | None = None,
+    wings: bool = False,
 ) -> Topics:
-    """Find the concepts that some events belong to."""
+    """Find the concepts that some events belong to; wings: and of which wings these are, which takes longer."""
     held = reader.held_by(space, seqs, as_of=as_of)
     nearest = {
         seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
         for seq, several in held.items()
     }
     ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
-    found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+    if wing is None and as_of is None and not wings:
+        found = reader.standing_concepts(space, ids)
+    else:
+        found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
     standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
     neighbours: dict[str, set[str]] = {id: set() for id in standing}
     for pair in reader.concept_neighbours(space, sorted(standing), as_of=as_of):

@@ -119,6 +119,10 @@ class FoldingReader(Protocol):
         """Look concepts up, also closed ones, by their latest wording."""
         ...
 
+    def standing_concepts(self, space: str, ids: Sequence[str]) -> dict[str, Concept]:
+        """Look up those that stand now, whatever the wing; the wings of their events are not told."""
+        ...
+
     def concept_body(self, space: str, id: str) -> Mapping[str, Json]:
         """Read how a concept was last worded, as it was put."""
         ...

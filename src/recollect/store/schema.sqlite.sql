@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -234,7 +234,13 @@ CREATE INDEX fold_edges_closed_by ON fold_edges (closed_by) WHERE closed_by IS N
 
 CREATE INDEX fold_edges_event ON fold_edges (space, seq);
 
-CREATE INDEX fold_edges_members ON fold_edges (space, target, number)
+CREATE INDEX fold_edges_joined ON fold_edges (space, target, source)
+  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+
+CREATE INDEX fold_edges_joining ON fold_edges (space, source, target)
+  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number, seq, weight, at, kind, closed)
   WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
 
 CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);

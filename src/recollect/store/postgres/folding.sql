@@ -51,6 +51,18 @@ WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number 
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number;
 
+-- Those that stand, as they are now, whatever the wing: no event is looked at.
+-- name: standing_concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at, max(at) AS last_at
+      FROM fold_edges
+      WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+      GROUP BY target) edge
+JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
+ORDER BY node.number;
+
 -- name: concept_of_label
 SELECT id FROM fold_nodes WHERE space = $1 AND label_hash = hashtextextended($2, 0) AND label_key = $2 AND closed IS NULL ORDER BY number LIMIT 1;
 
@@ -120,6 +132,14 @@ WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND kind NOT IN ('grou
 UNION SELECT source, target FROM fold_edges
 WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s);
+
+-- name: fold_neighbours_now
+SELECT source, target FROM fold_edges
+WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND closed IS NULL
+  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+UNION SELECT source, target FROM fold_edges
+WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND closed IS NULL
+  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
 
 -- name: fold_linked
 SELECT EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND source = $2 AND closed IS NULL

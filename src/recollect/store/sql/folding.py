@@ -53,6 +53,13 @@ class FoldingRows(Snapshot):
         rows = [row for row in self.rows("concepts_by_id", values) if row[4]]
         return {row[1]: _concept(space, row, as_of) for row in rows}
 
+    def standing_concepts(self, space: str, ids: Sequence[str]) -> dict[str, Concept]:
+        found = self.space_id(space)
+        if found is None or not ids:
+            return {}
+        values = {"space": found, "ids": words(ids), "counted": COUNTED}
+        return {row[1]: _concept(space, row, None) for row in self.rows("standing_concepts", values)}
+
     def concept_body(self, space: str, id: str) -> Mapping[str, Json]:
         found = self.space_id(space)
         written = self.one("concept_body", (found, id)) if found is not None else None
@@ -115,8 +122,12 @@ class FoldingRows(Snapshot):
         found = self.space(space)
         if found is None or not ids:
             return []
-        values = {"space": found.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
-        return [(source, target) for source, target in self.rows("fold_neighbours", values)]
+        values = {"space": found.id, "ids": words(ids)}
+        if as_of is None:
+            rows = self.rows("fold_neighbours_now", values)
+        else:
+            rows = self.rows("fold_neighbours", {**values, "as_of": _at(as_of)["as_of"]})
+        return [(source, target) for source, target in rows]
 
     def fold_journal(
         self, space: str, *, node: str | None = None, before: int | None = None, limit: int

@@ -49,6 +49,18 @@ WHERE node.space = :space AND node.id IN carray(:ids) AND node.number = (
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number;
 
+-- Those that stand, as they are now, whatever the wing: no event is looked at.
+-- name: standing_concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL, NULL
+FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
+      FROM fold_edges INDEXED BY fold_edges_members
+      WHERE space = :space AND target IN carray(:ids) AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+      GROUP BY target) edge
+JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
+ORDER BY node.number;
+
 -- name: concept_of_label
 SELECT id FROM fold_nodes INDEXED BY fold_nodes_label WHERE space = ? AND label_key = ? AND closed IS NULL ORDER BY number LIMIT 1;
 
@@ -119,6 +131,14 @@ WHERE space = :space AND source IN carray(:ids) AND kind NOT IN ('grounds', 'rei
 UNION SELECT source, target FROM fold_edges
 WHERE space = :space AND target IN carray(:ids) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
+
+-- name: fold_neighbours_now
+SELECT source, target FROM fold_edges INDEXED BY fold_edges_joining
+WHERE space = :space AND source IN carray(:ids) AND closed IS NULL
+  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+UNION SELECT source, target FROM fold_edges INDEXED BY fold_edges_joined
+WHERE space = :space AND target IN carray(:ids) AND closed IS NULL
+  AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
 
 -- By the kinds that join concepts, as the index has them: a large concept has many events.
 -- name: fold_linked
