@@ -32,6 +32,7 @@ ALL_OF_A_SPACE = {
     *("all_claims", "edits", "facts_by_filter", "summaries", "names_changed", "drop_all_names", "drop_all_facts"),
     *("drop_all_fact_claims", "drop_all_summaries", "drop_loose_pins", "drop_empty_edits", "conflicting_facts"),
     *("homes_by_prefix", "refusals", "unnamed_names", "homeless_names", "baseless_facts"),
+    *("longest_facts", "fact_subjects"),
     "last_plan",  # the last of its rows alone
 }
 COUNTS = ("count_", "lost_", "loose_")

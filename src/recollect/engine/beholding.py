@@ -35,9 +35,13 @@ def window_in(
     budget: int,
     tokenizer: Tokenizer,
     as_of: datetime | None = None,
+    intents: Sequence[Intent] | None = None,
 ) -> Window:
-    """Compute the window of a snapshot, or of what was known at a time; recalls are not dated: they count for now."""
-    found = intents_in(reader, space, now=now, wing=wing, as_of=as_of)
+    """Compute the window of a snapshot, or of what was known at a time; recalls are not dated: they count for now.
+
+    intents: those of the same snapshot, where they are known already.
+    """
+    found = intents_in(reader, space, now=now, wing=wing, as_of=as_of) if intents is None else intents
     nodes = _nodes(reader, space, found, wing=wing, as_of=as_of)[0]
     return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from recollect.core.attention import (
@@ -20,6 +21,7 @@ from recollect.core.errors import InvalidInput, NotFound
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.engine.listening import Listener, News
 from recollect.facade.handle import Handle
+from recollect.store.protocol import Reader
 
 # What computes attention is imported where it is needed: a process that only asks should not pay for it.
 
@@ -129,15 +131,17 @@ class Attention(Handle):
 
         checked_count("budget", budget, 1_000_000)
         known = None if as_of is None else as_datetime(as_of, "as_of")
+        moment = known if now is None and known is not None else self._moment(now)
         with self._engine.store.reader() as reader:
             return window_in(
                 reader,
                 self._space,
                 wing=self._wing,
-                now=known if now is None and known is not None else self._moment(now),
+                now=moment,
                 budget=budget,
                 tokenizer=self._engine.tokenizer,
                 as_of=known,
+                intents=self._intents_of_the_minute(reader, moment) if now is None and known is None else None,
             )
 
     def palace(self, *, rooms: int = 20, drawers: int = 10, as_of: Time | None = None) -> Palace:
@@ -189,10 +193,13 @@ class Attention(Handle):
         moment = known if now is None and known is not None else self._moment(now)
         with self._engine.store.reader() as reader:
             if now is None and known is None:
-                # As they stand this minute: who looks again, finds them where they were, and at once.
-                minute = moment.replace(second=0, microsecond=0)
-                return self._engine.intents.of(reader, self._space, wing=self._wing, now=minute)
+                return self._intents_of_the_minute(reader, moment)
             return intents_in(reader, self._space, now=moment, wing=self._wing, as_of=known)
+
+    def _intents_of_the_minute(self, reader: Reader, now: datetime) -> list[Intent]:
+        """Give intents as they stand this minute: who looks again, finds them where they were, and at once."""
+        minute = now.replace(second=0, microsecond=0)
+        return self._engine.intents.of(reader, self._space, wing=self._wing, now=minute)
 
 
 def chosen_news(what: str) -> News:
