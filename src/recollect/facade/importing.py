@@ -101,6 +101,7 @@ class Importing(Handle):
         from recollect.capture.formats import own_jsonl
         from recollect.capture.recognise import is_own, recognise
         from recollect.capture.secret_settings import patterns_of
+        from recollect.engine.folding import fold_waiting
         from recollect.engine.importing import How, import_source
 
         source = checked_path(path)
@@ -116,9 +117,12 @@ class Importing(Handle):
             waits=waits,
         )
         try:
-            return import_source(self._engine, self._space, found.format, found.source, how, progress=progress)
+            done = import_source(self._engine, self._space, found.format, found.source, how, progress=progress)
         finally:
             found.source.close()
+        if not defer and self._engine.settings.fold:  # what batches had no time for
+            fold_waiting(self._engine, progress, self._space)
+        return done
 
 
 def _is_being_written(path: str | os.PathLike[str]) -> bool:
