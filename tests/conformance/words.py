@@ -86,6 +86,17 @@ class WordsConformance:
             assert reader.by_words(SPACE, {apple: 1.0, banana: 2.0}, 5, None).seqs.tolist() == [second, first]
             assert reader.by_words(SPACE, {}, 5, None).seqs.tolist() == []
 
+    def test_the_rarest_terms_are_chosen_by_what_there_is_to_read(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.seal_at(monkeypatch, 8)
+        put(store, drafts([f"common {'often' if n % 4 else 'seldom'} n{n}" for n in range(64)]))
+        (common,), (often,), (seldom,) = asked("common"), asked("often"), asked("seldom")
+        with store.reader() as reader:
+            assert reader.rarest(SPACE, [common, often, seldom], 1 << 20) == [seldom, often, common]
+            assert reader.rarest(SPACE, [common, often, seldom], 1) == [seldom]  # one at least
+            assert reader.rarest("elsewhere", [common], 1) == [common]
+
     def test_only_allowed_events_are_ranked(self, store: Store) -> None:
         seqs = put(store, drafts([f"pie {n}" for n in range(10)]))
         with store.reader() as reader:

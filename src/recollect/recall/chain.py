@@ -16,6 +16,9 @@ from recollect.recall.candidates import Asking, Candidate, Linked
 from recollect.recall.recipes import Chain
 
 _MOST_TERMS = 24  # of a hit; a long one would find everything, and each term costs a read
+# Of the index, at a hop: the common words of a hit tell nothing of a cause, and in a large memory they are most of what
+# there is to read. A memory of a few thousand events is read whole.
+_MOST_BYTES = 16_384
 _DEPTH = 50  # events that its words are looked for in
 
 
@@ -52,7 +55,8 @@ def _hop(
 
 def _linked(asking: Asking, chain: Chain, seq: int, event: Event, *, forward: bool) -> list[tuple[int, float]]:
     """Find what shares the most rare words with an event and lies on the right side of it in time."""
-    terms = dict(question_terms(event.text).most_common(_MOST_TERMS))
+    told = dict(question_terms(event.text).most_common(_MOST_TERMS))
+    terms = {term: told[term] for term in asking.reader.rarest(asking.space, told, _MOST_BYTES)}
     ranking = asking.reader.by_words(asking.space, terms, _DEPTH, asking.allowed)
     found = dict(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True))
     whole = found.pop(seq, max(found.values(), default=0.0))

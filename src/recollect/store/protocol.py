@@ -8,7 +8,7 @@ Events are named by `seq`, the order of their arrival in the store; ids and keys
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
@@ -198,6 +198,10 @@ class Reader(
 
     def by_words(self, space: str, terms: Mapping[int, float], k: int, allowed: Seqs | None) -> Ranking:
         """Rank events by BM25 over weighted terms."""
+        ...
+
+    def rarest(self, space: str, terms: Collection[int], most_bytes: int) -> list[int]:
+        """Choose the rarest of some terms, as many as so much of the index tells about; one at least."""
         ...
 
     def by_vector(self, space: str, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:

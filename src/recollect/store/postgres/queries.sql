@@ -151,6 +151,10 @@ INSERT INTO postings (space, generation, term, first, chunk) VALUES ($1, $2, $3,
 SELECT term, first, chunk FROM postings
 WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) ORDER BY term, first;
 
+-- name: sizes_of_terms
+SELECT term, sum(octet_length(chunk))::bigint FROM postings
+WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) GROUP BY term;
+
 -- name: generations
 SELECT min(generation), max(generation) FROM postings WHERE space = $1;
 

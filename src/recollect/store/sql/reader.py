@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +162,17 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
                 parts.append(in_tail)
             scorer.add(parts, weight)
         return scorer.top(k, allowed)
+
+    def rarest(self, space: str, terms: Collection[int], most_bytes: int) -> list[int]:
+        found = self.space(space)
+        sizes: dict[int, int] = dict.fromkeys(terms, 0)
+        if found is not None and found.words_upto:
+            rows = self.rows("sizes_of_terms", (found.id, found.generation, array(list(terms))))
+            sizes |= dict(rows)
+        ranked = sorted(sizes, key=lambda term: (sizes[term], term))
+        read = accumulate(sizes[term] for term in ranked)
+        enough = sum(1 for total in read if total <= most_bytes)
+        return ranked[: max(1, enough)]
 
     def by_vector(self, space: str, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
         found = self.space(space)

@@ -138,6 +138,11 @@ INSERT INTO postings (space, generation, term, first, chunk) VALUES (?, ?, ?, ?,
 -- name: postings_of_terms
 SELECT term, first, chunk FROM postings WHERE space = ? AND generation = ? AND term IN carray(?) ORDER BY term, first;
 
+-- How much there is to read of each; lengths are told without reading what is so long.
+-- name: sizes_of_terms
+SELECT term, sum(length(chunk)) FROM postings
+WHERE space = ? AND generation = ? AND term IN carray(?) GROUP BY term;
+
 -- The oldest and newest generation: forgetting must reach also one that is still being built.
 -- name: generations
 SELECT min(generation), max(generation) FROM postings WHERE space = ?;
