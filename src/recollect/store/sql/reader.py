@@ -168,7 +168,7 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
         sizes: dict[int, int] = dict.fromkeys(terms, 0)
         if found is not None and found.words_upto:
             rows = self.rows("sizes_of_terms", (found.id, found.generation, array(list(terms))))
-            sizes |= dict(rows)
+            sizes.update((int(term), int(size)) for term, size in rows)
         ranked = sorted(sizes, key=lambda term: (sizes[term], term))
         read = accumulate(sizes[term] for term in ranked)
         enough = sum(1 for total in read if total <= most_bytes)
