@@ -11,6 +11,7 @@ from recollect.fold.density import Topic
 from recollect.store.folding import COUNTED
 from recollect.store.protocol import Reader
 
+_ALL = 1 << 30  # concepts
 MOST_OF_AN_EVENT = 2  # concepts that count for one event: the nearest
 
 
@@ -39,10 +40,7 @@ def topics_of(
         for seq, several in held.items()
     }
     ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
-    if wing is None and as_of is None and not wings:
-        found = reader.standing_concepts(space, ids)
-    else:
-        found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+    found = _found(reader, space, ids, wing, as_of, wings)
     standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
     neighbours: dict[str, set[str]] = {id: set() for id in standing}
     for pair in reader.concept_neighbours(space, sorted(standing), as_of=as_of):
@@ -67,3 +65,15 @@ def topics_of(
         },
         concepts=standing,
     )
+
+
+def _found(
+    reader: Reader, space: str, ids: Sequence[str], wing: str | None, as_of: datetime | None, wings: bool
+) -> Mapping[str, Concept]:
+    """Look concepts up in the quickest way: those of the present and of all wings are in an index."""
+    if wing is not None or as_of is not None:
+        return reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+    if not wings:
+        return reader.standing_concepts(space, ids)
+    wanted = set(ids)
+    return {one.id: one for _, one in reader.concepts(space, limit=_ALL) if one.id in wanted}

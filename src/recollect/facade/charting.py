@@ -112,11 +112,8 @@ class Charting(Graph, Conceiving, Attention):
 
     def _concept_nodes(self, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
         with self._engine.store.reader() as reader:
-            members = reader.members(self._space, [one.id for one in concepts])
-            latest: dict[str, list[int]] = {}
-            for member in sorted(members, key=lambda one: -one.at):
-                latest.setdefault(member.concept, []).append(member.seq)
-            events = reader.fetch(self._space, [seq for seqs in latest.values() for seq in seqs[:_QUOTES]])
+            latest = {one.id: reader.recent_members(self._space, one.id, limit=_QUOTES)[::-1] for one in concepts}
+            events = reader.fetch(self._space, [seq for seqs in latest.values() for seq in seqs])
         return [
             MapNode(
                 id=one.id,
@@ -130,7 +127,7 @@ class Charting(Graph, Conceiving, Attention):
                 last_at=one.last_at,
                 quotes=tuple(
                     events[seq].text[:_QUOTED]
-                    for seq in latest.get(one.id, [])[:_QUOTES]
+                    for seq in latest[one.id]
                     if seq in events and self._wing in (None, events[seq].wing)
                 ),
             )

@@ -14,7 +14,7 @@ from recollect.facade.handle import Handle
 from recollect.store.folding import COUNTED, Member
 from recollect.store.protocol import Reader
 
-_PAGE = 500  # concepts read at a time
+_PAGE = 2_000  # concepts read at a time
 _QUOTED = 240  # characters of an event beside a concept; `get` has the rest
 _MOST = 1 << 62
 

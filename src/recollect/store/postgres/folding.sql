@@ -34,6 +34,21 @@ WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(a
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
 
+-- The same of the present and of all wings, where closed edges need not be gone through.
+-- name: concepts_now
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       edge.events, edge.counted, edge.first_at, edge.last_at, edge.wings, NULL::bigint, NULL::text
+FROM (SELECT edge.target, count(*) AS events, count(*) FILTER (WHERE edge.weight >= %(counted)s) AS counted, min(edge.at) AS first_at,
+             max(edge.at) AS last_at, coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text AS wings
+      FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+      WHERE edge.space = %(space)s AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
+        AND edge.target IN (SELECT other.id FROM fold_nodes other
+                            WHERE other.space = %(space)s AND other.closed IS NULL AND other.number > %(after)s)
+      GROUP BY edge.target) edge
+JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
+ORDER BY node.number LIMIT %(limit)s;
+
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
@@ -132,6 +147,20 @@ WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND kind NOT IN ('grou
 UNION SELECT source, target FROM fold_edges
 WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s);
+
+-- name: fold_links_now
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.source = ANY(%(ids)s::text[]) AND edge.closed IS NULL
+  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+ORDER BY edge.number;
+
+-- name: fold_links_into_now
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.closed IS NULL
+  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+ORDER BY edge.number;
 
 -- name: fold_neighbours_now
 SELECT source, target FROM fold_edges

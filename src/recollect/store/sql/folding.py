@@ -40,8 +40,12 @@ class FoldingRows(Snapshot):
         found = self.space_id(space)
         if found is None:
             return []
-        values = {"space": found, "after": after, "wing": wing, "limit": limit, **_at(as_of)}
-        return [(row[0], _concept(space, row, as_of)) for row in self.rows("concepts", values)]
+        values: dict[str, Any] = {"space": found, "after": after, "limit": limit}
+        if wing is None and as_of is None:
+            rows = self.rows("concepts_now", {**values, "counted": COUNTED})
+        else:
+            rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
+        return [(row[0], _concept(space, row, as_of)) for row in rows]
 
     def concepts_by_id(
         self, space: str, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
@@ -108,8 +112,11 @@ class FoldingRows(Snapshot):
         found = self.space_id(space)
         if found is None or not ids:
             return []
-        values = {"space": found, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
-        rows = {tuple(row): row for name in ("fold_links", "fold_links_into") for row in self.rows(name, values)}
+        values: dict[str, Any] = {"space": found, "ids": words(ids)}
+        names = ("fold_links_now", "fold_links_into_now")
+        if as_of is not None:
+            values["as_of"], names = _at(as_of)["as_of"], ("fold_links", "fold_links_into")
+        rows = {tuple(row): row for name in names for row in self.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
     def concept_linked(self, space: str, id: str) -> bool:

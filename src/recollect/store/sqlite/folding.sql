@@ -33,6 +33,21 @@ WHERE node.space = :space AND node.number > :after AND node.born_at <= :as_of
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number LIMIT :limit;
 
+-- The same of the present and of all wings, where closed edges need not be gone through.
+-- name: concepts_now
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       edge.events, edge.counted, edge.first_at, edge.last_at, edge.wings, NULL, NULL
+FROM (SELECT edge.target, count(*) AS events, sum(edge.weight >= :counted) AS counted, min(edge.at) AS first_at,
+             max(edge.at) AS last_at, json_group_array(DISTINCT event.wing) AS wings
+      FROM fold_edges edge INDEXED BY fold_edges_members JOIN events event ON event.seq = edge.seq
+      WHERE edge.space = :space AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
+        AND edge.target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
+                            WHERE other.space = :space AND other.closed IS NULL AND other.number > :after)
+      GROUP BY edge.target) edge
+JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
+ORDER BY node.number LIMIT :limit;
+
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
@@ -131,6 +146,20 @@ WHERE space = :space AND source IN carray(:ids) AND kind NOT IN ('grounds', 'rei
 UNION SELECT source, target FROM fold_edges
 WHERE space = :space AND target IN carray(:ids) AND kind NOT IN ('grounds', 'reinforces')
   AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
+
+-- name: fold_links_now
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge INDEXED BY fold_edges_joining JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.source IN carray(:ids) AND edge.closed IS NULL
+  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+ORDER BY edge.number;
+
+-- name: fold_links_into_now
+SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
+FROM fold_edges edge INDEXED BY fold_edges_joined JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.closed IS NULL
+  AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
+ORDER BY edge.number;
 
 -- name: fold_neighbours_now
 SELECT source, target FROM fold_edges INDEXED BY fold_edges_joining
