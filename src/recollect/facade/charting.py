@@ -136,7 +136,7 @@ class Charting(Graph, Conceiving, Attention):
 
     def _concept_links(self, concepts: Sequence[Concept], now: datetime) -> list[MapEdge]:
         with self._engine.store.reader() as reader:
-            edges = reader.concept_edges(self._space, [one.id for one in concepts])
+            edges = reader.concept_edges(self._space, [one.id for one in concepts], among=True)
         return [
             MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now))
             for one in edges

@@ -155,8 +155,10 @@ class FoldingReader(Protocol):
         """Tell which concepts hold some events, and how strongly."""
         ...
 
-    def concept_edges(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[ConceptEdge]:
-        """Read the edges between some concepts and others, each with all that supports it."""
+    def concept_edges(
+        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
+    ) -> list[ConceptEdge]:
+        """Read the edges between some concepts and others, each with all that supports it; among: of these alone."""
         ...
 
     def concept_linked(self, space: str, id: str) -> bool:

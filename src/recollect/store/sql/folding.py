@@ -108,7 +108,9 @@ class FoldingRows(Snapshot):
                 held.setdefault(seq, {})[concept] = weight
         return held
 
-    def concept_edges(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[ConceptEdge]:
+    def concept_edges(
+        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
+    ) -> list[ConceptEdge]:
         found = self.space_id(space)
         if found is None or not ids:
             return []
@@ -116,6 +118,9 @@ class FoldingRows(Snapshot):
         names = ("fold_links_now", "fold_links_into_now")
         if as_of is not None:
             values["as_of"], names = _at(as_of)["as_of"], ("fold_links", "fold_links_into")
+        if among:  # each of them begins at one
+            wanted = set(ids)
+            return _edges([row for row in self.rows(names[0], values) if row[1] in wanted], as_of)
         rows = {tuple(row): row for name in names for row in self.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
