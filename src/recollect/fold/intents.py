@@ -26,7 +26,8 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Span
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goals import EVIDENT, OPEN, done_in
+from recollect.fold.goals import EVIDENT, done_in
+from recollect.fold.wanting import OPEN
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
@@ -48,6 +49,7 @@ THRESHOLDS: Mapping[IntentCategory, float] = {
 }
 MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
 
+TROUBLE = 0.25  # strength of what goes wrong: less than any goal, so that it never names the intent
 SHARED_WORDS = 2  # from which on two goals speak of one thing
 SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
 EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
@@ -83,6 +85,7 @@ class Goal(Said):
     exact: bool = True  # the deadline is a day or a moment
     closed_by: Evidence | None = None  # where the statement that it makes was settled by another
     topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
+    trouble: bool = False  # what goes wrong: it shows that a goal is not met, and is none by itself
 
     @property
     def id(self) -> str:
@@ -105,6 +108,14 @@ class Reply(Said):
     until: datetime | None = None
 
 
+def trouble(seq: int, ground: Evidence, session: str | None) -> Goal:
+    """Make of what goes wrong something that may stand with the goals that it is about."""
+    category = IntentCategory.TASK
+    return Goal(
+        seq=seq, ground=ground, session=session, category=category, strength=TROUBLE, clause=ground.quote, trouble=True
+    )
+
+
 def crystallise(
     goals: Sequence[Goal],
     deeds: Sequence[Deed],
@@ -112,10 +123,11 @@ def crystallise(
     topics: Mapping[str, Topic],
     *,
     now: datetime,
+    troubles: Sequence[Goal] = (),
 ) -> list[Intent]:
     """Make intents of what was said; those that never crossed their threshold are left out. The most pressing first."""
     met = _met(goals, deeds)
-    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, met)]
+    clusters = [part for cluster in gathered(goals, troubles) for part in _settled(cluster, met)]
     answers = _answers(clusters, replies)
     thresholds = _thresholds(clusters, replies)
     intents = [
@@ -128,9 +140,13 @@ def crystallise(
 # Which goals are one
 
 
-def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
-    """Gather the goals that speak of one thing, each list in the order in which they were said."""
-    ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
+def gathered(goals: Sequence[Goal], troubles: Sequence[Goal] = ()) -> list[list[Goal]]:
+    """Gather the goals that speak of one thing, each list in the order in which they were said, and what shows it."""
+    clusters = _joined_by_name(_alike(sorted(goals, key=_order)))
+    return _with_troubles(clusters, sorted(troubles, key=_order)) if troubles else clusters
+
+
+def _alike(ordered: Sequence[Goal]) -> list[list[Goal]]:
     clusters: list[list[Goal]] = []
     wordings: list[set[frozenset[str]]] = []  # of each cluster: the same words again need no second look
     holding: dict[str, set[int]] = {}  # word -> the clusters that have it
@@ -151,7 +167,7 @@ def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
         wordings[-place].add(words)
         for word in words:
             holding.setdefault(word, set()).add(-place)
-    return _joined_by_name(clusters)
+    return clusters
 
 
 def _within_reach(goal: Goal, last: Goal) -> bool:
@@ -207,6 +223,28 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
     alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
     return alone or bool(shared and set(goal.topics) & set(earlier.topics))
+
+
+def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list[list[Goal]]:
+    """Add each trouble to the goals that it is about: those that it shares most words with, if any."""
+    holding: dict[str, set[int]] = {}
+    for place, cluster in enumerate(clusters):
+        for word in {word for goal in cluster for word in _words(goal)}:
+            holding.setdefault(word, set()).add(place)
+    wordings = [{_words(goal) for goal in cluster} for cluster in clusters]
+    grown = [list(cluster) for cluster in clusters]
+    for one in troubles:
+        common = Counter(place for word in _words(one) for place in holding.get(word, ()))
+        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
+        alike = ((_likeness(_words(one), wordings[place]), -place) for place in near if _spoken_of(one, clusters[place]))
+        likeness, place = max(alike, default=(0.0, 0))
+        if likeness >= SHARED_WORDS:
+            grown[-place].append(one)
+    return [sorted(cluster, key=_order) for cluster in grown]
+
+
+def _spoken_of(one: Goal, cluster: Sequence[Goal]) -> bool:
+    return any(abs((one.ground.at - goal.ground.at).days) <= SAME_THING_DAYS for goal in cluster)
 
 
 # What settled them
@@ -339,6 +377,9 @@ def _intent(
     now: datetime,
 ) -> Intent | None:
     goals = cluster.goals
+    first = next((goal for goal in goals if not goal.trouble), None)
+    if first is None:  # all that was wanted is settled
+        return None
     strongest = max(goals, key=lambda goal: goal.strength)
     category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
     around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
@@ -348,11 +389,11 @@ def _intent(
         density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
         for moment in (now, last_at)
     )
-    if not answers and not (_unmet(strengths) and then.value >= thresholds[category]):
+    if not answers and not (_unmet(strengths, any(goal.trouble for goal in goals)) and then.value >= thresholds[category]):
         return None
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
     intent = Intent(
-        id=goals[0].id,
+        id=first.id,
         statement=reworded.ground.quote if reworded else strongest.clause,
         category=category,
         status=IntentStatus.PENDING,
@@ -371,9 +412,10 @@ def _intent(
     return _with_status(intent, cluster, answers, now)
 
 
-def _unmet(strengths: Sequence[float]) -> bool:
-    """Tell whether the words show that a goal is not met: they say so, name a time, or come back in other words."""
-    return max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1
+def _unmet(strengths: Sequence[float], troubled: bool) -> bool:
+    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or something is wrong."""
+    goals = sum(strength >= OPEN for strength in strengths)
+    return max(strengths) >= EVIDENT or goals > 1 or (goals == 1 and troubled)
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
