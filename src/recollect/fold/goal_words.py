@@ -1,4 +1,4 @@
-"""The words of a goal that tell what it is about: its subject, its names and numbers, its verb and what that is done to."""
+"""The words of a goal that tell what it is about: its things, names, numbers, verb and object."""
 
 from __future__ import annotations
 
@@ -46,6 +46,20 @@ def names_in(text: str) -> frozenset[str]:
         for place, token in enumerate(tokens)
         if (place > 0 and token[0][0].isupper()) or (not token[0].isalpha() and len(token[0]) >= LEAST_NUMBER)
     )
+
+
+_PHRASE = re.compile(
+    r"\b(?:the|my|our|an?|this|that|these|those|his|her|their|your|no|any|some|another|for|of|about|with|on)"
+    r"\s+([^\W\d_][\w'-]*(?:\s+[^\W\d_][\w'-]*){0,2})",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=8192)
+def things_in(text: str) -> frozenset[str]:
+    """Give the stems of words that stand where things are named: a verb alone ("send") says nothing of which."""
+    phrases = _PHRASE.findall(text.replace("’", "'")[:_LONGEST])
+    return frozenset(word for phrase in phrases for word in words_of(phrase))
 
 
 @lru_cache(maxsize=8192)

@@ -23,7 +23,7 @@ from recollect.core.folding import INTENT_PREFIX
 from recollect.core.ids import fingerprint
 from recollect.core.values import Span
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goal_words import names_in, numbered_among, objects_of, verbs_of, words_of
+from recollect.fold.goal_words import names_in, numbered_among, objects_of, things_in, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
 from recollect.fold.wanting import OPEN
 
@@ -189,7 +189,7 @@ def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
-    """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
+    """Join two goals that stand alone and share one telling word: a name or thing of these alone, or a concept."""
     # What others want counts for nothing here: their names are everywhere.
     own = [[one for one in cluster if one.strength >= OPEN] for cluster in clusters]
     held = Counter(word for cluster in own for word in {word for one in cluster for word in _words(one)})
@@ -219,7 +219,10 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
-    alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
+    things = things_in(goal.ground.quote) & things_in(earlier.ground.quote)
+    if _named_apart(goal, earlier):  # the meeting with Ana is not the meeting with Bob
+        things = frozenset()
+    alone = any(held[word] == 2 for word in shared & (names | things))  # in these two clusters, and no other
     return alone or bool(shared and set(goal.topics) & set(earlier.topics))
 
 
@@ -245,6 +248,11 @@ def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list
 
 def _spoken_of(one: Goal, cluster: Sequence[Goal]) -> bool:
     return any(abs((one.ground.at - goal.ground.at).days) <= SAME_THING_DAYS for goal in cluster)
+
+
+def _named_apart(goal: Goal, earlier: Goal) -> bool:
+    names, others = names_in(goal.ground.quote), names_in(earlier.ground.quote)
+    return bool(names and others) and names.isdisjoint(others)
 
 
 # What settled them
@@ -415,7 +423,7 @@ def _intent(
 
 
 def _unmet(strengths: Sequence[float], troubled: bool) -> bool:
-    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or something is wrong."""
+    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong."""
     goals = sum(strength >= OPEN for strength in strengths)
     return max(strengths) >= EVIDENT or goals > 1 or (goals == 1 and troubled)
 

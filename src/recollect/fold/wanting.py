@@ -42,7 +42,7 @@ def says_unmet(said: str) -> bool:
 
 
 def is_trouble(said: str) -> bool:
-    """Tell whether a sentence says that something goes wrong, falls short or comes again: no goal, but a sign of one."""
+    """Tell whether a sentence says that something goes wrong, falls short or comes again: a sign of a goal."""
     if _TROUBLES.isdisjoint(_WORD.findall(said)) and not _FAILS.search(said):
         return False
     return not QUESTION.search(said) and not _OVER.search(said)
@@ -415,10 +415,12 @@ _ASKED_OF_ONESELF = re.compile(
 
 # Signs that something falls short: it fails, comes again, is only partly there, or hurts.
 _TROUBLES = frozenset(
-    """again still yet only neither nobody nothing none never couldn't can't cannot won't wouldn't unable haven't hasn't isn't
+    """again still yet only neither nobody nothing none never couldn't can't cannot won't wouldn't unable haven't hasn't
+    isn't
     aren't wasn't weren't doesn't don't didn't failed fails failing fail missed lost late delayed complained complaining
     complaint complaints worse worst spread stuck skipped unchanged blank empty crept wasted forgot hurts guilty nervous
-    ashamed wince awkward embarrassed embarrassing frustrated frustrating annoyed annoying worried worrying ache aches aching
+    ashamed wince awkward embarrassed embarrassing frustrated frustrating annoyed annoying worried worrying
+    ache aches aching
     mess chaos nightmare expire expires broke broken leak leaks leaking leaked crash crashed crashes crashing struggle
     struggled struggling dripping rattles rattling squeaks squeaking rusty mouldy damp cracked torn worn dead died dying
     flooded rotten burst jammed hardly barely scarcely rejected refused declined cancelled canceled ignored unanswered
@@ -435,5 +437,6 @@ _FAILS = re.compile(
 _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
 _OVER = re.compile(
-    r"\b(?:no longer|no more|not any ?more|no problem|no worries|finally (?:works?|fixed|done)|after all)\b"
+    r"\b(?:no longer|no more|not any ?more|no problem|no worries"
+    r"|finally (?:works?|fixed|done)|after all)\b"
 )
