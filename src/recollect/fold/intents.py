@@ -260,22 +260,25 @@ def _named_apart(goal: Goal, earlier: Goal) -> bool:
 
 def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed]]:
     """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
-    having: dict[str, list[int]] = {}  # a word of its clause, any of which may be the verb -> goals
+    read = [(deed, done) for deed in deeds if (done := done_in(deed.ground.quote)) is not None]
+    verbs = {done.verb for _, done in read}
+    having: dict[str, list[int]] = {}  # a verb of its clause -> goals
+    doing: dict[tuple[str, str], list[int]] = {}  # such a verb, and a word of what it is done to -> goals
     naming: dict[str, list[int]] = {}  # a word that tells what it is about -> goals
     for place, goal in enumerate(goals):
-        for word in verbs_of(goal.clause):
-            having.setdefault(word, []).append(place)
+        for verb in verbs & verbs_of(goal.clause):
+            having.setdefault(verb, []).append(place)
+            for word in objects_of(goal.clause, verb):
+                doing.setdefault((verb, word), []).append(place)
         for word in words_of(goal.clause):
             naming.setdefault(word, []).append(place)
     orders = [_order(goal) for goal in goals]
     met: dict[_Place, list[Deed]] = {}
-    for deed in deeds:
-        done = done_in(deed.ground.quote)
-        if done is None:
-            continue
-        places = set(having.get(done.verb, ()))
+    for deed, done in read:
+        said = words_of(deed.ground.quote) - {done.verb}
+        places = set(having.get(done.verb, ()) if done.points_back else ())
+        places.update(place for word in said for place in doing.get((done.verb, word), ()))
         if done.finished:
-            said = words_of(deed.ground.quote) - {done.verb}
             shared = Counter(place for word in said for place in naming.get(word, ()))
             places |= {place for place, count in shared.items() if count >= LEAST_COVERED}
         order = _order(deed)
