@@ -78,14 +78,17 @@ def marks_of(event: Event) -> list[Mark]:
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):
         if span.end - span.start <= LONGEST and len(marks) < MOST_MARKS:
             sentence = event.text[span.start : span.end].replace("’", "'")
-            goal = None if role in ASSISTANTS else _goal(sentence, span, event.at)
-            if goal is not None:
-                marks.append(goal)
-            elif is_deed(sentence):
-                marks.append(Mark(kind=MarkKind.DEED, span=span, body={}))
-            elif role not in ASSISTANTS and is_trouble(sentence.casefold()):
-                marks.append(Mark(kind=MarkKind.TROUBLE, span=span, body={}))
+            marks += _marks(sentence, span, event.at, own=role not in ASSISTANTS)
     return marks
+
+
+def _marks(sentence: str, span: Span, at: datetime, *, own: bool) -> list[Mark]:
+    goal = _goal(sentence, span, at) if own else None
+    if goal is not None:
+        return [goal]
+    # "Called three plumbers, nobody came": what was done may settle one thing and show that another is not met.
+    kinds = ((MarkKind.DEED, is_deed(sentence)), (MarkKind.TROUBLE, own and is_trouble(sentence.casefold())))
+    return [Mark(kind=kind, span=span, body={}) for kind, found in kinds if found]
 
 
 def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:

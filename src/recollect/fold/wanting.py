@@ -31,9 +31,9 @@ def cue_of(said: str) -> Cue | None:
         match = _ASKED_OF_ONESELF.search(said)
         return Cue(IntentCategory.QUESTION, OPEN, match.start()) if match else None
     found = _cue(said)
-    if found is None or _NOT_MEANT.search(said) or _TALK.search(said) or _SUPPOSED.search(said, 0, found.place):
+    if found is None or _SUPPOSED.search(said, 0, found.place):
         return None
-    return found
+    return None if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)) else found
 
 
 def says_unmet(said: str) -> bool:
@@ -365,6 +365,16 @@ _NOT_MEANT = re.compile(
     r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll)? (?:should|must|need"
     r"|have to"
     r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
+)
+# What sounds open and is over, or is only a manner of speaking.
+_NO_MATTER = re.compile(
+    r"\b(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
+    r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
+    r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
+    r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
+    r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
