@@ -241,10 +241,6 @@ _LACKING = re.compile(
     r" (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs|falling (?:apart|behind)|past (?:its|their) best"
     r"|(?:seen|known) better days|unfit for|not fit for|out of date|out of action|out of order"
     r"|out of stock)\b(?! of time\b)"
-    r"|\bthere(?:'s| is| are|'re| was) (?:still )?(?:no|not enough|nobody|nowhere|too (?:few|little)|hardly any"
-    r"|barely any"
-    r"|only one)\b(?! (?:place|doubt|point|way i|way that|harm|hurry|rush|problem|reason|question|such|better"
-    r"|going back))"
     r"|\b(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
     r"|many))\b(?! (?:doubt"
     r"|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))"
@@ -442,7 +438,8 @@ _FAILS = re.compile(
     r"|backed out"
     r"|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold|days? (?:on|late|of waiting)"
     r"|weeks? (?:on|late)"
-    r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running)\b"
+    r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running"
+    r"|there(?:'s| is| are) (?:no|nobody|nowhere|too|only))\b"
 )
 _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
