@@ -55,11 +55,23 @@ _PHRASE = re.compile(
 )
 
 
+# Words of place, degree and order name no thing, wherever they stand.
+_NO_THINGS = frozenset(
+    map(
+        stem,
+        """around across along near past towards upon within without away behind beside above below inside outside since
+        almost already always often maybe perhaps left right first second third whole good bad big small old best worst
+        else another every everyone everything anything something people person place part kind sort half rest end
+        start moment minute hour morning evening night weekend""".split(),
+    )
+)
+
+
 @lru_cache(maxsize=8192)
 def things_in(text: str) -> frozenset[str]:
     """Give the stems of words that stand where things are named: a verb alone ("send") says nothing of which."""
     phrases = _PHRASE.findall(text.replace("’", "'")[:_LONGEST])
-    return frozenset(word for phrase in phrases for word in words_of(phrase))
+    return frozenset(word for phrase in phrases for word in words_of(phrase) if word not in _NO_THINGS)
 
 
 @lru_cache(maxsize=8192)

@@ -243,7 +243,24 @@ def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list
         likeness, place = max(alike, default=(0.0, 0))
         if likeness >= SHARED_WORDS:
             grown[-place].append(one)
+        elif (only := _of_one(one, common, holding, clusters)) is not None:
+            grown[only].append(one)
     return [sorted(cluster, key=_order) for cluster in grown]
+
+
+def _of_one(
+    one: Goal, common: Iterable[int], holding: Mapping[str, set[int]], clusters: Sequence[Sequence[Goal]]
+) -> int | None:
+    """Find the goals that alone spoke of a thing that goes wrong after them."""
+    things = things_in(one.ground.quote) | names_in(one.ground.quote)
+    for place in sorted(common):
+        goal = clusters[place][-1]
+        if _order(goal) > _order(one) or goal.strength < OPEN:
+            continue
+        shared = things & (things_in(goal.ground.quote) | names_in(goal.ground.quote))
+        if any(holding.get(word) == {place} for word in shared) and not _named_apart(one, goal):
+            return place if _spoken_of(one, clusters[place]) else None
+    return None
 
 
 def _spoken_of(one: Goal, cluster: Sequence[Goal]) -> bool:
