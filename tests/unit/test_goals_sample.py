@@ -69,8 +69,8 @@ def _intents(memory: Memory, space: str, clock: Clock, *texts: str) -> list[Inte
 
 
 # What was reached when this was written, less one or two pairs: a change that costs more shows here.
-FLOORS = {"development": (0.92, 0.75, 0.62), "held out": (0.72, 0.37, 0.25)}  # read, shown, joined
-CEILINGS = {"development": (0.09, 0.0), "held out": (0.23, 0.02)}  # of traps: read as a goal, shown
+FLOORS = {"development": (0.92, 0.8, 0.72), "held out": (0.7, 0.47, 0.37)}  # read, shown, joined
+CEILINGS = {"development": (0.06, 0.0), "held out": (0.22, 0.02)}  # of traps: read as a goal, shown
 
 
 @pytest.mark.parametrize("part", PARTS)
