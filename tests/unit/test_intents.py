@@ -211,6 +211,12 @@ def test_what_is_not_done_or_is_another_thing_settles_nothing(memory: Memory, te
     assert len(memory.intents(now=START + 2 * HOUR)) == 1
 
 
+def test_what_is_to_stop_is_not_met_by_happening_again(memory: Memory) -> None:
+    say(memory, "The booking site must stop selling the attic room twice, and soon: by 20 March.")
+    say(memory, "The booking site sold the attic room to two families.", at=START + DAY)
+    assert len(memory.intents(now=START + 2 * DAY)) == 1
+
+
 def test_a_deed_before_the_goal_settles_nothing(memory: Memory) -> None:
     say(memory, "Sent the report to Ana.", "I need to send the report to Ana again by Friday.")
     assert len(memory.intents()) == 1

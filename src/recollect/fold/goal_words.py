@@ -80,10 +80,14 @@ def numbered_among(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
+_ENDING = frozenset(map(stem, "stop quit avoid prevent".split()))
+
+
 @lru_cache(maxsize=8192)
 def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
-    return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+    verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+    return verbs & _ENDING or verbs  # one more sale does not meet "must stop selling"
 
 
 _TOWARDS = frozenset("to for with in at by from on into about before until of".split())

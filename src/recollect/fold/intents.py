@@ -219,10 +219,10 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
-    things = things_in(goal.ground.quote) & things_in(earlier.ground.quote)
-    if _named_apart(goal, earlier):  # the meeting with Ana is not the meeting with Bob
-        things = frozenset()
-    alone = any(held[word] == 2 for word in shared & (names | things))  # in these two clusters, and no other
+    telling = names
+    if not _named_apart(goal, earlier):  # the meeting with Ana is not the meeting with Bob
+        telling |= things_in(goal.ground.quote) & things_in(earlier.ground.quote)
+    alone = any(held[word] == 2 for word in shared & telling)  # in these two clusters, and no other
     return alone or bool(shared and set(goal.topics) & set(earlier.topics))
 
 

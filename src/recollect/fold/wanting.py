@@ -229,12 +229,12 @@ _MUST_CHANGE = re.compile(
 # What is not there, or not enough of it.
 _LACKING = re.compile(
     r"\b(?:lacks|lacking|a lack of|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|out|short)"
-    r"|low on|too few|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for"
+    r"|low on|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for"
     r"|overdue for|due for|could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)"
     r"|(?:nowhere|not anywhere) near|far from (?:done|ready|finished|complete|over|enough|perfect)|a long (?:way|road)"
     r" (?:to go|ahead|off|from)|(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no"
     r"|has no|have no|got no) (?:proper |working |decent |real |single |clear |way |plan |owner )(?:\w+)"
-    r"|no (?:\w+ ){1,3}(?:in sight|to speak of|left)|down to (?:the|my|our) last|screaming for|calls? for"
+    r"|no (?:\w+ ){1,3}(?:in sight|to speak of)|down to (?:the|my|our) last|screaming for|calls? for"
     r"|could be better|leaves? (?:a lot|much|something) to be desired"
     r"|below (?:target|par|standard|plan)|short of (?:the )?target|room for improvement|needs work|(?:is|are|'re|'m"
     r"|'s|still)"
@@ -328,8 +328,8 @@ _OPEN = re.compile(
     r"|\bcan't wait (?:much|any)\b|\b(?:i'm|we're|^)waiting (?:for|on) (?:some|a |an |the |my |our )"
     r"|\b(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?\b|\b(?:search|hunt|wait) (?:goes"
     r" on|continues|for)\b"
-    rf"|\b(?:nobody|no one|none of us|neither of us)(?:'s| has| is| has yet)?(?: (?:yet|ever|even|really))? (?:{_DONE}"
-    r"|working|looking|dares|wants to|seems to|took|came|volunteer\w*|wrote|responsible|in charge|owns|free)\b"
+    rf"|\b(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))?"
+    rf" {_DONE}|(?:'s| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))\b"
     r"|\b(?:back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust|fall(?:s|en"
     r"|ing)? through the cracks"
     r"|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)|stuck (?:on|with|at|in|since|behind)"
@@ -434,8 +434,8 @@ _TROUBLES = frozenset(
     borrowed makeshift propped patched stopgap halfway nowhere behind longer another without""".split()
 )
 _FAILS = re.compile(
-    r"\b(?:once more|so far|not enough|for the \w+ \w+ running|in a row|turned? away|gave up|giving up|chickened out"
-    r"|backed out"
+    r"\b(?:once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up"
+    r"|chickened out|backed out"
     r"|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold|days? (?:on|late|of waiting)"
     r"|weeks? (?:on|late)"
     r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running"
