@@ -212,7 +212,7 @@ def test_what_is_not_done_or_is_another_thing_settles_nothing(memory: Memory, te
 
 
 def test_what_is_to_stop_is_not_met_by_happening_again(memory: Memory) -> None:
-    say(memory, "The booking site must stop selling the attic room twice, and soon: by 20 March.")
+    say(memory, "I still have to stop the booking site from selling the attic room twice.")
     say(memory, "The booking site sold the attic room to two families.", at=START + DAY)
     assert len(memory.intents(now=START + 2 * DAY)) == 1
 
