@@ -98,6 +98,26 @@ def test_a_wish_said_twice_in_other_words_is_one_intent_with_both_quotes(memory:
     assert intent.density >= intent.threshold
 
 
+def test_one_thing_in_other_words_is_one_intent_and_one_verb_is_not(memory: Memory) -> None:
+    say(memory, "We ought to do something about the gutter.")
+    say(memory, "Nobody has looked at the gutter since autumn.", at=START + DAY)
+    say(memory, "I should send the offer to Tom.", "I still have to send the photos to Mara.", at=START + 2 * DAY)
+    found = {intent.statement: len(intent.grounds) for intent in memory.intents(now=START + 2 * DAY)}
+    assert found == {"Nobody has looked at the gutter": 2, "I still have to send the photos to Mara": 1}
+
+
+def test_what_goes_wrong_shows_a_goal_unmet_and_is_none_by_itself(memory: Memory) -> None:
+    say(memory, "The garage door is stuck again.")
+    assert memory.intents(status="any") == []
+    say(memory, "I want to buy a new motor for the garage door.", at=START + DAY)
+    (intent,) = memory.intents(now=START + 2 * DAY)
+    assert intent.statement == "I want to buy a new motor for the garage door"
+    assert intent.grounds[0].quote == "The garage door is stuck again."
+    say(memory, "Bought the new motor for the garage door.", at=START + 3 * DAY)
+    say(memory, "The garage door makes a mess of the paint.", at=START + 4 * DAY)
+    assert memory.intents(now=START + 5 * DAY) == []
+
+
 def test_an_id_stays_when_an_intent_grows(memory: Memory) -> None:
     say(memory, "I must book the hotel in Bergen by 20 March.")
     (before,) = memory.intents()
@@ -189,6 +209,12 @@ def test_what_is_not_done_or_is_another_thing_settles_nothing(memory: Memory, te
     say(memory, "I need to send the budget report to Ana by Friday.")
     say(memory, text, at=START + HOUR)
     assert len(memory.intents(now=START + 2 * HOUR)) == 1
+
+
+def test_what_is_to_stop_is_not_met_by_happening_again(memory: Memory) -> None:
+    say(memory, "I still have to stop the booking site from selling the attic room twice.")
+    say(memory, "The booking site sold the attic room to two families.", at=START + DAY)
+    assert len(memory.intents(now=START + 2 * DAY)) == 1
 
 
 def test_a_deed_before_the_goal_settles_nothing(memory: Memory) -> None:

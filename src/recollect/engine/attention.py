@@ -18,14 +18,16 @@ from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Span
 from recollect.engine.topics import topics_of
 from recollect.fold.beliefs import State, beliefs, states_of, watched
-from recollect.fold.goals import DATED, OWN, MarkKind, marks_of
-from recollect.fold.intents import Deed, Goal, Reply, crystallise
+from recollect.fold.goals import DATED, MarkKind, marks_of
+from recollect.fold.intents import Deed, Goal, Reply, crystallise, trouble
+from recollect.fold.wanting import OWN
 from recollect.store.attention import MarkFilter, MarkRow
 from recollect.store.protocol import Reader, Store, Writer
 
 # How many of the newest are looked at. What is older than so many goals has expired, or was said again.
 MOST_GOALS = 500
 MOST_DEEDS = 4_000
+MOST_TROUBLES = 1_000
 MOST_REPLIES = 1_000
 MOST_TODOS = 500
 MOST_STATES = 2_000
@@ -88,8 +90,9 @@ def intents_in(
     if not goal_rows and not todos:
         return []
     deed_rows = reader.marks(space, MarkKind.DEED, which, limit=MOST_DEEDS)
+    trouble_rows = reader.marks(space, MarkKind.TROUBLE, which, limit=MOST_TROUBLES)
     reply_rows = reader.marks(space, MarkKind.ANSWER, which, limit=MOST_REPLIES)
-    rows = [*goal_rows, *deed_rows, *reply_rows]
+    rows = [*goal_rows, *deed_rows, *trouble_rows, *reply_rows]
     events = reader.fetch(space, sorted({*(row.seq for row in rows), *(seq for seq, _ in todos)}))
     closing = _closing(reader, space, [todo for _, todo in todos])
     goals = [_goal(row, events[row.seq]) for row in goal_rows]
@@ -98,10 +101,11 @@ def intents_in(
         Deed(seq=row.seq, ground=_ground(events[row.seq], row.span), session=events[row.seq].session)
         for row in deed_rows
     ]
+    troubles = [trouble(row.seq, _ground(events[row.seq], row.span), events[row.seq].session) for row in trouble_rows]
     replies = [_reply(row, events[row.seq]) for row in reply_rows]
     topics = topics_of(reader, space, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
     goals = [replace(goal, topics=topics.of_event.get(goal.seq, ())) for goal in goals]
-    return crystallise(goals, deeds, replies, topics.by_id, now=now)
+    return crystallise(goals, deeds, replies, topics.by_id, now=now, troubles=troubles)
 
 
 def _goal(row: MarkRow, event: Event) -> Goal:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ADDED = "add_node"  # as the journal says that a concept is new
 # Marks of events by which an intent begins, ends, or is answered.
-_OF_INTENTS = ("goal", "deed", "answer")
+_OF_INTENTS = ("goal", "deed", "trouble", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,10 @@ which answers move. A later deed settles it without anybody saying so.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 from recollect.core.attention import (
     Evidence,
@@ -24,9 +22,10 @@ from recollect.core.attention import (
 from recollect.core.folding import INTENT_PREFIX
 from recollect.core.ids import fingerprint
 from recollect.core.values import Span
-from recollect.core.words import STOPWORDS, stem
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goals import EVIDENT, OPEN, done_in
+from recollect.fold.goal_words import names_in, numbered_among, objects_of, things_in, verbs_of, words_of
+from recollect.fold.goals import EVIDENT, done_in
+from recollect.fold.wanting import OPEN
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
@@ -48,6 +47,7 @@ THRESHOLDS: Mapping[IntentCategory, float] = {
 }
 MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
 
+TROUBLE = 0.25  # strength of what goes wrong: less than any goal, so that it never names the intent
 SHARED_WORDS = 2  # from which on two goals speak of one thing
 SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
 EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
@@ -83,6 +83,7 @@ class Goal(Said):
     exact: bool = True  # the deadline is a day or a moment
     closed_by: Evidence | None = None  # where the statement that it makes was settled by another
     topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
+    trouble: bool = False  # what goes wrong: it shows that a goal is not met, and is none by itself
 
     @property
     def id(self) -> str:
@@ -105,6 +106,14 @@ class Reply(Said):
     until: datetime | None = None
 
 
+def trouble(seq: int, ground: Evidence, session: str | None) -> Goal:
+    """Make of what goes wrong something that may stand with the goals that it is about."""
+    category = IntentCategory.TASK
+    return Goal(
+        seq=seq, ground=ground, session=session, category=category, strength=TROUBLE, clause=ground.quote, trouble=True
+    )
+
+
 def crystallise(
     goals: Sequence[Goal],
     deeds: Sequence[Deed],
@@ -112,10 +121,11 @@ def crystallise(
     topics: Mapping[str, Topic],
     *,
     now: datetime,
+    troubles: Sequence[Goal] = (),
 ) -> list[Intent]:
     """Make intents of what was said; those that never crossed their threshold are left out. The most pressing first."""
     met = _met(goals, deeds)
-    clusters = [part for cluster in gathered(goals) for part in _settled(cluster, met)]
+    clusters = [part for cluster in gathered(goals, troubles) for part in _settled(cluster, met)]
     answers = _answers(clusters, replies)
     thresholds = _thresholds(clusters, replies)
     intents = [
@@ -128,9 +138,13 @@ def crystallise(
 # Which goals are one
 
 
-def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
-    """Gather the goals that speak of one thing, each list in the order in which they were said."""
-    ordered = sorted(goals, key=lambda goal: (goal.ground.at, goal.seq, goal.ground.span))
+def gathered(goals: Sequence[Goal], troubles: Sequence[Goal] = ()) -> list[list[Goal]]:
+    """Gather the goals that speak of one thing, each list in the order in which they were said, and what shows it."""
+    clusters = _joined_by_name(_alike(sorted(goals, key=_order)))
+    return _with_troubles(clusters, sorted(troubles, key=_order)) if troubles else clusters
+
+
+def _alike(ordered: Sequence[Goal]) -> list[list[Goal]]:
     clusters: list[list[Goal]] = []
     wordings: list[set[frozenset[str]]] = []  # of each cluster: the same words again need no second look
     holding: dict[str, set[int]] = {}  # word -> the clusters that have it
@@ -151,7 +165,7 @@ def gathered(goals: Sequence[Goal]) -> list[list[Goal]]:
         wordings[-place].add(words)
         for word in words:
             holding.setdefault(word, set()).add(-place)
-    return _joined_by_name(clusters)
+    return clusters
 
 
 def _within_reach(goal: Goal, last: Goal) -> bool:
@@ -175,7 +189,7 @@ def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
-    """Join two goals that stand alone and share one telling word: a name that no other goal has, or their concept."""
+    """Join two goals that stand alone and share one telling word: a name or thing of these alone, or a concept."""
     # What others want counts for nothing here: their names are everywhere.
     own = [[one for one in cluster if one.strength >= OPEN] for cluster in clusters]
     held = Counter(word for cluster in own for word in {word for one in cluster for word in _words(one)})
@@ -205,8 +219,57 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
         return False
     shared = _words(goal) & _words(earlier)
     names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
-    alone = any(held[word] == 2 for word in shared & names)  # in these two clusters, and no other
+    telling = names
+    if not _named_apart(goal, earlier):  # the meeting with Ana is not the meeting with Bob
+        telling |= things_in(goal.ground.quote) & things_in(earlier.ground.quote)
+    alone = any(held[word] == 2 for word in shared & telling)  # in these two clusters, and no other
     return alone or bool(shared and set(goal.topics) & set(earlier.topics))
+
+
+def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list[list[Goal]]:
+    """Add each trouble to the goals that it is about: those that it shares most words with, if any."""
+    holding: dict[str, set[int]] = {}
+    for place, cluster in enumerate(clusters):
+        for word in {word for goal in cluster for word in _words(goal)}:
+            holding.setdefault(word, set()).add(place)
+    wordings = [{_words(goal) for goal in cluster} for cluster in clusters]
+    grown = [list(cluster) for cluster in clusters]
+    for one in troubles:
+        common = Counter(place for word in _words(one) for place in holding.get(word, ()))
+        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
+        alike = (
+            (_likeness(_words(one), wordings[place]), -place) for place in near if _spoken_of(one, clusters[place])
+        )
+        likeness, place = max(alike, default=(0.0, 0))
+        if likeness >= SHARED_WORDS:
+            grown[-place].append(one)
+        elif (only := _of_one(one, common, holding, clusters)) is not None:
+            grown[only].append(one)
+    return [sorted(cluster, key=_order) for cluster in grown]
+
+
+def _of_one(
+    one: Goal, common: Iterable[int], holding: Mapping[str, set[int]], clusters: Sequence[Sequence[Goal]]
+) -> int | None:
+    """Find the goals that alone spoke of a thing that goes wrong after them."""
+    things = things_in(one.ground.quote) | names_in(one.ground.quote)
+    for place in sorted(common):
+        goal = clusters[place][-1]
+        if _order(goal) > _order(one) or goal.strength < OPEN:
+            continue
+        shared = things & (things_in(goal.ground.quote) | names_in(goal.ground.quote))
+        if any(holding.get(word) == {place} for word in shared) and not _named_apart(one, goal):
+            return place if _spoken_of(one, clusters[place]) else None
+    return None
+
+
+def _spoken_of(one: Goal, cluster: Sequence[Goal]) -> bool:
+    return any(abs((one.ground.at - goal.ground.at).days) <= SAME_THING_DAYS for goal in cluster)
+
+
+def _named_apart(goal: Goal, earlier: Goal) -> bool:
+    names, others = names_in(goal.ground.quote), names_in(earlier.ground.quote)
+    return bool(names and others) and names.isdisjoint(others)
 
 
 # What settled them
@@ -214,22 +277,25 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
 
 def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed]]:
     """Find the deeds that meet each goal, by the words that both have: few of the pairs need a closer look."""
-    having: dict[str, list[int]] = {}  # a word of its clause, any of which may be the verb -> goals
+    read = [(deed, done) for deed in deeds if (done := done_in(deed.ground.quote)) is not None]
+    verbs = {done.verb for _, done in read}
+    having: dict[str, list[int]] = {}  # a verb of its clause -> goals
+    doing: dict[tuple[str, str], list[int]] = {}  # such a verb, and a word of what it is done to -> goals
     naming: dict[str, list[int]] = {}  # a word that tells what it is about -> goals
     for place, goal in enumerate(goals):
-        for word in verbs_of(goal.clause):
-            having.setdefault(word, []).append(place)
+        for verb in verbs & verbs_of(goal.clause):
+            having.setdefault(verb, []).append(place)
+            for word in objects_of(goal.clause, verb):
+                doing.setdefault((verb, word), []).append(place)
         for word in words_of(goal.clause):
             naming.setdefault(word, []).append(place)
     orders = [_order(goal) for goal in goals]
     met: dict[_Place, list[Deed]] = {}
-    for deed in deeds:
-        done = done_in(deed.ground.quote)
-        if done is None:
-            continue
-        places = set(having.get(done.verb, ()))
+    for deed, done in read:
+        said = words_of(deed.ground.quote) - {done.verb}
+        places = set(having.get(done.verb, ()) if done.points_back else ())
+        places.update(place for word in said for place in doing.get((done.verb, word), ()))
         if done.finished:
-            said = words_of(deed.ground.quote) - {done.verb}
             shared = Counter(place for word in said for place in naming.get(word, ()))
             places |= {place for place, count in shared.items() if count >= LEAST_COVERED}
         order = _order(deed)
@@ -339,6 +405,9 @@ def _intent(
     now: datetime,
 ) -> Intent | None:
     goals = cluster.goals
+    first = next((goal for goal in goals if not goal.trouble), None)
+    if first is None:  # all that was wanted is settled
+        return None
     strongest = max(goals, key=lambda goal: goal.strength)
     category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
     around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
@@ -348,11 +417,13 @@ def _intent(
         density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
         for moment in (now, last_at)
     )
-    if not answers and not (_unmet(strengths) and then.value >= thresholds[category]):
+    if not answers and not (
+        _unmet(strengths, any(goal.trouble for goal in goals)) and then.value >= thresholds[category]
+    ):
         return None
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
     intent = Intent(
-        id=goals[0].id,
+        id=first.id,
         statement=reworded.ground.quote if reworded else strongest.clause,
         category=category,
         status=IntentStatus.PENDING,
@@ -371,9 +442,10 @@ def _intent(
     return _with_status(intent, cluster, answers, now)
 
 
-def _unmet(strengths: Sequence[float]) -> bool:
-    """Tell whether the words show that a goal is not met: they say so, name a time, or come back in other words."""
-    return max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1
+def _unmet(strengths: Sequence[float], troubled: bool) -> bool:
+    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong."""
+    goals = sum(strength >= OPEN for strength in strengths)
+    return max(strengths) >= EVIDENT or goals > 1 or (goals == 1 and troubled)
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
@@ -422,71 +494,3 @@ def _urgency(last_at: datetime, deadline: datetime | None, now: datetime) -> flo
 
 def _reason(gathers: Density, threshold: float) -> str:
     return f"density {gathers.value:.2f} (threshold {threshold:.2f}): {gathers.explain()}"
-
-
-# Words
-
-_TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*")
-# Words that make a sentence a goal say nothing of what it is about; nor do those of time and measure.
-_CUES = frozenset(
-    """need needs must want wants wish hope plan planning mean meaning like love still yet again soon finally really
-    never nobody someone somebody anyone promised promise owe told keep putting got get getting enough right nothing
-    today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
-    make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
-    remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
-    have ought better know mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday january february
-    march april may june july august september october november december""".split()
-)
-
-
-LEAST_NUMBER = 3  # characters: 17 is a count of anything or a day, 2.1 a version
-
-
-@lru_cache(maxsize=8192)
-def words_of(text: str) -> frozenset[str]:
-    """Give the stems of the words that tell what a text is about."""
-    found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
-    return frozenset(
-        stem(word.removesuffix("'s"))
-        for word in found
-        if word not in STOPWORDS and word not in _CUES and (word.isalpha() or len(word) >= LEAST_NUMBER)
-    )
-
-
-_LONGEST = 1_000  # characters of a quote that are looked at
-
-
-@lru_cache(maxsize=8192)
-def names_in(text: str) -> frozenset[str]:
-    """Give the stems of what is written with a capital inside a sentence, or holds a digit."""
-    tokens = list(_TOKEN.finditer(text.replace("’", "'")[:_LONGEST]))
-    return frozenset(
-        stem(token[0].casefold().removesuffix("'s"))
-        for place, token in enumerate(tokens)
-        if (place > 0 and token[0][0].isupper()) or (not token[0].isalpha() and len(token[0]) >= LEAST_NUMBER)
-    )
-
-
-@lru_cache(maxsize=8192)
-def numbered_among(words: frozenset[str]) -> frozenset[str]:
-    """Give those of some words that hold a digit."""
-    return frozenset(word for word in words if any(char.isdigit() for char in word))
-
-
-@lru_cache(maxsize=8192)
-def verbs_of(clause: str) -> frozenset[str]:
-    """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
-    return frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
-
-
-_TOWARDS = frozenset("to for with in at by from on into about before until of".split())
-
-
-@lru_cache(maxsize=8192)
-def objects_of(clause: str, verb: str) -> frozenset[str]:
-    """Give the stems of what a verb of a clause is done to: "the report" in "send the report to Ana"."""
-    tokens = _TOKEN.findall(clause[:_LONGEST])
-    after = next((place for place, token in enumerate(tokens, 1) if stem(token.casefold()) == verb), len(tokens))
-    end = next((place for place, token in enumerate(tokens[after:], after) if token.casefold() in _TOWARDS), None)
-    near = words_of(" ".join(tokens[after:end]))
-    return near or words_of(" ".join(tokens[after:])) or words_of(" ".join(tokens[: after - 1]))

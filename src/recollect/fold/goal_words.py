@@ -1,0 +1,103 @@
+"""The words of a goal that tell what it is about: its things, names, numbers, verb and object."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from recollect.core.words import STOPWORDS, stem
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*")
+# Words that make a sentence a goal say nothing of what it is about; nor do those of time and measure.
+_CUES = frozenset(
+    """need needs must want wants wish hope plan planning mean meaning like love still yet again soon finally really
+    never nobody someone somebody anyone promised promise owe told keep putting got get getting enough right nothing
+    today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
+    make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
+    remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
+    have ought better know mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday january february
+    march april may june july august september october november december""".split()
+)
+
+
+LEAST_NUMBER = 3  # characters: 17 is a count of anything or a day, 2.1 a version
+
+
+@lru_cache(maxsize=8192)
+def words_of(text: str) -> frozenset[str]:
+    """Give the stems of the words that tell what a text is about."""
+    found = (token.casefold() for token in _TOKEN.findall(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(word.removesuffix("'s"))
+        for word in found
+        if word not in STOPWORDS and word not in _CUES and (word.isalpha() or len(word) >= LEAST_NUMBER)
+    )
+
+
+_LONGEST = 1_000  # characters of a quote that are looked at
+
+
+@lru_cache(maxsize=8192)
+def names_in(text: str) -> frozenset[str]:
+    """Give the stems of what is written with a capital inside a sentence, or holds a digit."""
+    tokens = list(_TOKEN.finditer(text.replace("’", "'")[:_LONGEST]))
+    return frozenset(
+        stem(token[0].casefold().removesuffix("'s"))
+        for place, token in enumerate(tokens)
+        if (place > 0 and token[0][0].isupper()) or (not token[0].isalpha() and len(token[0]) >= LEAST_NUMBER)
+    )
+
+
+_PHRASE = re.compile(
+    r"\b(?:the|my|our|an?|this|that|these|those|his|her|their|your|no|any|some|another|for|of|about|with|on)"
+    r"\s+([^\W\d_][\w'-]*(?:\s+[^\W\d_][\w'-]*){0,2})",
+    re.IGNORECASE,
+)
+
+
+# Words of place, degree and order name no thing, wherever they stand.
+_NO_THINGS = frozenset(
+    map(
+        stem,
+        """around across along near past towards upon within without away behind beside above below inside outside since
+        almost already always often maybe perhaps left right first second third whole good bad big small old best worst
+        else another every everyone everything anything something people person place part kind sort half rest end
+        start moment minute hour morning evening night weekend""".split(),
+    )
+)
+
+
+@lru_cache(maxsize=8192)
+def things_in(text: str) -> frozenset[str]:
+    """Give the stems of words that stand where things are named: a verb alone ("send") says nothing of which."""
+    phrases = _PHRASE.findall(text.replace("’", "'")[:_LONGEST])
+    return frozenset(word for phrase in phrases for word in words_of(phrase) if word not in _NO_THINGS)
+
+
+@lru_cache(maxsize=8192)
+def numbered_among(words: frozenset[str]) -> frozenset[str]:
+    """Give those of some words that hold a digit."""
+    return frozenset(word for word in words if any(char.isdigit() for char in word))
+
+
+_ENDING = frozenset(map(stem, "stop quit avoid prevent".split()))
+
+
+@lru_cache(maxsize=8192)
+def verbs_of(clause: str) -> frozenset[str]:
+    """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
+    verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+    return verbs & _ENDING or verbs  # one more sale does not meet "must stop selling"
+
+
+_TOWARDS = frozenset("to for with in at by from on into about before until of".split())
+
+
+@lru_cache(maxsize=8192)
+def objects_of(clause: str, verb: str) -> frozenset[str]:
+    """Give the stems of what a verb of a clause is done to: "the report" in "send the report to Ana"."""
+    tokens = _TOKEN.findall(clause[:_LONGEST])
+    after = next((place for place, token in enumerate(tokens, 1) if stem(token.casefold()) == verb), len(tokens))
+    end = next((place for place, token in enumerate(tokens[after:], after) if token.casefold() in _TOWARDS), None)
+    near = words_of(" ".join(tokens[after:end]))
+    return near or words_of(" ".join(tokens[after:])) or words_of(" ".join(tokens[: after - 1]))

@@ -1,0 +1,449 @@
+"""How English says that something is wanted, owed, missing, put off or undecided, and that something goes wrong.
+
+Frames, not words of any subject. Each pattern is tried on one case-folded sentence of bounded length; none nests
+repetition, so that no text is slow to read.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from recollect.core.attention import IntentCategory
+
+OWN = 0.6  # strength of what the speaker must, wants or promised
+OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
+OPEN = 0.5  # of what is only said to be open: "no decision yet", "overdue"
+
+
+class Cue(NamedTuple):
+    """What makes a sentence a goal: of which category, how strongly, and where."""
+
+    category: IntentCategory
+    strength: float
+    place: int
+
+
+def cue_of(said: str) -> Cue | None:
+    """Find what makes a sentence a goal; None where it is none, or only sounds like one."""
+    if QUESTION.search(said):
+        match = _ASKED_OF_ONESELF.search(said)
+        return Cue(IntentCategory.QUESTION, OPEN, match.start()) if match else None
+    found = _cue(said)
+    if found is None or _SUPPOSED.search(said, 0, found.place):
+        return None
+    return None if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)) else found
+
+
+def says_unmet(said: str) -> bool:
+    """Tell whether the words say that nothing came of it so far."""
+    return _STILL_UNMET.search(said) is not None
+
+
+def is_trouble(said: str) -> bool:
+    """Tell whether a sentence says that something goes wrong, falls short or comes again: a sign of a goal."""
+    if _TROUBLES.isdisjoint(_WORD.findall(said)) and not _FAILS.search(said):
+        return False
+    return not QUESTION.search(said) and not _OVER.search(said)
+
+
+def _cue(said: str) -> Cue | None:
+    own = _own(said)
+    if own is not None:
+        return own
+    if match := _UNDECIDED.search(said):
+        return Cue(IntentCategory.QUESTION, OPEN, match.start())
+    match = _MUST_CHANGE.match(said) or next(filter(None, (frame.search(said) for frame in _OF_THINGS)), None)
+    if match is not None:
+        return Cue(IntentCategory.TASK, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
+    if match := _OTHERS.search(said):
+        return Cue(IntentCategory.WISH, OTHERS, match.start())
+    return None
+
+
+def _own(said: str) -> Cue | None:
+    """Find what says that a goal is the speaker's own, or the group's."""
+    for category, pattern in _SAID_OUTRIGHT:
+        if match := pattern.search(said):
+            return Cue(category, OWN, match.start())
+    lead = _LEAD.match(said)
+    begins = lead.end() if lead else 0
+    if match := _NOTED.match(said, begins):
+        return Cue(IntentCategory.WISH if match["wish"] else IntentCategory.TASK, OWN, begins)
+    subjects = [(begins, begins), *(match.span() for match in islice(_SELF.finditer(said), _MOST_SUBJECTS))]
+    for category, pattern in _OWN:
+        for start, end in subjects:
+            if pattern.match(said, end):
+                return Cue(category, OWN, start)
+    return None
+
+
+QUESTION = re.compile(r"\?[\"'”’)\s]*$")
+
+# What one's own goals are told with: either right after "I" or "we", or where a note begins, which leaves these out ...
+
+_SELF = re.compile(r"\b(?:i|we)\b")
+_LEAD = re.compile(r"(?:(?:and|but|so|also|still|really|finally|anyway),? )*")
+_MOST_SUBJECTS = 4  # of a sentence: one with more is a tale
+_OFTEN = r"(?:\s(?:really|still|also|just|finally|probably|definitely|badly|urgently|now|all|desperately)\b){0,2}"
+_ARE = r"(?:'m| am|'re| are)"
+_HAVE = r"(?:'ve| have)"
+_WOULD = r"(?:'d| would)"
+_DUTY = (
+    r"(?:(?:'ll |will )?(?:need|have to)|have got to|'ve got to|got to|gotta|must|should|ought to|had better"
+    r"|'d better)\b"
+)
+_PURPOSE = r"(?:goal|plan|aim|dream|hope|ambition|target|objective|intention|resolution|priority|wish|mission)"
+_DONE = (  # participles; those in -ed are too many to name
+    r"(?:\w+ed|done|written|begun|found|made|built|sent|paid|filled|taken|given|bought|brought|chosen|drawn|set|put|cut"
+    r"|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come)"
+)
+_ASK = r"(?:how|whether|if|who|what|which|when|where)"
+
+_OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
+    (category, re.compile(pattern))
+    for category, pattern in (
+        (
+            IntentCategory.PROMISE,
+            r"(?:\s(?:already|also|had|have))?\s?\bpromised\b|(?:\sstill)?\s?\bowe\b"
+            r"|\s?\btold [\w' ]{1,40}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
+            r"|\s?\bsaid (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|\s(?:gave|have given) (?:my|our) word\b"
+            rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
+            rf"|we)\b"
+            r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
+            r"|signed up) to\b"
+            r"|(?:'ll| will) (?!be\b|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+        ),
+        (
+            IntentCategory.WISH,
+            rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b"
+            rf"|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean|crave|(?:long|yearn) (?:to|for))\b"
+            rf"|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming|trying|longing|itching|dying|striving"
+            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:to|for|on|of)\b"
+            rf"|(?:{_HAVE}| keep){_OFTEN} (?:been )?(?:meaning|wanting|hoping|planning|itching|longing"
+            r"|trying|dying|intending) (?:to|for)\b"
+            rf"|{_ARE}?{_OFTEN}\s?\b(?:looking|hunting|searching|shopping|on the lookout|in the market)"
+            r" for (?:a|an|some|new|more|another|somewhere|someone|ways?)\b"
+            rf"|{_HAVE} been (?:looking|hunting|searching|asking around) for\b"
+            rf"|{_HAVE} (?:set (?:my|our)(?:self|selves| heart| sights| mind)|a mind to)\b"
+            rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
+            rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
+            r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b"
+            r"|\s?\bcould(?: really)? (?:do with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))"
+            r"|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
+            rf"|{_ARE} after (?:a|an|some|another|something)\b"
+            rf"|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)|considering|contemplating|toying with|tempted to"
+            r"|looking into|gearing up|in search of) (?!you\b)"
+            rf"|{_ARE} going to (?!(?:bed|sleep|be|have|miss|say|go|the|a|my|our|an|eat|watch|grab|see|regret|cry|die"
+            rf"|kill)\b)"
+            r"(?:finally |definitely |really )?[a-z]+\b|\s?\bfancy \w+ing\b",
+        ),
+        (
+            IntentCategory.TASK,
+            rf"{_OFTEN}\s?\b{_DUTY}|\s?\b(?:still )?(?:(?:always )?keep (?:putting (?:it )?off|postponing|forgetting"
+            rf"|delaying"
+            r"|avoiding|failing)|can't (?:put off|keep|afford)|have yet to|lack)\b|'ve yet to\b"
+            rf"|(?:{_ARE}|{_HAVE} been)?(?: still)?\s?\b(?:putting (?:\w+ )?off|postponing|delaying|avoiding|dodging"
+            rf"|dreading"
+            r"|procrastinating|dragging (?:my|our) feet|behind (?:on|with))\b"
+            rf"|(?:{_ARE}|'ve been| was| were) (?:supposed|due|meant|obliged|expected) to\b"
+            rf"|\skeep telling (?:myself|ourselves) to\b|{_HAVE} been asked to\b|'d (?:best|do well to)\b"
+            rf"|{_HAVE} (?:an? |some |the |\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before"
+            rf"|first)\b|[.!]*$)"
+            r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
+            r"|never managed"
+            r"|haven't managed|struggling|been struggling|been told|been reminded) to\b"
+            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\bcan't (?:seem to )?(?:find|get|reach"
+            rf"|afford)\b",
+        ),
+    )
+)
+# ... or with words that need no such beginning.
+_SAID_OUTRIGHT: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
+    (category, re.compile(pattern))
+    for category, pattern in (
+        (
+            IntentCategory.REMINDER,
+            r"\b(?:remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget"
+            r"|can't forget)\b",
+        ),
+        (IntentCategory.PROMISE, r"\bon the hook for\b|\bit(?:'s| is) my turn to\b|\bup to (?:me|us) to\b"),
+        (
+            IntentCategory.WISH,
+            rf"\bmy (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
+            rf"|\bour (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
+            r"|\bif only (?:i|we|there|it|the|my|our|this|that|somebody|someone)\b|\bone day i(?:'ll| will| shall)\b"
+            r"|\bit(?: would|'d) (?:help (?:if|to|a lot)\b|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
+            r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there))\b)"
+            r"|\bdream of (?:\w+ing|a|an|having|one)\b|\bheart(?: is|'s) set on\b"
+            r"|\bthis is the (?:year|month|summer|week) (?:i|we|when|that|for|to)\b"
+            r"|\b(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)\b|\bbefore i (?:die|turn"
+            r"|retire|leave)\b"
+            rf"|\bthe {_PURPOSE} (?:is|remains|was always) (?:still )?(?:to|that|for)\b",
+        ),
+        (
+            IntentCategory.TASK,
+            rf"\b(?:someone|somebody|one of us|the team){_OFTEN} (?:{_DUTY}|(?:has|needs|ought) to\b)|\bto[- ]?do:"
+            r"|\bnever (?:yet )?(?:got|gotten|getting|gets?) (?:a?round|down) to\b"
+            r"|\bha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to\b"
+            r"|\b(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)\b"
+            r"|\b(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)\b"
+            r"|\b(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time"
+            r"|nerve|energy"
+            r"|chance|courage)|time|round|around) to\b"
+            r"|\b(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be"
+            r"|remains)\b",
+        ),
+    )
+)
+# How notes begin.
+_NOTED = re.compile(
+    rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
+    r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b"
+    r"|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy"
+    r"|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:"
+    r"|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean"
+    r"|submit|file|register|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week"
+    r"|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
+)
+
+# What is said of a thing, whoever sees to it
+
+_CHANGE = r"(?:come|go|change|stop|improve|end|happen|start|drop|fall|rise|shrink|grow|reach|fit|work|move|leave|give)"
+_THING = r"(?!(?:no|some|any|every)thing\b|king\b|being\b)[\w-]+ing\b"
+_PASSIVE = re.compile(
+    r"\b(?:has to|have to|must|should|needs? to|ought to|has got to) (?:be|get|\w+ be)\b|\bstill needs?\b"
+    rf"|\b(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}"
+    r"|\b(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
+    r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?\b"
+    r"|\b(?:has|have|is|are|'ve|'s) yet to\b|\b(?:is|are)(?: \w+)? (?:needed|required|wanted)\b"
+    r"|\bsupposed to (?:be|have)\b|\b(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to"
+    r"|can't"
+    r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)\b|\bi need that\b"
+    r"|\bthere(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way\b"
+)
+_MUST_CHANGE = re.compile(
+    rf"(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:has to|have to|must|needs? to|ought to) {_CHANGE}\b"
+)
+# What is not there, or not enough of it.
+_LACKING = re.compile(
+    r"\b(?:lacks|lacking|a lack of|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|out|short)"
+    r"|low on|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for"
+    r"|overdue for|due for|could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)"
+    r"|(?:nowhere|not anywhere) near|far from (?:done|ready|finished|complete|over|enough|perfect)|a long (?:way|road)"
+    r" (?:to go|ahead|off|from)|(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no"
+    r"|has no|have no|got no) (?:proper |working |decent |real |single |clear |way |plan |owner )(?:\w+)"
+    r"|no (?:\w+ ){1,3}(?:in sight|to speak of)|down to (?:the|my|our) last|screaming for|calls? for"
+    r"|could be better|leaves? (?:a lot|much|something) to be desired"
+    r"|below (?:target|par|standard|plan)|short of (?:the )?target|room for improvement|needs work|(?:is|are|'re|'m"
+    r"|'s|still)"
+    r" (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs|falling (?:apart|behind)|past (?:its|their) best"
+    r"|(?:seen|known) better days|unfit for|not fit for|out of date|out of action|out of order"
+    r"|out of stock)\b(?! of time\b)"
+    r"|\b(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
+    r"|many))\b(?! (?:doubt"
+    r"|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))"
+    r"|\b(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
+    r"|three)) of"
+    r" (?:the|my|our|us|them|these)\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|several|many|lots"
+    r"|plenty|more"
+    r"|\w+teen|\w+ty) (?:more )?(?:\w+ ){0,2}(?:to go|remaining|left to \w+|still to \w+)\b"
+)
+# What can't go on as it is.
+_UNBEARABLE = re.compile(
+    r"\bcan't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))\b"
+    r"|\b(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain|weather"
+    r"|cold|heat|winter)\b)|\bhad enough of (?!(?:the |this )?(?:rain|weather|cold|heat|winter)\b)"
+    r"|\b(?:it|this|that|which) (?:still )?(?:bugs|bothers|annoys|irks|nags|worries|frustrates) (?:me|us)\b"
+    r"|\b(?:simply |just |still |really )?(?:isn't|not|is not) (?:good|fast|safe|reliable|clear|big) enough\b"
+    r"|\b(?:unacceptable|unsustainable|intolerable|untenable)\b|\bdriv(?:es|ing) (?:me|us) (?:mad|crazy|nuts|up)\b"
+    r"|\b(?:weigh|weighs|weighing|prey|preying|hang|hanging|hangs) (?:on|over) (?:me|us|my|our)\b|\bsore point\b"
+    r"|\bunless (?:i|we|someone|somebody)\b"
+)
+_OTHERS = re.compile(
+    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would like|promised|(?:would"
+    r"|'d) be (?:good|great|useful"
+    r"|wise) (?:to|if))\b"
+)
+# What they did not do is theirs, though somebody may wait for it.
+_OF_OTHERS = re.compile(r"(?:they|he|she)\b(?!.*\b(?:me|us|my|our|we|i)\b)")
+_UNDECIDED = re.compile(
+    r"\bno (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))\b|\bno decision\b"
+    r"|\b(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))\b"
+    r"|\bundecided\b|\b(?:open|unanswered|big) question\b|\bquestion (?:of (?:how|whether|who|what)|is (?:whether|how"
+    r"|who))"
+    rf"|\bi (?:still )?wonder {_ASK}\b|\b(?:wondering|debating|pondering|weighing up|unsure|uncertain|torn"
+    rf"|agonising|agonizing|arguing|dithering)(?: (?:about|over|as to|on))? (?:{_ASK}|between)\b"
+    rf"|\b(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}\b"
+    rf"|\b(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}\b"
+    r"|\b(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
+    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on|pick(?:ed)? (?:one|a)"
+    r"|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))\b"
+    r"|\b(?:torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out|been dithering"
+    r"|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined)|tbd|tbc)\b"
+    rf"|\b(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)\b"
+)
+_OPEN = re.compile(
+    r"\boverdue\b|\b(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))"
+    r"|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't|have not|has not|(?:sits|sitting|lies|lying)"
+    r"|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)\b"
+    r"|\bun(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
+    r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)\b|\b(?:about"
+    r"|high) time\b"
+    r"|\bremains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)\b|\bincomplete\b|\bawait(?:s|ing)\b"
+    r"|\bpending\b"
+    r"|\bhalf[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)\b"
+    r"|\bno (?:[\w'-]+ ){1,8}(?:yet|so far)\b|\bno (?:progress|movement|news|word|sign|reply|response|answer"
+    r"|sight) (?:on"
+    r"|of|from|with|about|for|since|to)\b|\bno (?:\w+ ){1,3}has (?:gone|been|come|arrived)\b|\b(?:is|are) missing\b"
+    r"|\bnothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened|moved"
+    r"|changed|back|ordered|prepared|written|in (?:place|for))\b|\bbooked nothing\b|\bfound no\b|\b(?:we've|i've) no\b"
+    rf"|\b(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
+    rf"|actually)){{1,2}} {_DONE}\b"
+    r"|\b(?:haven't|hasn't|have not|has not) (?:managed|dared|bothered|found|finished|started|begun|sent|written|booked"
+    r"|answered|replied|called|rung|paid|heard|touched|fixed|made|done|signed|told|spoken|looked|arrived|come|bought"
+    r"|ordered|asked|filled|planned|set up|turned up|chased)\b"
+    r"|\b(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
+    r"|bothered"
+    rf"|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad){_DONE}\b"
+    r"|\bnever (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
+    r"|an answer))\b"
+    r"|\b(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)\b|\b(?:to no avail|in vain|no luck"
+    r"|without (?:success|luck"
+    r"|an answer|a reply)|nowhere to be (?:found|seen)|has (?:its|their|the) work cut out)\b|\bnot (?:one|a single"
+    r"|a) [\w ]{1,20}"
+    r" (?:has|have|is)\b|\b(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)"
+    r"|unopened"
+    r"|untouched|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))\b|\bin the backlog\b|\bstill to (?:come"
+    r"|be|\w+)\b"
+    r"|\b(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)\b|\b(?:expires?|runs? out"
+    r"|closes|ends)"
+    r" (?:on|in|next|this|tomorrow|at)\b|\bdeadline (?:for|is|looms|of)\b|\b(?:asked|emailed|written|called|rung|phoned"
+    r"|chased|complained)(?: \w+){0,3} (?:twice|three times|already|several times|repeatedly|and (?:nothing|no))\b"
+    r"|\b(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)\b|\b(?:where (?:we|i) (?:said"
+    r"|wanted|hoped"
+    r"|need)|work in progress|unfinished business|loose ends?|a way off|not (?:quite )?(?:there|ready|right"
+    r"|finished) yet)\b"
+    r"|\bcan't wait (?:much|any)\b|\b(?:i'm|we're|^)waiting (?:for|on) (?:some|a |an |the |my |our )"
+    r"|\b(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?\b|\b(?:search|hunt|wait) (?:goes"
+    r" on|continues|for)\b"
+    rf"|\b(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))?"
+    rf" {_DONE}|(?:'s| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))\b"
+    r"|\b(?:back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust|fall(?:s|en"
+    r"|ing)? through the cracks"
+    r"|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)|stuck (?:on|with|at|in|since|behind)"
+    r"|behind schedule|(?:keeps|kept) (?:slipping|sliding"
+    r"|getting (?:pushed|postponed|delayed))|(?:slipped|pushed back|postponed) again|kicked? (?:it )?down the road"
+    r"|(?:a|an)(?: \w+)? (?:email|letter|call|reply|decision|visit|review|check|answer) is (?:due|needed))\b"
+)
+_OF_THINGS = (_PASSIVE, _OPEN, _LACKING, _UNBEARABLE)
+_STILL_UNMET = re.compile(
+    r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
+    r"|\bno (?:\w+ ){1,2}has\b|\b(?:is|are)n't\b|\bfar from\b|\boverdue\b|\boutstanding\b|\bputting off\b"
+    r"|\bwaiting (?:for|on)\b|\b(?:won't|can't|cannot)\b|\bnot enough\b|\bnothing left\b|\bis empty\b|\bfinally\b"
+    r"|\bnobody\b(?!')|\bno one\b|\bget nothing\b|\bevery day\b|\bagain\b|\bno (?:progress|closer|nearer)\b"
+    r"|\bnowhere near\b"
+    r"|\bunpaid\b|\bnever (?:turned up|arrived|came)\b|\bsquare one\b|\b(?:keep|been) (?:putting|postponing|meaning)\b"
+    r"|\bremains? un|\bdithering\b|\bgoes on\b"
+    r"|\b(?:forgot|forgotten|meant|failed) to\b|\bto no avail\b|\bnone of\b|\bnot (?:one|a single)\b|\bstuck\b"
+    r"|\bas yet\b"
+    r"|\bit's been\b|\bto go\b|\bremaining\b|\bunanswered\b|\bno (?:luck|reply|news|sign|word)\b"
+)
+
+# What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
+_NOT_MEANT = re.compile(
+    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should have|should've|could have"
+    r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
+    r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
+    r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to"
+    r"|no need|needn't|shouldn't|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
+    r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll)? (?:should|must|need"
+    r"|have to"
+    r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
+)
+# What sounds open and is over, or is only a manner of speaking.
+_NO_MATTER = re.compile(
+    r"\b(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
+    r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
+    r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
+    r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
+    r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
+)
+_SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
+_TALK = re.compile(
+    r"\b(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
+    r"|tell you"
+    r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
+    r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
+    r"|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)|eat(?=[\s.,!]*$| (?:less|more)\b)"
+    r"|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up|hang out|chat|talk (?:again"
+    r"|soon|later"
+    r"|more)|meet up"
+    r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some"
+    r"|another) (?:coffee|tea"
+    r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)"
+    r"|do (?:this|that|it) (?:again|more)"
+    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going|able)|try (?:it|that|this|them|your)"
+    r"|check (?:it|that) out"
+    r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))"
+    r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep"
+    r"|break|drink|beer|hug|snack|rest|shower"
+    r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
+    r"|all|everyone|everything|he|she|they)"
+    r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
+    r"|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
+    r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
+    r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
+    r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
+)
+# A question that is asked of oneself, or of anybody who can help: it stays open until it is answered.
+_ASKED_OF_ONESELF = re.compile(
+    r"^(?:still )?(?:open|undecided|unclear|to be decided|tbd)\b[^?]{0,20}:|^(?:so,? |and |but |or )?(?:whether"
+    r"|(?:which|what"
+    r"|how|where|when|who)(?: (?!do|does|did|is|are|was|were|will|would|can|could|should|shall|have|has|you|i|we|he|she"
+    r"|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can|might) (?:any"
+    r"|some)(?:one|body)"
+    r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
+    r"|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and |but )?(?:where (?:is|are"
+    r"|'s)|where's"
+    r"|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is|are|has|have|hasn't|isn't)) (?:my"
+    r"|our)\b"
+    r"|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone|they)(?: \w+)? (?:ever|finally|going to)\b"
+    r"|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
+    r"|^(?:so,? |and |but )?(?:should|shall) (?:i|we)\b[^?]{5,120}\bor\b"
+    r"|\b(?:who(?:'s| is| will|'ll)?|when(?:'s| is| will)) (?:finally|actually|ever|going to)\b[^?]{0,20}\b(?:fix|pay"
+    r"|do"
+    r"|take|write|sort|book|send)\b"
+)
+
+# Signs that something falls short: it fails, comes again, is only partly there, or hurts.
+_TROUBLES = frozenset(
+    """again still yet only neither nobody nothing none never couldn't can't cannot won't wouldn't unable haven't hasn't
+    isn't
+    aren't wasn't weren't doesn't don't didn't failed fails failing fail missed lost late delayed complained complaining
+    complaint complaints worse worst spread stuck skipped unchanged blank empty crept wasted forgot hurts guilty nervous
+    ashamed wince awkward embarrassed embarrassing frustrated frustrating annoyed annoying worried worrying
+    ache aches aching
+    mess chaos nightmare expire expires broke broken leak leaks leaking leaked crash crashed crashes crashing struggle
+    struggled struggling dripping rattles rattling squeaks squeaking rusty mouldy damp cracked torn worn dead died dying
+    flooded rotten burst jammed hardly barely scarcely rejected refused declined cancelled canceled ignored unanswered
+    overwhelmed exhausted painful sore cramped wrong badly terrible awful problem trouble faulty error errors bounced
+    borrowed makeshift propped patched stopgap halfway nowhere behind longer another without""".split()
+)
+_FAILS = re.compile(
+    r"\b(?:once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up"
+    r"|chickened out|backed out"
+    r"|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold|days? (?:on|late|of waiting)"
+    r"|weeks? (?:on|late)"
+    r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running"
+    r"|there(?:'s| is| are) (?:no|nobody|nowhere|too|only))\b"
+)
+_WORD = re.compile(r"[a-z']+")
+# What was trouble and is over.
+_OVER = re.compile(
+    r"\b(?:no longer|no more|not any ?more|no problem|no worries"
+    r"|finally (?:works?|fixed|done)|after all)\b"
+)
