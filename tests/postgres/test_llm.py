@@ -13,9 +13,9 @@ from llm_server import Asked, chat, serving
 from recollect import Memory
 
 TALK = (
-    "I slept badly, only five hours.",
-    "Took a nap on the sofa after lunch.",
-    "Insomnia again, I lay awake until four.",
+    "I slept badly, five hours of sleep.",
+    "Took a nap on the sofa, some sleep after lunch.",
+    "Insomnia again, no sleep until four.",
     "Slept through the night at last, ten hours of sleep. Porto since March!",
 )
 EXTRACTED = {
@@ -35,13 +35,13 @@ def _answer(asked: Asked):
     shown = json.loads(asked.prompt)
     answer: dict[str, Any] = {"statements": [], "facts": []}
     if "turns" in shown:
-        answer = {"sentences": [{"text": "Ana slept badly, only five hours.", "turns": [1]}]}
+        answer = {"sentences": [{"text": "Ana slept badly, five hours of sleep.", "turns": [1]}]}
     elif "concepts" in shown:
         event = next(one for one in shown["events"] if "slept badly" in one["text"])
         words = {
             "concept": event["concepts"][0],
             "label": "slept badly",
-            "description": "Ana slept badly, only five hours",
+            "description": "Ana slept badly, five hours of sleep",
             "quotes": [{"event": event["number"], "quote": "I slept badly"}],
         }
         answer = {"words": [words], "links": [], "merges": []}

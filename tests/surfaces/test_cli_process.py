@@ -94,22 +94,26 @@ def test_closed_streams(environment: dict[str, str]) -> None:
 @posix
 def test_an_interrupt_is_quiet(environment: dict[str, str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "waits")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*COMMAND, "import", str(tmp_path / "waits")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    deadline = time.monotonic() + 20
-    writing = None
-    while writing is None and time.monotonic() < deadline:
-        try:  # works only once somebody reads: a signal while modules are still loading proves nothing
-            writing = os.open(tmp_path / "waits", os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.02)
-    assert writing is not None
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=10) == (b"", b"")
-    os.close(writing)
-    assert process.returncode == 130
+    ) as process:
+        writing = None
+        try:
+            deadline = time.monotonic() + 20
+            while writing is None and time.monotonic() < deadline:
+                try:  # works only once somebody reads: a signal while modules are still loading proves nothing
+                    writing = os.open(tmp_path / "waits", os.O_WRONLY | os.O_NONBLOCK)
+                except OSError:
+                    time.sleep(0.02)
+            assert writing is not None
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30) == (b"", b"")
+            assert process.returncode == 130
+        finally:
+            process.kill()
+            if writing is not None:
+                os.close(writing)
 
 
 def test_any_encoding_of_standard_output(run: Run) -> None:
