@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,12 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # The tests under these run for seconds each; what fails should fail in the first seconds of a run.
 SLOW_LAST = ("conformance", "postgres", "page", "surfaces", "property", "crash", "llm")
+
+# A shell makes what it runs in the background deaf to these, and with it all that tests start and want to end.
+for name, usual in (("SIGINT", signal.default_int_handler), ("SIGQUIT", signal.SIG_DFL)):
+    number = getattr(signal, name, None)
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

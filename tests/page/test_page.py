@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.page.browsing import Served, browsing, needs_browser, serving, silent_page
+from tests.page.browsing import Served, needs_browser, serving
 
 from recollect import Memory
 
@@ -51,18 +51,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("page") / "empty.db") as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with silent_page(browser) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("view", VIEWS)

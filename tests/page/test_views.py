@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.page.browsing import Served, browsing, needs_browser, serving, silent_page
+from tests.page.browsing import Served, needs_browser, serving, silent_page
 
 from recollect import Memory
 
@@ -64,18 +64,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
     with serving(path) as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsing() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with silent_page(browser) as opened:
-        yield opened
 
 
 def test_hits_come_by_words_first_and_then_by_meaning(folded: Served, page: Page) -> None:

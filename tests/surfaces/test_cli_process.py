@@ -95,12 +95,7 @@ def test_closed_streams(environment: dict[str, str]) -> None:
 def test_an_interrupt_is_quiet(environment: dict[str, str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "waits")
     with subprocess.Popen(
-        [*COMMAND, "import", str(tmp_path / "waits")],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # Tests that a shell runs in the background are deaf to it, and so would be all that they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [*COMMAND, "import", str(tmp_path / "waits")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         writing = None
         try:

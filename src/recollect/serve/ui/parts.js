@@ -88,16 +88,25 @@ export function Paged({ operation, parameters = {}, name, item, empty }) {
   const asked = JSON.stringify(parameters);
   const [state, setState] = useState({ items: [], next: undefined, busy: true });
   const turn = useRef(0);
+  const asking = useRef();
   const more = (cursor) => {
+    // Its end may go out of sight and come back before the page is there: it is asked for once, or it would be shown twice.
+    if (cursor && asking.current === cursor) return;
+    asking.current = cursor;
     const mine = turn.current;
     setState((before) => ({ ...before, busy: true, error: undefined }));
     read(operation, { ...parameters, cursor }).then(
       (page) => mine === turn.current && setState((before) => ({ items: [...(cursor ? before.items : []), ...page[name || operation]], next: page.next, busy: false })),
-      (error) => mine === turn.current && setState((before) => ({ ...before, error, busy: false })),
+      (error) => {
+        if (mine !== turn.current) return;
+        asking.current = undefined;
+        setState((before) => ({ ...before, error, busy: false }));
+      },
     );
   };
   useEffect(() => {
     turn.current += 1;
+    asking.current = undefined;
     setState({ items: [], next: undefined, busy: true });
     more();
   }, [operation, asked]);
