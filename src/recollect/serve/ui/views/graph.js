@@ -16,8 +16,8 @@ const DRAWN = { wide: 80, narrow: 45 }; // nodes: more can't be told apart
 const ALONE = 110; // px between two that nothing joins
 const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
 const LETTERS = { wide: 13, narrow: 19 }; // px, before all is made to fit
-// Half the usual steps of cooling: nodes hardly move in the others, and a person waits for all of them.
-const COOLING = { numIter: 350, coolingFactor: 0.98 };
+// A third of the usual steps of cooling: nodes hardly move in the others, and a person waits for all of them.
+const COOLING = { numIter: 220, coolingFactor: 0.97 };
 const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, ...COOLING };
 
 const library = import("../vendor/cytoscape.js"); // on its way while the graph is asked for

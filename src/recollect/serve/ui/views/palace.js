@@ -5,7 +5,7 @@ import { read } from "../api.js";
 import { About, Empty, Head, Said, Trouble, Waiting, count, html, useAsked } from "../parts.js";
 
 const SHOWN = 12; // tunnels, the strongest first
-const ROOMS = 60; // of a wing
+const ROOMS = 24; // of a wing: each shows summaries of its sessions, which take a while to make
 const NOWHERE = "-"; // how the address calls the wing of what is in none, and the hall of what states nothing
 
 export default function Palace({ rest, beats }) {
