@@ -268,9 +268,10 @@ class LogConformance:
             sessions = reader.sessions(SPACE, EVERYTHING)
             of_bo = reader.sessions(SPACE, Filter(speaker="Bo"))
             assert reader.sessions(SPACE, EVERYTHING, limit=2) == sessions[:2]
-            assert reader.sessions(SPACE, Filter(speaker="Ana"), limit=1) == reader.sessions(
-                SPACE, Filter(speaker="Ana")
-            )[:1]
+            assert (
+                reader.sessions(SPACE, Filter(speaker="Ana"), limit=1)
+                == reader.sessions(SPACE, Filter(speaker="Ana"))[:1]
+            )
         assert [session.name for session in sessions] == ["S1", "s1", "s2"]
         both = sessions[1]
         assert both.wings == ("w1", "w2")

@@ -142,9 +142,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "location", ["", "   ", "a\x00b", "mysql://localhost/x", "x" * 5000, b"bytes.db", 5, None]
-)
+@pytest.mark.parametrize("location", ["", "   ", "a\x00b", "mysql://localhost/x", "x" * 5000, b"bytes.db", 5, None])
 def test_what_is_no_location_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: object) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadLocation):

@@ -72,7 +72,6 @@ def test_the_feed_of_a_wing_is_its_own(memory: Memory) -> None:
     assert memory.wing("a").changes(after=position) == []
 
 
-
 def test_the_feed_tells_of_concepts_intents_and_jobs(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
         began = memory.changes(after="now").position
@@ -116,6 +115,7 @@ def test_the_stream_and_a_client_tell_of_concepts_and_intents(memory: Memory) ->
             items = {one.kind: one.item for one in client.changes()}
     assert isinstance(items["concept"], Concept)
     assert isinstance(items["intent"], Intent)
+
 
 @pytest.mark.parametrize("position", ["x", "event", "event.", "event.x", "event.-1", "event.1,,", "e" * 2_000, "e v.1"])
 def test_a_position_that_was_never_given_is_refused(memory: Memory, position: str) -> None:

@@ -55,4 +55,3 @@ def write_events(path: Path, events: Iterable[Event]) -> int:
         with contextlib.suppress(OSError):
             partial.unlink()
     return count
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.core.folding import Concept
@@ -11,7 +11,6 @@ from recollect.fold.density import Topic
 from recollect.store.folding import COUNTED
 from recollect.store.protocol import Reader
 
-_ALL = 1 << 30  # concepts
 MOST_OF_AN_EVENT = 2  # concepts that count for one event: the nearest
 
 
@@ -73,7 +72,6 @@ def _found(
     """Look concepts up in the quickest way: those of the present and of all wings are in an index."""
     if wing is not None or as_of is not None:
         return reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
-    if not wings:
-        return reader.standing_concepts(space, ids)
-    wanted = set(ids)
-    return {one.id: one for _, one in reader.concepts(space, limit=_ALL) if one.id in wanted}
+    standing = reader.standing_concepts(space, ids)
+    of = reader.concept_wings(space, ids) if wings else {}
+    return {id: replace(one, wings=of[id]) if id in of else one for id, one in standing.items()}

@@ -33,7 +33,13 @@ class Conceiving(Handle):
         then = None if as_of is None else as_datetime(as_of, "as_of")
         found = [one for one in self._concept_pages(then) if about is None or _speaks_of(one, about)]
         found.sort(key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))
-        return found[:most]
+        return found[:most] if then or self._wing else self._with_wings(found[:most])
+
+    def _with_wings(self, concepts: Sequence[Concept]) -> list[Concept]:
+        """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""
+        with self._engine.store.reader() as reader:
+            wings = reader.concept_wings(self._space, [one.id for one in concepts])
+        return [replace(one, wings=wings.get(one.id, ())) for one in concepts]
 
     def concept(self, id: str, *, as_of: Time | None = None) -> ConceptView:
         """Read one concept with its events, its edges and its story."""

@@ -133,4 +133,3 @@ class Statements(Handle):
 
 def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:
     return tuple(change for change in changes if artifact.id in (change.artifact_id, change.target_id))
-

@@ -110,7 +110,6 @@ class Boosts:
             gains[LENGTH] = -recipe.length * math.log2(length / recipe.long_event)
         return gains
 
-
     def _linked(self, candidate: Candidate) -> float:
         arms = ((TOPDOWN_ARM, self._recipe.topdown), (PAGERANK_ARM, self._recipe.pagerank))
         return sum(how.gain * candidate.arms[arm].score for arm, how in arms if how and arm in candidate.arms)

@@ -110,7 +110,14 @@ class FoldingReader(Protocol):
     def concepts(
         self, space: str, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
-        """List concepts in the order in which they were last worded, from behind a number."""
+        """List concepts in the order in which they were last worded, from behind a number.
+
+        The wings of their events are told for a wing or a time only: `concept_wings` has those of today.
+        """
+        ...
+
+    def concept_wings(self, space: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Tell the wings of the events of some concepts; a concept without any is left out."""
         ...
 
     def concepts_by_id(

@@ -153,9 +153,7 @@ class GraphReader(Protocol):
         """List the events of a session, in the order in which they happened."""
         ...
 
-    def facts(
-        self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True
-    ) -> list[Fact]:
+    def facts(self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True) -> list[Fact]:
         """List facts, by subject, relation and time, each with what it rests on, or without."""
         ...
 

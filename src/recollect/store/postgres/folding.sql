@@ -38,16 +38,22 @@ GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
 -- name: concepts_now
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, edge.wings, NULL::bigint, NULL::text
-FROM (SELECT edge.target, count(*) AS events, count(*) FILTER (WHERE edge.weight >= %(counted)s) AS counted, min(edge.at) AS first_at,
-             max(edge.at) AS last_at, coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text AS wings
-      FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-      WHERE edge.space = %(space)s AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
-        AND edge.target IN (SELECT other.id FROM fold_nodes other
-                            WHERE other.space = %(space)s AND other.closed IS NULL AND other.number > %(after)s)
-      GROUP BY edge.target) edge
+       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at,
+             max(at) AS last_at
+      FROM fold_edges
+      WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND target IN (SELECT other.id FROM fold_nodes other
+                       WHERE other.space = %(space)s AND other.closed IS NULL AND other.number > %(after)s)
+      GROUP BY target) edge
 JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number LIMIT %(limit)s;
+
+-- name: concept_wings
+SELECT DISTINCT edge.target, event.wing
+FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.closed IS NULL
+  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL;
 
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first

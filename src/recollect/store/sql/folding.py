@@ -47,6 +47,16 @@ class FoldingRows(Snapshot):
             rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
         return [(row[0], _concept(space, row, as_of)) for row in rows]
 
+    def concept_wings(self, space: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        found = self.space_id(space)
+        # Where there are no wings, no event need be looked at.
+        if found is None or not ids or self.one("wings", {"space": found, "limit": 1}) is None:
+            return {}
+        of: dict[str, list[str]] = {}
+        for id, wing in self.rows("concept_wings", {"space": found, "ids": words(ids)}):
+            of.setdefault(id, []).append(wing)
+        return {id: tuple(sorted(wings)) for id, wings in of.items()}
+
     def concepts_by_id(
         self, space: str, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:

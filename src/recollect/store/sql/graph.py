@@ -139,9 +139,7 @@ class GraphRows(Snapshot):
         found = self.space(space)
         return [row[0] for row in self.rows("session_seqs", (found.id, session))] if found else []
 
-    def facts(
-        self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True
-    ) -> list[Fact]:
+    def facts(self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True) -> list[Fact]:
         found = self.space(space)
         if found is None:
             return []

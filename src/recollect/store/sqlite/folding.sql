@@ -37,16 +37,21 @@ GROUP BY node.number ORDER BY node.number LIMIT :limit;
 -- name: concepts_now
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, edge.wings, NULL, NULL
-FROM (SELECT edge.target, count(*) AS events, sum(edge.weight >= :counted) AS counted, min(edge.at) AS first_at,
-             max(edge.at) AS last_at, json_group_array(DISTINCT event.wing) AS wings
-      FROM fold_edges edge INDEXED BY fold_edges_members JOIN events event ON event.seq = edge.seq
-      WHERE edge.space = :space AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
-        AND edge.target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
-                            WHERE other.space = :space AND other.closed IS NULL AND other.number > :after)
-      GROUP BY edge.target) edge
+       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL, NULL
+FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
+      FROM fold_edges INDEXED BY fold_edges_members
+      WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
+                       WHERE other.space = :space AND other.closed IS NULL AND other.number > :after)
+      GROUP BY target) edge
 JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number LIMIT :limit;
+
+-- name: concept_wings
+SELECT DISTINCT edge.target, event.wing
+FROM fold_edges edge INDEXED BY fold_edges_members JOIN events event ON event.seq = edge.seq
+WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
+  AND event.wing IS NOT NULL;
 
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first

@@ -12,20 +12,24 @@ const QUOTED = 240; // characters of each
 const FAINTEST = 0.3; // opacity of what has faded
 const LEAST_SAID = 0.75; // and of its name, which must stay readable
 const NARROW = 700; // px
-const DRAWN = { wide: 80, narrow: 45 }; // nodes: more can't be told apart
+const DRAWN = { wide: 64, narrow: 40 }; // nodes: more can't be told apart
 const ALONE = 110; // px between two that nothing joins
+const RIM = 44; // px around it
 const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
 const LETTERS = { wide: 13, narrow: 19 }; // px, before all is made to fit
-// A third of the usual steps of cooling: nodes hardly move in the others, and a person waits for all of them.
-const COOLING = { numIter: 220, coolingFactor: 0.97 };
+// An eighth of the usual steps, each cooling more: nodes hardly move in the others, and a person waits for all of them.
+const COOLING = { numIter: 130, coolingFactor: 0.95 };
 const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, ...COOLING };
 
-const library = import("../vendor/cytoscape.js"); // on its way while the graph is asked for
+let library;
+const drawn = () => (library ??= import("../vendor/cytoscape.js"));
 
 export default function Graph({ beats }) {
   const [round, setRound] = useState(0);
   const limit = innerWidth < NARROW ? DRAWN.narrow : DRAWN.wide;
-  const found = useAsked((signal) => read("map", { limit }, signal), [round, beats.concept, beats.intent, beats.forgotten]);
+  // The library is long to read: it is fetched once the question is on its way, and read while that is answered.
+  const asked = (signal) => [read("map", { limit }, signal), drawn()][0];
+  const found = useAsked(asked, [round, beats.concept, beats.intent, beats.forgotten]);
   const tools = html`<div class="row"><div class="legend"><span><i></i>concept</span><span><i class="entity"></i>entity</span><span><i class="intent"></i>intent</span></div>
     <button onClick=${() => setRound(round + 1)}>Refresh</button></div>`;
   return html`<${Head} title="Graph" tools=${tools}>What the memory made of what was said. The slider replays how it grew.</>
@@ -47,7 +51,7 @@ function Drawn({ graph }) {
   const until = begin + ((end - begin) * step) / STEPS;
   useEffect(() => {
     let gone = false;
-    library.then(({ default: cytoscape }) => {
+    drawn().then(({ default: cytoscape }) => {
       if (gone) return;
       drawing.current = draw(cytoscape, box.current, graph, (id) => setChosen(latest.current.get(id)));
     });
@@ -124,18 +128,32 @@ function arrange(drawing) {
   const rows = (width) => Math.ceil(alone.length / Math.max(1, Math.floor(width / ALONE)));
   if (joined.nonempty()) {
     joined.union(joined.connectedEdges()).layout({ ...LAYOUT, randomize: true, fit: false }).run();
-    const box = joined.boundingBox({ includeLabels: false });
+    const box = extent(joined);
     const tall = box.h + ALONE * 0.7 * rows(room * box.h) + (alone.nonempty() ? ALONE : 0);
     const stretch = Math.max(0.6, Math.min(WIDEST, (room * tall) / Math.max(1, box.w)));
     joined.positions((node) => ({ x: node.position("x") * stretch, y: node.position("y") }));
   }
-  const box = joined.nonempty() ? joined.boundingBox({ includeLabels: false }) : { x1: 0, y2: 0, w: ALONE * Math.ceil(Math.sqrt(alone.length * room)) };
+  const box = joined.nonempty() ? extent(joined) : { x1: 0, y2: 0, w: ALONE * Math.ceil(Math.sqrt(alone.length * room)) };
   const across = Math.max(1, Math.floor(box.w / ALONE));
   alone.positions((node) => {
     const number = alone.indexOf(node);
     return { x: box.x1 + ((number % across) + 0.5) * (box.w / across), y: box.y2 + ALONE * (0.9 + 0.7 * Math.floor(number / across)) };
   });
-  drawing.fit(undefined, LAYOUT.padding);
+  show(drawing);
+}
+
+/** Bring all of it into view, with room for names at the rim. */
+function show(drawing) {
+  const [box, width, height] = [extent(drawing.nodes()), drawing.width(), drawing.height()];
+  const zoom = Math.max(drawing.minZoom(), Math.min(1.6, (width - 2 * RIM) / Math.max(1, box.w), (height - 2 * RIM) / Math.max(1, box.h)));
+  drawing.viewport({ zoom, pan: { x: width / 2 - zoom * (box.x1 + box.w / 2), y: height / 2 - zoom * (box.y2 - box.h / 2) } });
+}
+
+/** Tell how far nodes reach, by where they are: the library's own box measures each name and edge for it. */
+function extent(nodes) {
+  const [xs, ys] = [nodes.map((node) => node.position("x")), nodes.map((node) => node.position("y"))];
+  const [x1, y1, y2] = [Math.min(...xs), Math.min(...ys), Math.max(...ys)];
+  return { x1, y2, w: Math.max(...xs) - x1, h: y2 - y1 };
 }
 
 /** Let what is new appear beside what it hangs together with; what was there stays where it was. */
