@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from recollect.core.folding import (
     DEFAULT_WEIGHT,
     LEAST_GROUNDS,
@@ -191,7 +189,7 @@ def _beside(moment: Moment, id: str, cosine: float) -> AddEdge:
 def gathering(graph: Graph, node: Node, scene: Scene) -> UpdatePlan:
     """Let loose events join a concept that was just founded."""
     operations: list[Operation] = []
-    near = graph.near_loose(node.total)
+    near = graph.near_loose(node.total, node.size)
     for one in scene.loose:
         if one.seq not in graph.loose or graph.kept_apart(one.event_id, node.id):
             continue
@@ -217,7 +215,7 @@ def sheltering(graph: Graph, node: Node) -> UpdatePlan:
     """Put the nearest of the events that few concepts hold beside one that was just founded."""
     near = [
         (one, cosine)
-        for id, cosine in graph.near_loose(node.total).top(MOST_COMPANY)
+        for id, cosine in graph.near_loose(node.total, node.size).top(MOST_COMPANY)
         if (one := graph.loose_event(id)) is not None
         and len(held := graph.held.get(one.seq, {})) < MOST_BESIDE
         and node.id not in held
@@ -274,7 +272,7 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     having = graph.having(theme[len(WORD) :])[-MOST_COMPANY:] if named and theme is not None else scene.loose
     loose = [one for one in having if one.seq != moment.seq]
     company = [
-        (kinship(moment, one, theme, _cosine(moment, one), scene), one)
+        (kinship(moment, one, theme, graph.cosine(moment, one), scene), one)
         for one in loose
         if one.founds and _may_found(moment, one, theme, limits)
     ]
@@ -283,12 +281,12 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     del company[MOST_COMPANY:]
     mutual = limits.mutual if theme is not None else limits.alone
     for _, one in company:
-        if all(kinship(one, other, theme, _cosine(one, other), scene) >= mutual for other in members):
+        if all(kinship(one, other, theme, graph.cosine(one, other), scene) >= mutual for other in members):
             members.append(one)
         if len(members) == MOST_FOUNDERS - 1:
             break
     if named and len(members) == LEAST_GROUNDS - 2:
-        members += _third(moment, members[0], scene, limits)
+        members += _third(graph, moment, members[0], scene)
     if len(members) < LEAST_GROUNDS - 1:
         return None
     clear = sum(one.speaks_of(theme) for one in (moment, *members))
@@ -299,15 +297,15 @@ def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Gro
     return Group(theme, (*members, moment), round(clear * familiar + COHERENCE_COUNTS * coherent, 9))
 
 
-def _third(moment: Moment, other: Moment, scene: Scene, limits: Thresholds) -> list[Moment]:
+def _third(graph: Graph, moment: Moment, other: Moment, scene: Scene) -> list[Moment]:
     """Find the loose event that lies nearest to two that share a word."""
     near = [
-        (min(kinship(one, two, None, _cosine(one, two), scene) for two in (moment, other)), one)
+        (min(kinship(one, two, None, graph.cosine(one, two), scene) for two in (moment, other)), one)
         for one in scene.loose
         if one.founds and one.seq not in (moment.seq, other.seq)
     ]
     found = min(near, key=lambda pair: (-pair[0], pair[1].seq), default=None)
-    return [found[1]] if found is not None and found[0] >= limits.third else []
+    return [found[1]] if found is not None and found[0] >= graph.profile.thresholds.third else []
 
 
 def _may_found(moment: Moment, one: Moment, theme: str | None, limits: Thresholds) -> bool:
@@ -407,11 +405,3 @@ def _recency(one: int, other: int) -> float:
 
 def _counting(score: float) -> float:
     return round(min(1.0, max(COUNTED, score)), 3)
-
-
-def _cosine(one: Moment, other: Moment) -> float | None:
-    if len(one.vector) == 0 or len(one.vector) != len(other.vector):
-        return None
-    mine, theirs = one.vector.astype(np.float64), other.vector.astype(np.float64)
-    length = float(np.sqrt(np.dot(mine, mine)) * np.sqrt(np.dot(theirs, theirs)))
-    return round(float(np.dot(mine, theirs)) / length, 9) if length else None

@@ -32,7 +32,7 @@ NARROWER_HAS = 0.35  # share of the broader one's events with the narrower one's
 
 def merging(graph: Graph, node: Node) -> UpdatePlan:
     """Let the stronger of two concepts absorb the other where they are as good as one; one pair at a time."""
-    for id, cosine in graph.near(node.total).top(LOOKED_AT):
+    for id, cosine in graph.near(node.total, node.size).top(LOOKED_AT):
         if cosine < graph.profile.thresholds.merge:
             break
         other = graph.nodes[id]
@@ -53,7 +53,7 @@ def merging(graph: Graph, node: Node) -> UpdatePlan:
 
 def completing(graph: Graph, node: Node, moment: Moment) -> UpdatePlan:
     """Give a concept that stands alone the neighbours that lie nearest."""
-    near = [(id, cosine) for id, cosine in graph.near(node.total).top(NEIGHBOURS + 1) if id != node.id]
+    near = [(id, cosine) for id, cosine in graph.near(node.total, node.size).top(NEIGHBOURS + 1) if id != node.id]
     chosen = [
         (id, cosine)
         for id, cosine in near[:NEIGHBOURS]

@@ -259,8 +259,9 @@ class Executor:
         node = self.graph.of_theme(theme) if theme is not None else None
         id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
         if id is None:
-            total = summed(self._moment(one).vector for one in self.known(made.grounded_in))
-            nearest = self.graph.near(total).top(1)
+            founders = self.known(made.grounded_in)
+            total = summed(self._moment(one).vector for one in founders)
+            nearest = self.graph.near(total, len(founders)).top(1)
             if not nearest or nearest[0][1] < self.graph.profile.thresholds.merge:
                 return None
             id = nearest[0][0]

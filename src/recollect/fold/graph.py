@@ -30,6 +30,9 @@ NEAREST = 12  # concepts and loose events that are looked at closely, by their v
 
 Vector = NDArray[np.float64]
 _FAR = -2.0  # below every cosine
+_STEPS = 64  # parts of one in which the middle is written
+_UNSURE = 48  # events that count as nothing beside those that are there
+_NOWHERE = 1e-6  # length of what lies in the middle
 _ENOUGH = 4  # vectors whose mean cosine says something
 USUAL_LEVEL = 0.3  # cosine of two texts of one memory, as long as there are too few to tell
 
@@ -163,14 +166,30 @@ class Nearness:
         return sorted(found, key=lambda one: (-one[1], one[0]))[:count]
 
 
+class Middle:
+    """What all that a graph holds has in common: two friends' talk is alike in much that says nothing of its themes.
+
+    Seen from there, events of different themes lie apart. Without it whatever holds most lies nearest to everything.
+    """
+
+    def __init__(self, total: Vector, many: int) -> None:
+        # In whole steps, so that products stay exact; the fewer there are, the less is known of what they share.
+        self._steps = np.rint(total * (_STEPS / (many + _UNSURE))) if many else np.zeros(0)
+        self.square = float(np.dot(self._steps, self._steps)) / _STEPS**2
+
+    def times(self, vectors: Vector) -> Vector | float:
+        """Multiply a vector, or each of several."""
+        return vectors @ self._steps / _STEPS if vectors.shape[-1] == len(self._steps) else 0.0 * vectors[..., 0]
+
+
 class Rows:
     """Vectors side by side, each under a key; a place that becomes free is used again."""
 
     def __init__(self) -> None:
         self._clear(0)
 
-    def put(self, key: str, vector: Vector | NDArray[np.int8]) -> None:
-        """Set a key's vector."""
+    def put(self, key: str, vector: Vector | NDArray[np.int8], many: int = 1) -> None:
+        """Set a key's vector: the sum of so many."""
         if len(vector) == 0:
             return
         if self._matrix.shape[1] != len(vector):  # another model: its vectors compare with nothing here
@@ -182,7 +201,8 @@ class Rows:
             self._places[key] = place
             self._keys[place] = key
         self._matrix[place] = vector
-        self._norms[place] = math.sqrt(float(np.dot(self._matrix[place], self._matrix[place])))
+        self._squares[place] = float(np.dot(self._matrix[place], self._matrix[place]))
+        self._many[place] = many
 
     def drop(self, key: str) -> None:
         """Forget a key."""
@@ -191,18 +211,23 @@ class Rows:
             self._keys[place] = None
             self._free.append(place)
             self._matrix[place] = 0.0
-            self._norms[place] = 0.0
+            self._squares[place] = 0.0
 
-    def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
-        """Tell the cosine of each key's vector, rounded so that no order of sums shows."""
+    def near(self, vector: Vector | NDArray[np.int8], many: int, middle: Middle) -> Nearness:
+        """Tell the cosine of each key's mean to that of `vector`, seen from the middle; no order of sums shows."""
         asked = np.asarray(vector, np.float64)
-        length = math.sqrt(float(np.dot(asked, asked)))
-        if not self._places or len(asked) != self._matrix.shape[1] or not length:
+        if not self._places or len(asked) != self._matrix.shape[1] or not asked.any():
             return Nearness({}, [], np.zeros(0))
-        products = self._matrix[: len(self._keys)] @ asked  # of whole numbers: exact, in whatever order they are added
-        norms = self._norms[: len(self._keys)]
-        cosines = np.full(len(norms), _FAR)
-        np.divide(products, norms * length, out=cosines, where=norms > 0)
+        rows, counts = self._matrix[: len(self._keys)], self._many[: len(self._keys)]
+        squares = self._squares[: len(self._keys)]
+        # Products of whole numbers: exact, in whatever order they are added.
+        both, mine, theirs = rows @ asked, middle.times(asked) / many, middle.times(rows) / counts
+        products = both / (counts * many) - mine - theirs + middle.square
+        length = math.sqrt(max(0.0, float(np.dot(asked, asked)) / many**2 - 2 * mine + middle.square))
+        lengths = np.sqrt(np.maximum(0.0, squares / counts**2 - 2 * theirs + middle.square))
+        cosines = np.full(len(lengths), _FAR)
+        there = (squares > 0) & (lengths > _NOWHERE) & (length > _NOWHERE)
+        np.divide(products, lengths * length, out=cosines, where=there)
         return Nearness(self._places, self._keys, cosines.round(9))
 
     def _clear(self, dims: int) -> None:
@@ -210,16 +235,18 @@ class Rows:
         self._keys: list[str | None] = []
         self._free: list[int] = []
         self._matrix = np.zeros((0, dims))
-        self._norms = np.zeros(0)
+        self._squares = np.zeros(0)
+        self._many = np.ones(0)
 
     def _grow(self, count: int) -> None:
         while len(self._keys) < count:
             self._keys.append(None)
         if count > len(self._matrix):
             capacity = max(64, 2 * len(self._matrix), count)
-            matrix, norms = np.zeros((capacity, self._matrix.shape[1])), np.zeros(capacity)
-            matrix[: len(self._matrix)], norms[: len(self._norms)] = self._matrix, self._norms
-            self._matrix, self._norms = matrix, norms
+            matrix, squares, many = np.zeros((capacity, self._matrix.shape[1])), np.zeros(capacity), np.ones(capacity)
+            matrix[: len(self._matrix)], squares[: len(self._squares)] = self._matrix, self._squares
+            many[: len(self._many)] = self._many
+            self._matrix, self._squares, self._many = matrix, squares, many
 
 
 class Graph:
@@ -238,6 +265,9 @@ class Graph:
         self._having: dict[str, dict[int, Moment]] = {}
         self._areas: Counter[str] = Counter()
         self._counted: dict[str, int] = {}  # the size with which a concept stands in its area
+        self._weighed: dict[str, tuple[Vector, int]] = {}  # what each concept is in the middle with
+        self._whole: tuple[Vector, int] = (np.zeros(0), 0)
+        self._middle: Middle | None = None
         self.held: dict[int, dict[str, float]] = {}  # concepts that a loose event belongs to for now, how strongly
 
     # Changing
@@ -250,7 +280,8 @@ class Graph:
         self.nodes[node.id] = node  # as the newest
         if node.theme is not None:
             self._themes[node.theme] = node.id
-        self._centres.put(node.id, node.total)
+        self._weigh(node.id, node.total, node.size)
+        self._centres.put(node.id, node.total, max(1, node.size))
 
     def drop(self, id: str) -> None:
         """Take a concept out of work."""
@@ -260,6 +291,7 @@ class Graph:
         self._count_area(node.theme, -self._counted.pop(id, 0))
         if node.theme is not None and self._themes.get(node.theme) == id:
             del self._themes[node.theme]
+        self._weigh(id, np.zeros(0), 0)
         self._centres.drop(id)
 
     def loosen(self, moment: Moment) -> None:
@@ -313,13 +345,33 @@ class Graph:
         total = len(self.loose) + len(window)
         return {term: math.log(1 + total / count) for term, count in counts.items()}
 
-    def near(self, vector: Vector | NDArray[np.int8]) -> Nearness:
-        """Tell how near each concept lies, by its id."""
-        return self._centres.near(vector)
+    @property
+    def middle(self) -> Middle:
+        """Give what the concepts have in common, each as far as it is large."""
+        if self._middle is None:
+            self._middle = Middle(*self._whole)
+        return self._middle
 
-    def near_loose(self, vector: Vector | NDArray[np.int8]) -> Nearness:
+    def near(self, vector: Vector | NDArray[np.int8], many: int = 1) -> Nearness:
+        """Tell how near each concept lies to a vector, or to the sum of so many, by its id."""
+        return self._centres.near(vector, max(1, many), self.middle)
+
+    def near_loose(self, vector: Vector | NDArray[np.int8], many: int = 1) -> Nearness:
         """Tell how near each loose event lies, by the id of the event."""
-        return self._loose_rows.near(vector)
+        return self._loose_rows.near(vector, max(1, many), self.middle)
+
+    def cosine(self, one: Moment, other: Moment) -> float | None:
+        """Tell how near two events lie; None where they have no vectors to compare."""
+        if len(one.vector) == 0 or len(one.vector) != len(other.vector):
+            return None
+        mine, theirs = one.vector.astype(np.float64), other.vector.astype(np.float64)
+        middle = self.middle
+        first, second = float(middle.times(mine)), float(middle.times(theirs))
+        product = float(np.dot(mine, theirs)) - first - second + middle.square
+        square = (float(np.dot(mine, mine)) - 2 * first + middle.square) * (
+            float(np.dot(theirs, theirs)) - 2 * second + middle.square
+        )
+        return round(product / math.sqrt(square), 9) if square > 0 else None
 
     def familiarity(self, theme: str) -> float:
         """Tell how much of what is known belongs to a theme's area, 0 to 1; 1 where nothing is known."""
@@ -330,6 +382,19 @@ class Graph:
     def kept_apart(self, one: str, other: str) -> bool:
         """Tell whether a person said that two do not belong together."""
         return (one, other) in self.apart or (other, one) in self.apart
+
+    def _weigh(self, id: str, total: Vector, size: int) -> None:
+        """Let a concept stand in the middle as it is now."""
+        before, count = self._weighed.pop(id, (np.zeros(0), 0))
+        whole, many = self._whole
+        if len(before) and len(before) == len(whole):
+            whole, many = whole - before, many - count
+        if len(total) and size:
+            if len(total) != len(whole):  # the first, or of another model
+                whole, many = np.zeros(len(total)), 0
+            whole, many = whole + total, many + size
+            self._weighed[id] = (total, size)
+        self._whole, self._middle = (whole, many), None
 
     def _count_area(self, theme: str | None, by: int) -> None:
         if theme is not None and by:

@@ -48,6 +48,21 @@ _DEEDS = frozenset(
     torn understood undertook undid withdrew withdrawn withstood woke woken won wore worn wove woven wrote written
     wrung""".split()
 )
+# How people say what they feel and think of something, and verbs of every talk: they stand beside any theme.
+_TALK = frozenset(
+    """adorable agree agreed agrees amazed awful beautiful blessed blown bunch cheer cherish cherished chill chilling
+    closer continue continued continues crucial cute delighted deserve deserved deserves determined embrace embraced
+    embracing enjoyable enjoyed enjoying entire exciting expected extra fam fantastic fascinating fave favorite
+    favourite filled folks forget forward fulfilling full glad gorgeous grateful grown hang hanging happen happening
+    happens heartwarming helpful hit hopeful hopefully huh imagine imagined important impressed impressive insane
+    inspire inspired inspires inspiring involved keeping kinda knowing known letting lovely loving lucky main matter
+    matters meaningful mention mentioned miss missed misses motivated notice noticed noted noting obvious
+    optimistic own pic posted powerful precious previous proud pumped push pushed pushes pushing ready realise realised
+    realize realized refreshing remind reminded reminds rewarding rough sad scared scary showed showing shown
+    shows similar sitting sort spot stand standing starting starts stay stayed staying stays stick stoked stressful
+    strong stunning sweet tackle talented terrible thankful thrilled ton touched uplifting vibe vibes wait waited
+    waits weird wild woah woohoo worried worry yay yup""".split()
+)
 # What joins, places and orders the words that tell.
 _JOINING = frozenset(
     """above amid among amongst anywhere apart aside below beneath beside besides beyond despite elsewhere everywhere
@@ -209,7 +224,7 @@ def _sides(word: str, before: str, after: str) -> tuple[str, str]:
     return (cause.strip(_LOOSE), effect.strip(_LOOSE)) if comma else ("", "")
 
 
-_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES | _DEEDS | _JOINING
+_LEFT_OUT = STOPWORDS | COMMON_WORDS | _MEASURES | _DEEDS | _TALK | _JOINING
 _LOOSE = " ,;:."
 _SENTENCE_BREAK = re.compile(r"[.!?]+\s+|\n")
 _FORWARD = frozenset(

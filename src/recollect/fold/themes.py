@@ -39,9 +39,9 @@ class Thresholds:
     mutual: float = 0.2  # between all founders
     third: float = 0.05  # likeness to two events that share a telling word, of a third that founds a concept with them
     least_theme: float = 0.3  # of a theme's words in an event that is to found a concept of it
-    orphan: float = 0.3  # cosine from which on what has no company is linked to the nearest
-    neighbour: float = 0.35  # cosine from which on two concepts are related
-    merge: float = 0.9  # cosine of two concepts that are one
+    orphan: float = 0.15  # cosine from which on what has no company is linked to the nearest
+    neighbour: float = 0.2  # cosine from which on two concepts are related
+    merge: float = 0.85  # cosine of two concepts that are one
 
 
 @dataclass(frozen=True, kw_only=True)
