@@ -133,6 +133,9 @@ def _page(asked: argparse.Namespace) -> int:
 
 def _graph(asked: argparse.Namespace) -> int:
     from evals.compare import print_grids
+
+    if asked.talk is not None:
+        return _talks(asked.talk)
     from evals.graphs import grid, measure, write_rows
     from evals.terminal import shown
 
@@ -141,6 +144,18 @@ def _graph(asked: argparse.Namespace) -> int:
     if asked.json is not None:
         write_rows(rows, asked.json)
     print_grids([grid(rows)])
+    return 0
+
+
+def _talks(path: Path) -> int:
+    from evals.compare import print_grids
+    from evals.talks import measure_talks, talks_grid
+    from evals.tasks.locomo import locomo
+    from evals.terminal import shown
+
+    with shown("concepts of real talk") as progress:
+        rows = measure_talks(locomo(path), progress=progress)
+    print_grids([talks_grid(rows)])
     return 0
 
 
@@ -234,6 +249,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--seeds", type=int, default=3, help="how many, of six streams a set each (%(default)s)")
     graph.add_argument("--held-back", action="store_true", help="the templates kept for scoring alone")
     graph.add_argument("--json", type=Path, help="keep the rows here")
+    graph.add_argument("--talk", type=Path, help="instead, what becomes of the conversations in this file of LoCoMo's")
 
     everything = commands.add_parser("all", help="what `make eval` does: every task on the chosen systems")
     everything.set_defaults(do=_all)

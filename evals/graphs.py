@@ -76,7 +76,7 @@ def measure(
 def measure_stream(task: Task, store: str, embedder: Any) -> dict[str, float]:
     """Fold one stream, event by event as they arrive, and measure what came of it."""
     with Memory.open(":memory:", embedder) as memory:
-        memory.add_many([_event(line) for line in task.stores[store]])
+        memory.add_many([event_of(line) for line in task.stores[store]])
         memory.settle()
         produced = graph_of(memory, now=max(line.at for line in task.stores[store] if line.at) + AFTERWARDS)
     gold, texts = task.graph[store], event_texts(task, store)
@@ -172,7 +172,8 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _event(line: Line) -> dict[str, Any]:
+def event_of(line: Line) -> dict[str, Any]:
+    """Give a line of a stream as an event to be added."""
     return {
         "text": line.text,
         "speaker": line.speaker,
