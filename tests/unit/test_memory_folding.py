@@ -468,3 +468,12 @@ def test_what_is_said_to_the_memory_itself_names_nobody(memory: Memory) -> None:
     assert [entity.name for entity in memory.entities()] == ["Ana"]
     memory.rebuild()
     assert [entity.name for entity in memory.entities()] == ["Ana"]
+
+
+def test_a_concept_of_a_name_is_written_as_a_name() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        for text in ("Rui brought soup over.", "Nobody at home. Rui called twice.", "Rui's bike is broken."):
+            memory.add(text, speaker="Ana")
+        for text in ("The deadline for the tax is Friday.", "Ben moved our deadline.", "Deadline missed again."):
+            memory.add(text, speaker="Ana")
+        assert {concept.label for concept in memory.concepts()} == {"Rui", "deadline"}

@@ -44,8 +44,8 @@ def label_of(
     pairs, forms = read[top]
     pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
     if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
-        return pair[:LONGEST_LABEL]
-    return max(forms, key=lambda form: (forms[form], form), default=top)[:LONGEST_LABEL]
+        return _as_written(pair, texts)[:LONGEST_LABEL]
+    return _as_written(max(forms, key=lambda form: (forms[form], form), default=top), texts)[:LONGEST_LABEL]
 
 
 def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -81,6 +81,15 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
         }
         pairs.update(found)
     return pairs, forms
+
+
+def _as_written(label: str, texts: Sequence[str]) -> str:
+    """Give each word of a label a capital where texts never write it without: it is a name."""
+    written = {word for text in texts for word in _WORD.findall(text[:MOST_READ])}
+    plain = {_POSSESSIVE.sub("", word) for word in written}
+    return " ".join(
+        word if word in plain or word.capitalize() not in plain else word.capitalize() for word in label.split(" ")
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)
