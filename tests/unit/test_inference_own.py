@@ -13,14 +13,8 @@ from recollect.inference.encoder import MANY_TEXTS
 from recollect.inference.own import RECOLLECT_SMALL, RecollectSmall
 from recollect.inference.protocol import Passage
 from recollect.inference.weights import find_model
+from told import ASKED, TEXTS
 
-TEXTS = [
-    "[2 April 2026] Ana: I moved to Lisbon in March.",
-    "[3 April 2026] Ben: The cat knocked the blue vase off the shelf again.",
-    "[3 April 2026] Ana: My sister works as a nurse in Porto.",
-    "[4 April 2026] Ben: We decided to use PostgreSQL for the billing service.",
-]
-ASKED = [("Which city did Ana move to?", 0), ("Which database did we choose?", 3), ("What did the cat break?", 1)]
 NEVER_SAID = ["What is the name of Ben's daughter?", "When did Ben visit the museum of glass?"]
 
 

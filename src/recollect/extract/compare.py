@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import combinations
 
-from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Stance, Status
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Stance, Status
 from recollect.core.words import STOPWORDS
 from recollect.extract.rules.tools import TOPICS
 from recollect.extract.rules.verbs import FORMS
@@ -69,7 +69,7 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
     keys = {*_slot_keys(known), *_wording_keys(known)}
     if known.kind in _CHOICES:
         keys.update(f"choice:{word}" for word in _words(known.value))
-    if known.kind in _ACTIONS:
+    if known.kind in TO_DO:
         keys.update(_deed_keys(known))
     return frozenset(keys)
 
@@ -99,7 +99,6 @@ _REPLACED = re.compile(
     r"|using |our )?(?P<old>[\w+#.-]+(?: [\w+#.-]+){0,2})",
     re.IGNORECASE,
 )
-_ACTIONS = frozenset((ArtifactKind.TODO, ArtifactKind.REMINDER))
 _CHOICES = frozenset((ArtifactKind.DECISION, ArtifactKind.KEY_FACT))
 
 
@@ -177,7 +176,7 @@ def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
     if not dropped and draft.stance is not Stance.DONE:
         return None
     for known in similar:
-        open_task = known.kind in _ACTIONS and _is_open(known) and not known.negated and _same_person(draft, known)
+        open_task = known.kind in TO_DO and _is_open(known) and not known.negated and _same_person(draft, known)
         if open_task and not _is_late(draft, known) and _does(draft.value, known.value):
             return _over(draft, known, "called off" if dropped else "done")
     return None
@@ -200,7 +199,7 @@ def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | No
 
 
 def _is_dropped(draft: ArtifactDraft) -> bool:
-    return draft.kind in _ACTIONS and (draft.negated or draft.stance is Stance.ENDED)
+    return draft.kind in TO_DO and (draft.negated or draft.stance is Stance.ENDED)
 
 
 def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
