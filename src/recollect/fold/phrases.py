@@ -48,6 +48,7 @@ COMMON_WORDS = frozenset(
 _BREAKING = STOPWORDS | COMMON_WORDS
 _POSSESSIVE = ("'s", "’s")
 _PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]+|\n")
+_CONTRACTED = re.compile(r"\w+'(?:t|ve|re|ll|d|m|em|all|know)", re.IGNORECASE)  # "must've" names nothing; "o'clock" may
 _SHORTEST_ALONE = 4  # letters of a key of one word
 _LONGEST_WORD = 40  # characters
 _VOCABULARY = 1 << 15  # words that need not be looked at again
@@ -101,9 +102,14 @@ def _read(piece: str) -> tuple[str, str, str]:
     """Give a piece as a word, in small letters, and in the singular; nothing where it ends a phrase."""
     word = piece[:-2] if piece.endswith(_POSSESSIVE) else piece
     lower = word.lower().replace("’", "'")
-    if not word[0].isalpha() or lower in _BREAKING or lower.endswith("ly") or len(word) > _LONGEST_WORD:
+    if not word[0].isalpha() or breaks(lower) or lower.endswith("ly") or len(word) > _LONGEST_WORD:
         return _NO_WORD
     return word, lower, _singular(word.lower())
+
+
+def breaks(word: str) -> bool:
+    """Tell whether a word, in small letters, ends a phrase: it is of every talk, or two words in one."""
+    return word in _BREAKING or _CONTRACTED.fullmatch(word) is not None
 
 
 def _parts(words: list[str], ones: list[str]) -> Iterable[tuple[tuple[str, ...], str]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from recollect.core.words import STOPWORDS, stem
+from recollect.core.words import stem
 from recollect.fold.moments import MOST_READ, WORD, words_of
-from recollect.fold.phrases import COMMON_WORDS, keyphrases
+from recollect.fold.phrases import breaks, keyphrases
 
 LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
@@ -77,7 +77,7 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
         found = {
             f"{one} {other}"
             for one, other, first, second in zip(words, words[1:], stems, stems[1:], strict=False)
-            if top in (first, second) and first != second and not {one, other} & _COMMON
+            if top in (first, second) and first != second and not (breaks(one) or breaks(other))
         }
         pairs.update(found)
     return pairs, forms
@@ -102,6 +102,3 @@ def _words_and_stems(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _word_and_stem(written: str) -> tuple[str, str]:
     word = _POSSESSIVE.sub("", written).lower().replace("’", "'")
     return word, stem(word)
-
-
-_COMMON = STOPWORDS | COMMON_WORDS
