@@ -144,7 +144,7 @@ def test_a_worker_lives_through_a_cut_connection(location: str, postgres: Server
             if not told:
                 told.append("cut")
                 with psycopg.connect(postgres.admin, autocommit=True) as admin:
-                    admin.execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'recollect'")
+                    admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'recollect'")
             return settle(engine, progress)
 
         with pytest.MonkeyPatch.context() as patch:

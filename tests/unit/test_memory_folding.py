@@ -477,3 +477,24 @@ def test_a_concept_of_a_name_is_written_as_a_name() -> None:
         for text in ("The deadline for the tax is Friday.", "Ben moved our deadline.", "Deadline missed again."):
             memory.add(text, speaker="Ana")
         assert {concept.label for concept in memory.concepts()} == {"Rui", "deadline"}
+
+
+SAYINGS = (
+    "Nobody mentioned the", "Is there another", "Two of them about the", "Bring me that", "Who has seen the",
+    "It was all about the", "Not a trace of the", "Never without the", "A long evening with the", "So much for the",
+    "Here comes the",
+)  # fmt: skip
+
+
+def test_the_first_of_a_list_are_the_first_of_all_of_it() -> None:
+    said = ("deadline", "kitchen", "piano", "passport", "vaccine")
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        for number, word in enumerate(said):
+            for place in range(3 + 2 * number):
+                memory.wing(f"w{place % 2}").add(f"{SAYINGS[place]} {word}.", speaker="Ana")
+        every = memory.concepts()
+        by_page = sorted(memory.concepts(about=""), key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))
+        assert len(every) > 3
+        assert every == by_page
+        assert [memory.concepts(limit=most) for most in (1, 2, 3)] == [every[:1], every[:2], every[:3]]
+        assert {wing for one in every for wing in one.wings} == {"w0", "w1"}

@@ -271,6 +271,12 @@ def entry_id(event: str, place: int) -> str:
     return ENTRY_PREFIX + fingerprint("fold", event, place).hex()
 
 
+# Events of a concept from which on more are not told apart.
+STRONGEST_FROM = LEAST_GROUNDS + round(
+    (1.0 - STRENGTH_BEGINS) / STRENGTH_GAINS
+)
+
+
 def strength_of(events: int) -> float:
     """Tell how strong a concept of so many events is."""
     return min(1.0, round(STRENGTH_BEGINS + STRENGTH_GAINS * max(0, events - LEAST_GROUNDS), 3))

@@ -31,14 +31,19 @@ class Conceiving(Handle):
         """
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
         then = None if as_of is None else as_datetime(as_of, "as_of")
+        if about is None and then is None and self._wing is None:
+            with self._engine.store.reader() as reader:
+                return self._with_wings(reader, reader.strongest_concepts(self._space, limit=most))
         found = [one for one in self._concept_pages(then) if about is None or _speaks_of(one, about)]
         found.sort(key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))
-        return found[:most] if then or self._wing else self._with_wings(found[:most])
-
-    def _with_wings(self, concepts: Sequence[Concept]) -> list[Concept]:
-        """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""
+        if then or self._wing:
+            return found[:most]
         with self._engine.store.reader() as reader:
-            wings = reader.concept_wings(self._space, [one.id for one in concepts])
+            return self._with_wings(reader, found[:most])
+
+    def _with_wings(self, reader: Reader, concepts: Sequence[Concept]) -> list[Concept]:
+        """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""
+        wings = reader.concept_wings(self._space, [one.id for one in concepts])
         return [replace(one, wings=wings.get(one.id, ())) for one in concepts]
 
     def concept(self, id: str, *, as_of: Time | None = None) -> ConceptView:

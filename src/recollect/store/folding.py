@@ -116,6 +116,10 @@ class FoldingReader(Protocol):
         """
         ...
 
+    def strongest_concepts(self, space: str, *, limit: int) -> list[Concept]:
+        """List those that stand now, the strongest and freshest first; the wings of their events are not told."""
+        ...
+
     def concept_wings(self, space: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Tell the wings of the events of some concepts; a concept without any is left out."""
         ...

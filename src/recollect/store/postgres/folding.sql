@@ -49,6 +49,22 @@ FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(coun
 JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number LIMIT %(limit)s;
 
+-- The strongest and freshest of these; only their bodies are read.
+-- name: strongest_concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       few.events, few.counted, few.first_at, few.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at,
+             max(at) AS last_at
+      FROM fold_edges
+      WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL)
+      GROUP BY target
+      ORDER BY least(greatest(count(*) FILTER (WHERE weight >= %(counted)s), %(weakest)s), %(strongest)s) DESC,
+               max(at) DESC, target COLLATE "C" LIMIT %(limit)s) few
+JOIN fold_nodes node ON node.space = %(space)s AND node.id = few.target AND node.closed IS NULL
+ORDER BY least(greatest(few.counted, %(weakest)s), %(strongest)s) DESC, few.last_at DESC, node.id COLLATE "C";
+
 -- name: concept_wings
 SELECT DISTINCT edge.target, event.wing
 FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq

@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from recollect.core.clock import from_micros, to_micros
-from recollect.core.folding import Concept, ConceptEdge, Debt, EdgeKind, JournalEntry, strength_of
+from recollect.core.folding import (
+    LEAST_GROUNDS,
+    STRONGEST_FROM,
+    Concept,
+    ConceptEdge,
+    Debt,
+    EdgeKind,
+    JournalEntry,
+    strength_of,
+)
 from recollect.core.ids import event_id
 from recollect.core.values import Json
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldMark, LooseRow, Member, Undone, WorkRow
@@ -46,6 +55,12 @@ class FoldingRows(Snapshot):
         else:
             rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
         return [(row[0], _concept(space, row, as_of)) for row in rows]
+
+    def strongest_concepts(self, space: str, *, limit: int) -> list[Concept]:
+        found = self.space_id(space)
+        values = {"space": found, "counted": COUNTED, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
+        rows = self.rows("strongest_concepts", {**values, "limit": limit}) if found is not None else []
+        return [_concept(space, row, None) for row in rows]
 
     def concept_wings(self, space: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         found = self.space_id(space)

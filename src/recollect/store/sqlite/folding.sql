@@ -47,6 +47,21 @@ FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min
 JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number LIMIT :limit;
 
+-- The strongest and freshest of these; only their bodies are read.
+-- name: strongest_concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       few.events, few.counted, few.first_at, few.last_at, '[]', NULL, NULL
+FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
+      FROM fold_edges INDEXED BY fold_edges_members
+      WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
+                       WHERE other.space = :space AND other.closed IS NULL)
+      GROUP BY target
+      ORDER BY min(max(sum(weight >= :counted), :weakest), :strongest) DESC, last_at DESC, target LIMIT :limit) few
+JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = few.target AND node.closed IS NULL
+ORDER BY min(max(few.counted, :weakest), :strongest) DESC, few.last_at DESC, node.id;
+
 -- name: concept_wings
 SELECT DISTINCT edge.target, event.wing
 FROM fold_edges edge INDEXED BY fold_edges_members JOIN events event ON event.seq = edge.seq
