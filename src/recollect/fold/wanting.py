@@ -54,11 +54,13 @@ def _cue(said: str) -> Cue | None:
         return own
     if match := _UNDECIDED.search(said):
         return Cue(IntentCategory.QUESTION, OPEN, match.start())
-    match = _MUST_CHANGE.match(said) or next(filter(None, (frame.search(said) for frame in _OF_THINGS)), None)
-    if match is not None:
-        return Cue(IntentCategory.TASK, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
+    if match := _MUST_CHANGE.match(said):
+        return Cue(IntentCategory.TASK, OPEN, match.start())
+    for category, frame in _OF_THINGS:
+        if match := frame.search(said):
+            return Cue(category, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
     if match := _OTHERS.search(said):
-        return Cue(IntentCategory.WISH, OTHERS, match.start())
+        return Cue(IntentCategory.WISH, OPEN if _SERVED.match(said) else OTHERS, match.start())
     return None
 
 
@@ -337,7 +339,129 @@ _OPEN = re.compile(
     r"|getting (?:pushed|postponed|delayed))|(?:slipped|pushed back|postponed) again|kicked? (?:it )?down the road"
     r"|(?:a|an)(?: \w+)? (?:email|letter|call|reply|decision|visit|review|check|answer) is (?:due|needed))\b"
 )
-_OF_THINGS = (_PASSIVE, _OPEN, _LACKING, _UNBEARABLE)
+
+
+def _ways(*ways: str) -> re.Pattern[str]:
+    """Compile ways to say one thing, each of whole words."""
+    return re.compile(rf"\b(?:{'|'.join(ways)})\b")
+
+
+_NUMBER = (
+    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty|dozens|hundreds"
+    r"|several|a few|a dozen)"
+)
+# What somebody asks of somebody: requests, demands, orders, reminders.
+_ASKED = _ways(
+    r"(?:ask(?:ed|ing)|begs|begg(?:ed|ing)|plead(?:s|ed|ing)|press(?:es|ed|ing)?|push(?:es|ed|ing)?"
+    r"|lobb(?:y|ies|ied|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)"
+    r"|fil(?:es|ed|ing)|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|cla(?:m|mo)u?r(?:s|ed|ing)?"
+    r"|puts? in|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)"
+    r"|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
+    r"urg(?:es|ed|ing) (?!to\b)\w+",
+    r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
+    r"insist(?:s|ed|ing)? (?:on|that)",
+    r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her|their)\w+",
+    r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
+    r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to|for|about|that|of|again)",
+    r"asked (?:whether|if) (?:some|any)(?:one|body)",
+    r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
+    r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
+    r"warn(?:s|ed|ing) (?:that|of|about)",
+    r"wishes (?:to|for)",
+    r"request(?:s|ed|ing) (?:an?|the|that|to|more|some|another|access|help|support)",
+    r"(?:pinged|nagged|chased|pestered|prodded|reminded)(?: \w+)? (?:again|twice|by|about|for|an?|once)",
+    r"escalated|handed (?:over )?to|referred to (?!as)|kindly|for (?:heaven|god|goodness|pete)(?:'s)? sake",
+    r"(?:has|have) been (?:called|asked|requested|notified|informed|alerted|reported|raised|chased|reminded|flagged)",
+    r"if you(?:'d| would| could) be so|los(?:es|ing|t) patience|running out of patience",
+    r"(?<!and )please (?!find|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell|explain"
+    r"|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come|join"
+    r"|pass|accept|keep|say|stop|go|wait|thank)\w+ (?:me|us|my|our|the|it|them)",
+)
+# What somebody else said they would do, or means to.
+_PLEDGED = _ways(
+    r"(?:promis(?:es|ed|ing)|vow(?:s|ed)?|pledg(?:es|ed)|volunteer(?:s|ed)|agree(?:s|d)|undertook|undertakes|swore"
+    r"|offered|commit(?:s|ted)) to (?!differ\b|disagree\b)[a-z]+",
+    r"promised (?:me|us|an?|the|that|by|for|\w+ing)",
+    r"(?:said|says|claims|claimed|assured (?:me|us)|told (?:me|us)) (?:that )?(?:he|she|they|it)(?:'d|'ll| would| will)"
+    r" (?!be\b|rain\b|snow\b|have\b|like\b|love\b)",
+    r"will (?:get back to|look into|come back to|think about|think it over|follow up|see to|let (?:me|us) know)",
+    r"owes? (?:me|us|them|him|her)",
+    r"(?:plans|aims|intends|seeks|hopes|proposes|vows) to (?:be )?[a-z]+",
+    r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
+    r"|struggling|scrambling) (?:for|to)",
+    r"(?:is|are) planned",
+)
+# What can't go on before something else comes.
+_HELD_UP = _ways(
+    r"(?:won't|will not|can't|cannot|can not|couldn't|refuses? to|unable to|not allowed to|isn't allowed to)"
+    r" [^,;.]{2,60}? (?:until|unless|as long as|if (?:i|we) don't|without (?:an?|the|my|our|that|this|it|more"
+    rf"|{_NUMBER})|before (?!(?:noon|bed|breakfast|lunch|dinner|coffee|midnight)\b)\w+)",
+    r"(?:would|will|can) (?:\w+ ){1,3}only (?:by|if|once|when|after|with)",
+    r"(?:hinge|hinges|hang|hangs|rides|ride) on (?:an?|the|that|this|one|whether|two|my|our|his|her|their|\w+'s)",
+    r"contingent on|conditional on|subject to approval|blocked (?:by|on)|blocks? (?:the|our|my|us|me|all|every\w*)"
+    r"|held up|bogged down|waiting on|bottleneck|prevented from|barred from|locked out|shut out",
+    r"on (?:ice|back ?order|standby|hold)|at (?:an? (?:standstill|impasse|deadlock|stalemate)|loggerheads)"
+    r"|standing still|until further notice|gridlock(?:ed)?|deadlock(?:ed)?|stalled|stalemate|in (?:breach|defiance"
+    r"|violation|arrears)(?: of)?|under (?:review|discussion|consideration|investigation|negotiation)"
+    r"|in negotiations?|in dispute",
+)
+# What was put off.
+_PUT_OFF = _ways(
+    r"put(?:s|ting)? off (?!by)\w+|put (?:it|this|that|them) off|post?poned|deferred|shelved|adjourned|rescheduled"
+    r"|mothballed|carried over|rolled over|held over|pushed (?:back|out)|pushes [^,;.]{2,50}? back",
+    r"(?:moved|pushed|put|set) (?:[\w']+ ){1,6}back (?:to (?:the \d|next|late|early)|until|till|by|again|another|a)",
+    r"(?:bumped|delayed|cancelled|canceled|slipped|moved|pushed|missed)(?: \w+)? (?:again|once more|yet again"
+    r"|for the (?:second|third|fourth|fifth|sixth|\w+th) time|to next (?:week|month|quarter|year|spring|summer))",
+)
+# What is there in part, or was never heard of.
+_PARTLY = _ways(
+    rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of",
+    r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
+    r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out|solid)",
+    rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)",
+    r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?|out of (?:use|service|reach)",
+    r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
+    r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
+    r"|quorum|refund|follow-up|budget|access)(?: \w+){0,3}(?! (?:needed|required|necessary))"
+    r"(?= (?:for|to|in|of|on|from|as|at|has|is|was|this|either|so)\b|[.,;!]|$)",
+    r"(?:has|have) (?:paid|made|given|sent|shown|found|seen|received|had|got|brought|\w+ed) (?:no|nothing|none)",
+    r"(?:got|received|heard|brought|yielded|produced|found) (?:no|nothing)(?! (?:complaints?|problems?|wrong))",
+    r"there(?:'s| is| are) (?:still )?not (?:an?|one|any)|not (?:one|a single) (?:\w+)",
+    r"never (?:answered|replied|responded|called back|came back|got back|wrote back|heard back|paid|delivered|received"
+    r"|happened|followed up|showed)",
+    r"none (?:\w+ed|done|sent|in|back|free|available|found|ready|left|here)",
+    r"(?:cause|reason|date|owner|status|outcome|whereabouts|source|origin|culprit|diagnosis|time|timeline|eta|fate)"
+    r" (?:is |are |remains? |still |as yet )?(?:unknown|unclear|uncertain|open|unconfirmed|undetermined|not known)",
+    r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant|far-off) dream"
+    r"|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|the work isn't|much remains"
+    r"|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s|ing)? in vain",
+    r"un(?:released|delivered|approved|confirmed|explained|completed|addressed|attended|shipped|checked|collected"
+    r"|returned|settled|published|merged|cleared|decided|identified|investigated|scheduled|processed|refunded"
+    r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned|occupied)",
+    r"(?:that|which) was (?:yesterday|(?:\w+ ){1,3}ago|last \w+)",
+    r"remain(?:s|ed|ing)? (?:at large|trapped|closed|down|offline|without|far|short)",
+    r"(?:far|long|way) (?:below|behind|off|short of) (?:the |our |my )?(?:target|goal|schedule|plan|mark|pace|quota)",
+    r"(?<!been )waiting (?:for|on) (?:an?|the|my|our|his|her|their|your|approval|parts|results|news|feedback|\w+'s|\w+ to)",
+    r"(?:an?|some|more|another|that|proper)(?: \w+){1,4} would (?:cure|fix|solve|help|ease|settle|save|spare|speed|cut)",
+    r"would (?:really |surely |certainly |already )?help(?: a lot)?(?=[.,!]|$)",
+    r"(?:fixme|todo|wip|tbd)(?! list)|urgent(?:ly)?|asap|prio(?:rity)? ?1|p[01]|top priority",
+    r"to be [a-z]+(?:ed|en|ne|nt|de|ilt) (?:by|before|within|prior to|no later than|ahead of|until|in time)",
+    r"time for (?:an?|some|the|us|someone|somebody) (?!(?:coffee|drink|nap|break|beer|tea|walk|snack|holiday)\b)\w+",
+    r"let's (?:finally|please|at last) (?!(?:go|eat|meet|catch)\b)\w+",
+    r"lack(?! of)",
+)
+_OF_THINGS = (
+    *((IntentCategory.TASK, frame) for frame in (_PASSIVE, _OPEN, _LACKING, _UNBEARABLE, _PARTLY, _HELD_UP, _PUT_OFF)),
+    (IntentCategory.PROMISE, _PLEDGED),
+    (IntentCategory.TASK, _ASKED),
+)
+# Whose wishes are somebody's work.
+_SERVED = re.compile(
+    r"(?:(?:the|a|an|one|our|my|same|this|that|another|several|many|some|most|both|two|three|four|five) ){0,2}(?:\w+ )?"
+    r"(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger|member|parent|student"
+    r"|reader|buyer|visitor|boss|manager|examiner|editor)s?\b"
+)
 _STILL_UNMET = re.compile(
     r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
     r"|\bno (?:\w+ ){1,2}has\b|\b(?:is|are)n't\b|\bfar from\b|\boverdue\b|\boutstanding\b|\bputting off\b"
