@@ -212,143 +212,133 @@ _NOTED = re.compile(
 
 # What is said of a thing, whoever sees to it
 
+
+def _ways(*ways: str) -> re.Pattern[str]:
+    """Compile ways to say one thing, each of whole words; only where a word begins is any of them tried."""
+    return re.compile(rf"\b(?=[\w'])(?:{'|'.join(ways)})\b")
+
+
 _CHANGE = r"(?:come|go|change|stop|improve|end|happen|start|drop|fall|rise|shrink|grow|reach|fit|work|move|leave|give)"
 _THING = r"(?!(?:no|some|any|every)thing\b|king\b|being\b)[\w-]+ing\b"
-_PASSIVE = re.compile(
-    r"\b(?:has to|have to|must|should|needs? to|ought to|has got to) (?:be|get|\w+ be)\b|\bstill needs?\b"
-    rf"|\b(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}"
-    r"|\b(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
-    r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?\b"
-    r"|\b(?:has|have|is|are|'ve|'s) yet to\b|\b(?:is|are)(?: \w+)? (?:needed|required|wanted)\b"
-    r"|\bsupposed to (?:be|have)\b|\b(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to"
-    r"|can't"
-    r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)\b|\bi need that\b"
-    r"|\bthere(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way\b"
+_PASSIVE = (
+    r"(?:has to|have to|must|should|needs? to|ought to|has got to) (?:be|get|\w+ be)|still needs?",
+    rf"(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}",
+    r"(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
+    r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?",
+    r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?:be|have)",
+    r"(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to|can't"
+    r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)",
+    r"i need that|there(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way",
 )
 _MUST_CHANGE = re.compile(
     rf"(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:has to|have to|must|needs? to|ought to) {_CHANGE}\b"
 )
+_NUMBER = (
+    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|dozens|hundreds|several|a few"
+    r"|a dozen)"
+)
 # What is not there, or not enough of it.
-_LACKING = re.compile(
-    r"\b(?:lacks|lacking|a lack of|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|out|short)"
-    r"|low on|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for"
-    r"|overdue for|due for|could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)"
-    r"|(?:nowhere|not anywhere) near|far from (?:done|ready|finished|complete|over|enough|perfect)|a long (?:way|road)"
-    r" (?:to go|ahead|off|from)|(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no"
-    r"|has no|have no|got no) (?:proper |working |decent |real |single |clear |way |plan |owner )(?:\w+)"
-    r"|no (?:\w+ ){1,3}(?:in sight|to speak of)|down to (?:the|my|our) last|screaming for|calls? for"
-    r"|could be better|leaves? (?:a lot|much|something) to be desired"
-    r"|below (?:target|par|standard|plan)|short of (?:the )?target|room for improvement|needs work|(?:is|are|'re|'m"
-    r"|'s|still)"
-    r" (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs|falling (?:apart|behind)|past (?:its|their) best"
-    r"|(?:seen|known) better days|unfit for|not fit for|out of date|out of action|out of order"
-    r"|out of stock)\b(?! of time\b)"
-    r"|\b(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
-    r"|many))\b(?! (?:doubt"
-    r"|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))"
-    r"|\b(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
-    r"|three)) of"
-    r" (?:the|my|our|us|them|these)\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|several|many|lots"
-    r"|plenty|more"
-    r"|\w+teen|\w+ty) (?:more )?(?:\w+ ){0,2}(?:to go|remaining|left to \w+|still to \w+)\b"
+_LACKING = (
+    r"lack(?:s|ing)?|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|short|out(?! of time\b))|low on"
+    r"|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for|overdue for|due for",
+    r"could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)|could be better|screaming for|calls? for",
+    r"nowhere near|not anywhere near|far from (?:done|ready|finished|complete|over|enough|perfect)",
+    r"a long (?:way|road) (?:to|ahead|off|from|for)|no (?:\w+ ){1,3}(?:in sight|to speak of)",
+    r"(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no|has no|have no|got no)"
+    r" (?:proper|working|decent|real|single|clear|way|plan|owner) \w+",
+    r"down to (?:the|my|our) last|leaves? (?:a lot|much|something) to be desired|below (?:target|par|standard|plan)",
+    r"room for improvement|needs work|(?:is|are|'re|'m|'s|still) (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs",
+    r"falling (?:apart|behind)|past (?:its|their) best|seen better days|known better days|(?:unfit|not fit) for",
+    r"out of (?:date|action|order|stock|use|service|reach)",
+    r"(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
+    r"|many))\b(?! (?:doubt|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))",
+    r"(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
+    r"|three)) of (?:the|my|our|us|them|these)",
+    rf"(?:{_NUMBER}|many|lots|plenty|more) (?:more )?(?:\w+ ){{0,2}}(?:to go|remaining|left to \w+|still to \w+)",
 )
 # What can't go on as it is.
-_UNBEARABLE = re.compile(
-    r"\bcan't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))\b"
-    r"|\b(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain|weather"
-    r"|cold|heat|winter)\b)|\bhad enough of (?!(?:the |this )?(?:rain|weather|cold|heat|winter)\b)"
-    r"|\b(?:it|this|that|which) (?:still )?(?:bugs|bothers|annoys|irks|nags|worries|frustrates) (?:me|us)\b"
-    r"|\b(?:simply |just |still |really )?(?:isn't|not|is not) (?:good|fast|safe|reliable|clear|big) enough\b"
-    r"|\b(?:unacceptable|unsustainable|intolerable|untenable)\b|\bdriv(?:es|ing) (?:me|us) (?:mad|crazy|nuts|up)\b"
-    r"|\b(?:weigh|weighs|weighing|prey|preying|hang|hanging|hangs) (?:on|over) (?:me|us|my|our)\b|\bsore point\b"
-    r"|\bunless (?:i|we|someone|somebody)\b"
+_UNBEARABLE = (
+    r"can't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))",
+    r"(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain"
+    r"|weather|cold|heat|winter)\b)",
+    r"had enough of (?!(?:the |this )?(?:rain|weather|cold|heat|winter)\b)",
+    r"(?:it|this|that|which) (?:still )?(?:bugs|bothers|annoys|irks|nags|worries|frustrates) (?:me|us)",
+    r"(?:simply |just |still |really )?(?:isn't|not|is not) (?:good|fast|safe|reliable|clear|big) enough",
+    r"unacceptable|unsustainable|intolerable|untenable|driv(?:es|ing) (?:me|us) (?:mad|crazy|nuts|up)",
+    r"(?:weigh|weighs|weighing|prey|preying|hang|hanging|hangs) (?:on|over) (?:me|us|my|our)|sore point",
+    r"unless (?:i|we|someone|somebody)|^unless",
 )
 _OTHERS = re.compile(
-    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would like|promised|(?:would"
+    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would (?:like|prefer|love)|promised|(?:would"
     r"|'d) be (?:good|great|useful"
     r"|wise) (?:to|if))\b"
 )
 # What they did not do is theirs, though somebody may wait for it.
 _OF_OTHERS = re.compile(r"(?:they|he|she)\b(?!.*\b(?:me|us|my|our|we|i)\b)")
-_UNDECIDED = re.compile(
-    r"\bno (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))\b|\bno decision\b"
-    r"|\b(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))\b"
-    r"|\bundecided\b|\b(?:open|unanswered|big) question\b|\bquestion (?:of (?:how|whether|who|what)|is (?:whether|how"
-    r"|who))"
-    rf"|\bi (?:still )?wonder {_ASK}\b|\b(?:wondering|debating|pondering|weighing up|unsure|uncertain|torn"
-    rf"|agonising|agonizing|arguing|dithering)(?: (?:about|over|as to|on))? (?:{_ASK}|between)\b"
-    rf"|\b(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}\b"
-    rf"|\b(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}\b"
-    r"|\b(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
-    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on|pick(?:ed)? (?:one|a)"
-    r"|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))\b"
-    r"|\b(?:torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out|been dithering"
-    r"|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined)|tbd|tbc)\b"
-    rf"|\b(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)\b"
+_UNDECIDED = _ways(
+    r"no (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))|no decision",
+    r"(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))|undecided",
+    r"(?:open|unanswered|big) question|question (?:of (?:how|whether|who|what)|is (?:whether|how|who))",
+    rf"i (?:still )?wonder {_ASK}",
+    rf"(?:wondering|debating|pondering|weighing up|unsure|uncertain|torn|agonising|agonizing|arguing"
+    rf"|dithering)(?: (?:about|over|as to|on))? (?:{_ASK}|between)",
+    rf"(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}",
+    rf"(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}",
+    r"(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
+    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on"
+    r"|pick(?:ed)? (?:one|a)|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))",
+    r"torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out",
+    r"been dithering|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined)|tbd|tbc",
+    r"(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)",
 )
-_OPEN = re.compile(
-    r"\boverdue\b|\b(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))"
-    r"|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't|have not|has not|(?:sits|sitting|lies|lying)"
-    r"|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)\b"
-    r"|\bun(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
-    r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)\b|\b(?:about"
-    r"|high) time\b"
-    r"|\bremains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)\b|\bincomplete\b|\bawait(?:s|ing)\b"
-    r"|\bpending\b"
-    r"|\bhalf[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)\b"
-    r"|\bno (?:[\w'-]+ ){1,8}(?:yet|so far)\b|\bno (?:progress|movement|news|word|sign|reply|response|answer"
-    r"|sight) (?:on"
-    r"|of|from|with|about|for|since|to)\b|\bno (?:\w+ ){1,3}has (?:gone|been|come|arrived)\b|\b(?:is|are) missing\b"
-    r"|\bnothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened|moved"
-    r"|changed|back|ordered|prepared|written|in (?:place|for))\b|\bbooked nothing\b|\bfound no\b|\b(?:we've|i've) no\b"
-    rf"|\b(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
-    rf"|actually)){{1,2}} {_DONE}\b"
-    r"|\b(?:haven't|hasn't|have not|has not) (?:managed|dared|bothered|found|finished|started|begun|sent|written|booked"
-    r"|answered|replied|called|rung|paid|heard|touched|fixed|made|done|signed|told|spoken|looked|arrived|come|bought"
-    r"|ordered|asked|filled|planned|set up|turned up|chased)\b"
-    r"|\b(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
-    r"|bothered"
-    rf"|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad){_DONE}\b"
-    r"|\bnever (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
-    r"|an answer))\b"
-    r"|\b(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)\b|\b(?:to no avail|in vain|no luck"
-    r"|without (?:success|luck"
-    r"|an answer|a reply)|nowhere to be (?:found|seen)|has (?:its|their|the) work cut out)\b|\bnot (?:one|a single"
-    r"|a) [\w ]{1,20}"
-    r" (?:has|have|is)\b|\b(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)"
-    r"|unopened"
-    r"|untouched|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))\b|\bin the backlog\b|\bstill to (?:come"
-    r"|be|\w+)\b"
-    r"|\b(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)\b|\b(?:expires?|runs? out"
-    r"|closes|ends)"
-    r" (?:on|in|next|this|tomorrow|at)\b|\bdeadline (?:for|is|looms|of)\b|\b(?:asked|emailed|written|called|rung|phoned"
-    r"|chased|complained)(?: \w+){0,3} (?:twice|three times|already|several times|repeatedly|and (?:nothing|no))\b"
-    r"|\b(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)\b|\b(?:where (?:we|i) (?:said"
-    r"|wanted|hoped"
-    r"|need)|work in progress|unfinished business|loose ends?|a way off|not (?:quite )?(?:there|ready|right"
-    r"|finished) yet)\b"
-    r"|\bcan't wait (?:much|any)\b|\b(?:i'm|we're|^)waiting (?:for|on) (?:some|a |an |the |my |our )"
-    r"|\b(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?\b|\b(?:search|hunt|wait) (?:goes"
-    r" on|continues|for)\b"
-    rf"|\b(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))?"
-    rf" {_DONE}|(?:'s| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))\b"
-    r"|\b(?:back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust|fall(?:s|en"
-    r"|ing)? through the cracks"
-    r"|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)|stuck (?:on|with|at|in|since|behind)"
-    r"|behind schedule|(?:keeps|kept) (?:slipping|sliding"
-    r"|getting (?:pushed|postponed|delayed))|(?:slipped|pushed back|postponed) again|kicked? (?:it )?down the road"
-    r"|(?:a|an)(?: \w+)? (?:email|letter|call|reply|decision|visit|review|check|answer) is (?:due|needed))\b"
-)
-
-
-def _ways(*ways: str) -> re.Pattern[str]:
-    """Compile ways to say one thing, each of whole words."""
-    return re.compile(rf"\b(?:{'|'.join(ways)})\b")
-
-
-_NUMBER = (
-    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty|dozens|hundreds"
-    r"|several|a few|a dozen)"
+_OPEN = (
+    r"overdue|(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))",
+    r"still (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't|have not|has not|(?:sits|sitting|lies"
+    r"|lying)|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)",
+    r"un(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
+    r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)",
+    r"(?:about|high) time|remains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)|incomplete",
+    r"await(?:s|ing)|pending",
+    r"half[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)",
+    r"no (?:[\w'-]+ ){1,8}(?:yet|so far)",
+    r"no (?:progress|movement|news|word|sign|reply|response|answer|sight) (?:on|of|from|with|about|for|since|to)",
+    r"no (?:\w+ ){1,3}has (?:gone|been|come|arrived)|(?:is|are) missing",
+    r"nothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened"
+    r"|moved|changed|back|ordered|prepared|written|in (?:place|for))",
+    r"booked nothing|found no|(?:we've|i've) no",
+    rf"(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
+    rf"|actually)){{1,2}} {_DONE}",
+    r"(?:haven't|hasn't|have not|has not) (?:managed|dared|bothered|found|finished|started|begun|sent|written"
+    r"|booked|answered|replied|called|rung|paid|heard|touched|fixed|made|done|signed|told|spoken|looked|arrived"
+    r"|come|bought|ordered|asked|filled|planned|set up|turned up|chased)",
+    rf"(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
+    rf"|bothered|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad){_DONE}",
+    r"never (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
+    r"|an answer))",
+    r"(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)|to no avail|in vain|no luck",
+    r"without (?:success|luck|an answer|a reply)|nowhere to be (?:found|seen)",
+    r"has (?:its|their|the) work cut out|not (?:one|a single|a) [\w ]{1,20} (?:has|have|is)",
+    r"(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)|unopened|untouched"
+    r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
+    r"in the backlog|still to (?:come|be|\w+)",
+    r"(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)",
+    r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|at)|deadline (?:for|is|looms|of)",
+    r"(?:asked|emailed|written|called|rung|phoned|chased|complained)(?: \w+){0,3} (?:twice|three times|already"
+    r"|several times|repeatedly|and (?:nothing|no))",
+    r"(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)",
+    r"where (?:we|i) (?:said|wanted|hoped|need)|work in progress|unfinished business|loose ends?|a way off",
+    r"not (?:quite )?(?:there|ready|right|finished) yet|can't wait (?:much|any)",
+    r"(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?",
+    r"(?:search|hunt|wait) (?:goes on|continues|for)",
+    rf"(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))? {_DONE}|(?:'s"
+    rf"| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))",
+    r"back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust",
+    r"fall(?:s|en|ing)? through the cracks|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)",
+    r"stuck (?:on|with|at|in|since|behind)|behind schedule",
+    r"(?:keeps|kept) (?:slipping|sliding|getting (?:pushed|postponed|delayed))",
+    r"(?:slipped|pushed back|postponed) again|kicked? (?:it )?down the road",
+    r"(?:a|an)(?: \w+)? (?:email|letter|call|reply|decision|visit|review|check|answer) is (?:due|needed)",
 )
 # What somebody asks of somebody: requests, demands, orders, reminders.
 _ASKED = _ways(
@@ -362,6 +352,7 @@ _ASKED = _ways(
     r"insist(?:s|ed|ing)? (?:on|that)",
     r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her|their)\w+",
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
+    r"(?:scour|comb|search)(?:es|s|ed|ing)? [^,;.]{2,40}? for \w+",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
     r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to|for|about|that|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
@@ -393,7 +384,7 @@ _PLEDGED = _ways(
     r"(?:is|are) planned",
 )
 # What can't go on before something else comes.
-_HELD_UP = _ways(
+_HELD_UP = (
     r"(?:won't|will not|can't|cannot|can not|couldn't|refuses? to|unable to|not allowed to|isn't allowed to)"
     r" [^,;.]{2,60}? (?:until|unless|as long as|if (?:i|we) don't|without (?:an?|the|my|our|that|this|it|more"
     rf"|{_NUMBER})|before (?!(?:noon|bed|breakfast|lunch|dinner|coffee|midnight)\b)\w+)",
@@ -407,7 +398,7 @@ _HELD_UP = _ways(
     r"|in negotiations?|in dispute",
 )
 # What was put off.
-_PUT_OFF = _ways(
+_PUT_OFF = (
     r"put(?:s|ting)? off (?!by)\w+|put (?:it|this|that|them) off|post?poned|deferred|shelved|adjourned|rescheduled"
     r"|mothballed|carried over|rolled over|held over|pushed (?:back|out)|pushes [^,;.]{2,50}? back",
     r"(?:moved|pushed|put|set) (?:[\w']+ ){1,6}back (?:to (?:the \d|next|late|early)|until|till|by|again|another|a)",
@@ -415,16 +406,15 @@ _PUT_OFF = _ways(
     r"|for the (?:second|third|fourth|fifth|sixth|\w+th) time|to next (?:week|month|quarter|year|spring|summer))",
 )
 # What is there in part, or was never heard of.
-_PARTLY = _ways(
+_PARTLY = (
     rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
     r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out|solid)",
     rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)",
-    r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?|out of (?:use|service|reach)",
+    r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
     r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
-    r"|quorum|refund|follow-up|budget|access)(?: \w+){0,3}(?! (?:needed|required|necessary))"
-    r"(?= (?:for|to|in|of|on|from|as|at|has|is|was|this|either|so)\b|[.,;!]|$)",
+    r"|quorum|refund|budget|access)(?! (?:is |was )?(?:needed|required|necessary))",
     r"(?:has|have) (?:paid|made|given|sent|shown|found|seen|received|had|got|brought|\w+ed) (?:no|nothing|none)",
     r"(?:got|received|heard|brought|yielded|produced|found) (?:no|nothing)(?! (?:complaints?|problems?|wrong))",
     r"there(?:'s| is| are) (?:still )?not (?:an?|one|any)|not (?:one|a single) (?:\w+)",
@@ -433,6 +423,7 @@ _PARTLY = _ways(
     r"none (?:\w+ed|done|sent|in|back|free|available|found|ready|left|here)",
     r"(?:cause|reason|date|owner|status|outcome|whereabouts|source|origin|culprit|diagnosis|time|timeline|eta|fate)"
     r" (?:is |are |remains? |still |as yet )?(?:unknown|unclear|uncertain|open|unconfirmed|undetermined|not known)",
+    r"(?:top|foremost|main|chief|biggest|overriding|number one) (?:goal|ambition|aim|priority|target|concern|wish)",
     r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant|far-off) dream"
     r"|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|the work isn't|much remains"
     r"|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s|ing)? in vain",
@@ -449,10 +440,9 @@ _PARTLY = _ways(
     r"to be [a-z]+(?:ed|en|ne|nt|de|ilt) (?:by|before|within|prior to|no later than|ahead of|until|in time)",
     r"time for (?:an?|some|the|us|someone|somebody) (?!(?:coffee|drink|nap|break|beer|tea|walk|snack|holiday)\b)\w+",
     r"let's (?:finally|please|at last) (?!(?:go|eat|meet|catch)\b)\w+",
-    r"lack(?! of)",
 )
 _OF_THINGS = (
-    *((IntentCategory.TASK, frame) for frame in (_PASSIVE, _OPEN, _LACKING, _UNBEARABLE, _PARTLY, _HELD_UP, _PUT_OFF)),
+    (IntentCategory.TASK, _ways(*_PASSIVE, *_OPEN, *_LACKING, *_UNBEARABLE, *_PARTLY, *_HELD_UP, *_PUT_OFF)),
     (IntentCategory.PROMISE, _PLEDGED),
     (IntentCategory.TASK, _ASKED),
 )
