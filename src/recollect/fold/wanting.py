@@ -33,7 +33,16 @@ def cue_of(said: str) -> Cue | None:
     found = _cue(said)
     if found is None or _SUPPOSED.search(said, 0, found.place):
         return None
-    return None if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)) else found
+    if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)):
+        return None
+    return None if found.strength < OWN and _is_nobodys(said) else found
+
+
+def _is_nobodys(said: str) -> bool:
+    """Tell whether a sentence says how things are in general, or that what was asked for came about."""
+    if _IN_GENERAL.search(said):
+        return True
+    return _CAME_ABOUT.search(said) is not None and not _DENIED.search(said)
 
 
 def says_unmet(said: str) -> bool:
@@ -54,7 +63,7 @@ def _cue(said: str) -> Cue | None:
         return own
     if match := _UNDECIDED.search(said):
         return Cue(IntentCategory.QUESTION, OPEN, match.start())
-    if match := _MUST_CHANGE.match(said):
+    if match := _MUST_CHANGE.search(said):
         return Cue(IntentCategory.TASK, OPEN, match.start())
     for category, frame in _OF_THINGS:
         if match := frame.search(said):
@@ -122,7 +131,7 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b"
             rf"|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean|crave|(?:long|yearn) (?:to|for))\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming|trying|longing|itching|dying|striving"
-            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:to|for|on|of)\b"
+            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:towards?|to|for|on|of)\b"
             rf"|(?:{_HAVE}| keep){_OFTEN} (?:been )?(?:meaning|wanting|hoping|planning|itching|longing"
             r"|trying|dying|intending) (?:to|for)\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:looking|hunting|searching|shopping|on the lookout|in the market)"
@@ -132,6 +141,7 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
             rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
             r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b"
+            r"|\s?\bexpect (?:an? |my |full |some |your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))"
             r"|\s?\bcould(?: really)? (?:do with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))"
             r"|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
             rf"|{_ARE} after (?:a|an|some|another|something)\b"
@@ -156,8 +166,9 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
             r"|never managed"
             r"|haven't managed|struggling|been struggling|been told|been reminded) to\b"
-            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\bcan't (?:seem to )?(?:find|get|reach"
-            rf"|afford)\b",
+            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\b(?:can't|cannot|can not|couldn't|unable to)(?: seem to| get| quite| even)? (?!(?:believe|help|complain|thank"
+            r"|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie|hear you|see"
+            r" (?:why|how)|think|tell|talk|come|make it|join|stay|be|do that|agree|have|drink|eat|decide|choose|go)\b)[a-z]+\b",
         ),
     )
 )
@@ -203,6 +214,10 @@ _SAID_OUTRIGHT: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
     r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b"
+    r"|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do"
+    r"|task|plan|objective|deadline|outstanding|pending|on order|help wanted)s?(?: \w+)?: (?!none\b|nothing\b|no\b|done\b|yes\b)"
+    r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took|is)\b"
+    r"|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+"
     r"|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy"
     r"|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:"
     r"|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean"
@@ -231,7 +246,7 @@ _PASSIVE = (
     r"i need that|there(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way",
 )
 _MUST_CHANGE = re.compile(
-    rf"(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:has to|have to|must|needs? to|ought to) {_CHANGE}\b"
+    rf"(?:^|[,;:] )(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:ha(?:s|ve)(?: got)? to|must|needs? to|ought to) {_CHANGE}\b"
 )
 _NUMBER = (
     r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -259,6 +274,7 @@ _LACKING = (
 )
 # What can't go on as it is.
 _UNBEARABLE = (
+    r"(?:can't|cannot|shouldn't|mustn't) [^,;]{2,40} (?:any ?more|any longer|like this|past \w+)",
     r"can't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))",
     r"(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain"
     r"|weather|cold|heat|winter)\b)",
@@ -275,7 +291,10 @@ _OTHERS = re.compile(
     r"|wise) (?:to|if))\b"
 )
 # What they did not do is theirs, though somebody may wait for it.
-_OF_OTHERS = re.compile(r"(?:they|he|she)\b(?!.*\b(?:me|us|my|our|we|i)\b)")
+_OF_OTHERS = re.compile(
+    r"(?:they|he|she|my (?:[\w-]+'s )?(?:brother|sister|mother|father|mum|mom|dad|son|daughter|cousin|uncle|aunt|grandma"
+    r"|grandpa|neighbou?r|friend|flatmate|wife|husband|teacher|niece|nephew)s?)\b(?!.*\b(?:me|us|my|our|we|i)\b)"
+)
 _UNDECIDED = _ways(
     r"no (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))|no decision",
     r"(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))|undecided",
@@ -378,7 +397,7 @@ _PLEDGED = _ways(
     r" (?!be\b|rain\b|snow\b|have\b|like\b|love\b)",
     r"will (?:get back to|look into|come back to|think about|think it over|follow up|see to|let (?:me|us) know)",
     r"owes? (?:me|us|them|him|her)",
-    r"(?:plans|aims|intends|seeks|hopes|proposes|vows) to (?:be )?[a-z]+",
+    r"(?:plans|aims|intends|seeks|proposes) to (?:be )?[a-z]+",
     r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
     r"|struggling|scrambling) (?:for|to)",
     r"(?:is|are) planned",
@@ -467,20 +486,51 @@ _STILL_UNMET = re.compile(
 
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
-    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should have|should've|could have"
+    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
     r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
     r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
-    r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to"
-    r"|no need|needn't|shouldn't|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
+    r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to|(?:rather|prefer) not"
+    r"|had (?:been )?(?:waiting|hoping|looking|longing|asked|ordered|wanted|hoped|wished|requested) (?:for|to)"
+    r"|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more|any longer|like this))|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
     r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll)? (?:should|must|need"
     r"|have to"
     r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
+)
+# What holds in general, or is somebody's opinion, is nobody's goal ...
+_SOME = r"(?:usually |often |always |generally |normally |mostly |typically |also |all )?"
+_IN_GENERAL = re.compile(
+    rf"^(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales|things)\b)"
+    rf"(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us|towards)\b)[a-z]+s"
+    rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
+    r"|^(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b"
+    rf"|\bneeds (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute|hour)s?\b"
+    r"|^an? [^,;]{2,40} (?:means|indicates|signals)\b|(?<!\bi)(?<!\bwe) would (?:need|have to|want|require)\b"
+    r"|\b(?:before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
+    r"|definition)|as a rule|that(?:'s| is) (?:normal|expected|how it works)|says the (?:leaflet|manual|label|book|sign)"
+    r"|usually|typically|and then (?!i\b|we\b)\w+s)\b"
+    r"|\b(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)\b"
+    r"|^[\w ]{0,15}(?:years|decades|centuries) ago\b|^(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b"
+    r"|\bin my (?:humble )?opinion\b|\b(?:as they|like to|used to) say\b|^if (?:\w+ ){1,2}were\b"
+)
+# ... and so is what came about, unless the words deny it.
+_CAME_ABOUT = re.compile(
+    r"\b(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered|honoured)"
+    r"|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed|repaired|merged"
+    r"|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine|like a charm)"
+    r"|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted|called off|scrapped"
+    r"|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|at peace|happily|to celebrate"
+    r"|thanks to|thank you|thanks)\b"
+)
+_DENIED = re.compile(
+    r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must|should"
+    r"|needs?|to be|only|just|half|overdue|pending|awaiting|again|please|kindly|although|though|except)\b|n't\b"
 )
 # What sounds open and is over, or is only a manner of speaking.
 _NO_MATTER = re.compile(
     r"\b(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
     r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
-    r"|finally (?:got|arrived|came|works?|\w+ed)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
     r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
     r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
     r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
@@ -500,7 +550,7 @@ _TALK = re.compile(
     r"|another) (?:coffee|tea"
     r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)"
     r"|do (?:this|that|it) (?:again|more)"
-    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going|able)|try (?:it|that|this|them|your)"
+    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going)|try (?:it|that|this|them|your)"
     r"|check (?:it|that) out"
     r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))"
     r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep"
@@ -508,7 +558,7 @@ _TALK = re.compile(
     r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
     r"|all|everyone|everything|he|she|they)"
     r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
-    r"|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
+    r"|i|you|the|what|well)|(?:i|we|to) (?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
     r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
     r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
     r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
