@@ -40,7 +40,7 @@ def cue_of(said: str) -> Cue | None:
 
 def _is_nobodys(said: str) -> bool:
     """Tell whether a sentence says how things are in general, or that what was asked for came about."""
-    if _IN_GENERAL.search(said):
+    if _BEGINS_IN_GENERAL.match(said) or _IN_GENERAL.search(said):
         return True
     return _CAME_ABOUT.search(said) is not None and not _DENIED.search(said)
 
@@ -471,22 +471,19 @@ _SERVED = re.compile(
     r"(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger|member|parent|student"
     r"|reader|buyer|visitor|boss|manager|examiner|editor)s?\b"
 )
-_STILL_UNMET = re.compile(
-    r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
-    r"|\bno (?:\w+ ){1,2}has\b|\b(?:is|are)n't\b|\bfar from\b|\boverdue\b|\boutstanding\b|\bputting off\b"
-    r"|\bwaiting (?:for|on)\b|\b(?:won't|can't|cannot)\b|\bnot enough\b|\bnothing left\b|\bis empty\b|\bfinally\b"
-    r"|\bnobody\b(?!')|\bno one\b|\bget nothing\b|\bevery day\b|\bagain\b|\bno (?:progress|closer|nearer)\b"
-    r"|\bnowhere near\b"
-    r"|\bunpaid\b|\bnever (?:turned up|arrived|came)\b|\bsquare one\b|\b(?:keep|been) (?:putting|postponing|meaning)\b"
-    r"|\bremains? un|\bdithering\b|\bgoes on\b"
-    r"|\b(?:forgot|forgotten|meant|failed) to\b|\bto no avail\b|\bnone of\b|\bnot (?:one|a single)\b|\bstuck\b"
-    r"|\bas yet\b"
-    r"|\bit's been\b|\bto go\b|\bremaining\b|\bunanswered\b|\bno (?:luck|reply|news|sign|word)\b"
+_STILL_UNMET = _ways(
+    r"still|yet|so far|haven't|hasn't|have not|has not|nobody has|no one has|nothing has|no (?:\w+ ){1,2}has",
+    r"(?:is|are)n't|far from|overdue|outstanding|putting off|waiting (?:for|on)|won't|can't|cannot|not enough",
+    r"nothing left|is empty|finally|nobody\b(?!')|no one|get nothing|every day|again",
+    r"no (?:progress|closer|nearer)|nowhere near|unpaid|never (?:turned up|arrived|came)|square one",
+    r"(?:keep|been) (?:putting|postponing|meaning)|remains? un|dithering|goes on",
+    r"(?:forgot|forgotten|meant|failed) to|to no avail|none of|not (?:one|a single)|stuck|as yet|it's been",
+    r"to go|remaining|unanswered|no (?:luck|reply|news|sign|word)",
 )
 
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
-    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
+    r"\b(?=[\w'])(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
     r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
     r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
     r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to|(?:rather|prefer) not"
@@ -498,24 +495,26 @@ _NOT_MEANT = re.compile(
 )
 # What holds in general, or is somebody's opinion, is nobody's goal ...
 _SOME = r"(?:usually |often |always |generally |normally |mostly |typically |also |all )?"
-_IN_GENERAL = re.compile(
-    rf"^(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales|things)\b)"
+_BEGINS_IN_GENERAL = re.compile(
+    rf"(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales|things)\b)"
     rf"(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us|towards)\b)[a-z]+s"
     rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
-    r"|^(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
+    r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b"
-    rf"|\bneeds (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute|hour)s?\b"
-    r"|^an? [^,;]{2,40} (?:means|indicates|signals)\b|(?<!\bi)(?<!\bwe) would (?:need|have to|want|require)\b"
-    r"|\b(?:before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
-    r"|definition)|as a rule|that(?:'s| is) (?:normal|expected|how it works)|says the (?:leaflet|manual|label|book|sign)"
-    r"|usually|typically|and then (?!i\b|we\b)\w+s)\b"
-    r"|\b(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)\b"
-    r"|^[\w ]{0,15}(?:years|decades|centuries) ago\b|^(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b"
-    r"|\bin my (?:humble )?opinion\b|\b(?:as they|like to|used to) say\b|^if (?:\w+ ){1,2}were\b"
+    r"|an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades|centuries) ago\b"
+    r"|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
+)
+_IN_GENERAL = _ways(
+    rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute|hour)s?",
+    r"(?<!\bi )(?<!\bwe )would (?:need|have to|want|require)",
+    r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design|definition)",
+    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|says the (?:leaflet|manual|label|book|sign)|usually"
+    r"|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
+    r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
 )
 # ... and so is what came about, unless the words deny it.
 _CAME_ABOUT = re.compile(
-    r"\b(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered|honoured)"
+    r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered|honoured)"
     r"|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed|repaired|merged"
     r"|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine|like a charm)"
     r"|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted|called off|scrapped"
@@ -528,7 +527,7 @@ _DENIED = re.compile(
 )
 # What sounds open and is over, or is only a manner of speaking.
 _NO_MATTER = re.compile(
-    r"\b(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
+    r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
     r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
     r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
     r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
@@ -538,7 +537,7 @@ _NO_MATTER = re.compile(
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
-    r"\b(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
+    r"\b(?=[\w'])(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
     r"|tell you"
     r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
     r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
@@ -597,13 +596,11 @@ _TROUBLES = frozenset(
     overwhelmed exhausted painful sore cramped wrong badly terrible awful problem trouble faulty error errors bounced
     borrowed makeshift propped patched stopgap halfway nowhere behind longer another without""".split()
 )
-_FAILS = re.compile(
-    r"\b(?:once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up"
-    r"|chickened out|backed out"
-    r"|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold|days? (?:on|late|of waiting)"
-    r"|weeks? (?:on|late)"
-    r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running"
-    r"|there(?:'s| is| are) (?:no|nobody|nowhere|too|only))\b"
+_FAILS = _ways(
+    r"once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up",
+    r"chickened out|backed out|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold",
+    r"days? (?:on|late|of waiting)|weeks? (?:on|late)|keeps? \w+ing|by hand|timed out|\w+th \w+ running",
+    r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)",
 )
 _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
