@@ -476,7 +476,7 @@ _STILL_UNMET = _ways(
     r"(?:is|are)n't|far from|overdue|outstanding|putting off|waiting (?:for|on)|won't|can't|cannot|not enough",
     r"nothing left|is empty|finally|nobody\b(?!')|no one|get nothing|every day|again",
     r"no (?:progress|closer|nearer)|nowhere near|unpaid|never (?:turned up|arrived|came)|square one",
-    r"(?:keep|been) (?:putting|postponing|meaning)|remains? un|dithering|goes on",
+    r"(?:keep|been) (?:putting|postponing|meaning)|remains? un\w+|dithering|goes on",
     r"(?:forgot|forgotten|meant|failed) to|to no avail|none of|not (?:one|a single)|stuck|as yet|it's been",
     r"to go|remaining|unanswered|no (?:luck|reply|news|sign|word)",
 )
@@ -570,6 +570,13 @@ _ASKED_OF_ONESELF = re.compile(
     r"|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can|might) (?:any"
     r"|some)(?:one|body)"
     r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
+    r"|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+"
+    r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
+    r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
+    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still|again)\b"
+    r"|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive|get (?:my|our|the|a))\b"
+    r"|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around| else)? (?:have (?:the |any |some |an? )?(?:time"
+    r"|spare|experience|tips|idea|contact)|got|free|able|willing|up for)\b"
     r"|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and |but )?(?:where (?:is|are"
     r"|'s)|where's"
     r"|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is|are|has|have|hasn't|isn't)) (?:my"
@@ -594,13 +601,24 @@ _TROUBLES = frozenset(
     struggled struggling dripping rattles rattling squeaks squeaking rusty mouldy damp cracked torn worn dead died dying
     flooded rotten burst jammed hardly barely scarcely rejected refused declined cancelled canceled ignored unanswered
     overwhelmed exhausted painful sore cramped wrong badly terrible awful problem trouble faulty error errors bounced
-    borrowed makeshift propped patched stopgap halfway nowhere behind longer another without""".split()
+    borrowed makeshift propped patched stopgap halfway nowhere behind longer another without lingers lingering persists
+    persistent vanished disappeared mislaid refuses refusing stubbornly nonetheless afresh incorrect misspelt
+    misspelled scared afraid sit sits unknown nil unchanged slipped slipping suspended ignores
+    although despite unsuccessful unsuccessfully inconclusive worsening worsened missing""".split()
 )
 _FAILS = _ways(
     r"once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up",
     r"chickened out|backed out|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold",
-    r"days? (?:on|late|of waiting)|weeks? (?:on|late)|keeps? \w+ing|by hand|timed out|\w+th \w+ running",
-    r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)",
+    r"days? (?:on|late|of waiting)|weeks? (?:on|late)|keeps? \w+ing|by hand|timed out",
+    r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)|(?:far|way|much) too|had to|no difference|as ever|every bit as",
+    r"(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:time|email|call|reminder|attempt|try|letter|message"
+    r"|request|notice|day|week|month|complaint|visit|round|warning|\w+ running)",
+    r"(?:round|attempt|try|week|day|month) (?:two|three|four|five|six|seven|eight|nine|ten)",
+    r"day after day|week after week|month after month|year after year|time after time|time and again|over and over",
+    rf"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing|{_NUMBER} (?:\w+ ){{1,2}}left|{_NUMBER} of {_NUMBER}",
+    r"locked (?:out|up)|at a loss|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
+    rf"in (?:the )?(?:next )?{_NUMBER} (?:days|weeks|hours)|(?:days|weeks|hours) (?:away|left|before|to go)",
+    r"(?:has|have) been (?:\w+ ){1,2}since",
 )
 _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
