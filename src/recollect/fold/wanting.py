@@ -68,9 +68,10 @@ def _cue(said: str) -> Cue | None:
     for category, frame in _OF_THINGS:
         if match := frame.search(said):
             return Cue(category, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
-    if match := _OTHERS.search(said):
-        return Cue(IntentCategory.WISH, OPEN if _SERVED.match(said) else OTHERS, match.start())
-    return None
+    match = _OTHERS.search(said)
+    if (match or _COMPLAINS.search(said)) and (served := _SERVED.match(said)):
+        return Cue(IntentCategory.WISH, OPEN, served.start())
+    return Cue(IntentCategory.WISH, OTHERS, match.start()) if match else None
 
 
 def _own(said: str) -> Cue | None:
@@ -186,7 +187,7 @@ _SAID_OUTRIGHT: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             IntentCategory.WISH,
             rf"\bmy (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
             rf"|\bour (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
-            r"|\bif only (?:i|we|there|it|the|my|our|this|that|somebody|someone)\b|\bone day i(?:'ll| will| shall)\b"
+            r"|\bif (?:i|we|someone|somebody) could (?:just|only|finally)\b|\bif only (?:i|we|there|it|the|my|our|this|that|somebody|someone)\b|\bone day i(?:'ll| will| shall)\b"
             r"|\bit(?: would|'d) (?:help (?:if|to|a lot)\b|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
             r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there))\b)"
             r"|\bdream of (?:\w+ing|a|an|having|one)\b|\bheart(?: is|'s) set on\b"
@@ -240,13 +241,13 @@ _PASSIVE = (
     rf"(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}",
     r"(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
     r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?",
-    r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?:be|have)",
+    r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?!be (?:good|great|nice|fun)\b)\w+",
     r"(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to|can't"
     r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)",
     r"i need that|there(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way",
 )
 _MUST_CHANGE = re.compile(
-    rf"(?:^|[,;:] )(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:ha(?:s|ve)(?: got)? to|must|needs? to|ought to) {_CHANGE}\b"
+    rf"(?:^|[,;:] |\band |\bso )(?:they|my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:ha(?:s|ve)(?: got)? to|must|needs? to|ought to) {_CHANGE}\b"
 )
 _NUMBER = (
     r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -257,7 +258,8 @@ _NUMBER = (
 _LACKING = (
     r"lack(?:s|ing)?|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|short|out(?! of time\b))|low on"
     r"|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for|overdue for|due for",
-    r"could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)|could be better|screaming for|calls? for",
+    r"could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)|could be better|screaming for"
+    rf"|calls? for (?!{_NUMBER} )\w+",
     r"nowhere near|not anywhere near|far from (?:done|ready|finished|complete|over|enough|perfect)",
     r"a long (?:way|road) (?:to|ahead|off|from|for)|no (?:\w+ ){1,3}(?:in sight|to speak of)",
     r"(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no|has no|have no|got no)"
@@ -322,17 +324,16 @@ _OPEN = (
     r"half[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)",
     r"no (?:[\w'-]+ ){1,8}(?:yet|so far)",
     r"no (?:progress|movement|news|word|sign|reply|response|answer|sight) (?:on|of|from|with|about|for|since|to)",
-    r"no (?:\w+ ){1,3}has (?:gone|been|come|arrived)|(?:is|are) missing",
+    r"no (?:\w+ ){1,3}?(?:has|have) (?:gone|been|come|\w+ed)|(?:gone|went|goes) (?:missing|astray)|(?:is|are) missing",
     r"nothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened"
     r"|moved|changed|back|ordered|prepared|written|in (?:place|for))",
     r"booked nothing|found no|(?:we've|i've) no",
     rf"(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
     rf"|actually)){{1,2}} {_DONE}",
-    r"(?:haven't|hasn't|have not|has not) (?:managed|dared|bothered|found|finished|started|begun|sent|written"
-    r"|booked|answered|replied|called|rung|paid|heard|touched|fixed|made|done|signed|told|spoken|looked|arrived"
-    r"|come|bought|ordered|asked|filled|planned|set up|turned up|chased)",
+    r"(?:haven't|hasn't|have not|has not) (?!changed|laughed|smoked|rained|snowed|regretted|stopped|failed|missed|aged"
+    rf"|tried|watched|visited|noticed|tasted|lived|worked with|played|decided){_DONE}",
     rf"(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
-    rf"|bothered|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad){_DONE}",
+    rf"|bothered|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad|found in){_DONE}",
     r"never (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
     r"|an answer))",
     r"(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)|to no avail|in vain|no luck",
@@ -342,9 +343,9 @@ _OPEN = (
     r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
     r"in the backlog|still to (?:come|be|\w+)",
     r"(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)",
-    r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|at)|deadline (?:for|is|looms|of)",
-    r"(?:asked|emailed|written|called|rung|phoned|chased|complained)(?: \w+){0,3} (?:twice|three times|already"
-    r"|several times|repeatedly|and (?:nothing|no))",
+    r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|deadline (?:for|is|looms|of)",
+    r"(?:asked|emailed|written|called|rung|phoned|chased|complained|tried|reported)(?: \w+){0,4}? (?:twice|already"
+    r"|\w+ times|repeatedly|and (?:nothing|no))",
     r"(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)",
     r"where (?:we|i) (?:said|wanted|hoped|need)|work in progress|unfinished business|loose ends?|a way off",
     r"not (?:quite )?(?:there|ready|right|finished) yet|can't wait (?:much|any)",
@@ -365,7 +366,7 @@ _ASKED = _ways(
     r"|lobb(?:y|ies|ied|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)"
     r"|fil(?:es|ed|ing)|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|cla(?:m|mo)u?r(?:s|ed|ing)?"
     r"|puts? in|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)"
-    r"|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
+    r"|pray(?:s|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
     r"urg(?:es|ed|ing) (?!to\b)\w+",
     r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
     r"insist(?:s|ed|ing)? (?:on|that)",
@@ -373,18 +374,23 @@ _ASKED = _ways(
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
     r"(?:scour|comb|search)(?:es|s|ed|ing)? [^,;.]{2,40}? for \w+",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
-    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to|for|about|that|of|again)",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
     r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
-    r"warn(?:s|ed|ing) (?:that|of|about)",
+    r"warn(?:s|ed) (?:that|of)",
     r"wishes (?:to|for)",
     r"request(?:s|ed|ing) (?:an?|the|that|to|more|some|another|access|help|support)",
     r"(?:pinged|nagged|chased|pestered|prodded|reminded)(?: \w+)? (?:again|twice|by|about|for|an?|once)",
     r"escalated|handed (?:over )?to|referred to (?!as)|kindly|for (?:heaven|god|goodness|pete)(?:'s)? sake",
+    r"(?:some|any)(?:one|body),? (?:please|kindly)|please help",
+    r"(?:appeal|petition|complaint|lawsuit|claim|request|application|motion|ticket|issue|case|incident)s? (?:[\w']+ ){0,5}?"
+    r"(?:filed|lodged|submitted|sent|pending|re-?opened|raised|opened)",
+    r"(?:filed|lodged|submitted|raised|launched) (?:an? |the |my |our )?(?:\w+ )?(?:appeal|petition|complaint|claim|request"
+    r"|application|protest|lawsuit)",
     r"(?:has|have) been (?:called|asked|requested|notified|informed|alerted|reported|raised|chased|reminded|flagged)",
     r"if you(?:'d| would| could) be so|los(?:es|ing|t) patience|running out of patience",
-    r"(?<!and )please (?!find|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell|explain"
+    r"(?<!and )please (?!find|call me|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell|explain"
     r"|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come|join"
     r"|pass|accept|keep|say|stop|go|wait|thank)\w+ (?:me|us|my|our|the|it|them)",
 )
@@ -401,6 +407,9 @@ _PLEDGED = _ways(
     r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
     r"|struggling|scrambling) (?:for|to)",
     r"(?:is|are) planned",
+    r"(?:says|said|promises|claims) (?:that )?(?:the|my|our|it|this|that) (?:\w+ ){0,3}?(?:will|would) (?!be\b|rain|snow|have\b)\w+",
+    r"(?:is|are) (?:battling|wrestling|grappling|desperate|pleading|begging) (?!for a (?:treat|walk)\b)\w+",
+    r"(?:is|are|remains?) (?:number one|an? (?:top |high )?priority|a must|top of the list)",
 )
 # What can't go on before something else comes.
 _HELD_UP = (
@@ -426,10 +435,15 @@ _PUT_OFF = (
 )
 # What is there in part, or was never heard of.
 _PARTLY = (
+    rf"it(?:'s| has) been (?:{_NUMBER}|days|weeks|months|years|hours)(?: \w+)?(?=[.,;!]|$)",
+    r"(?:has|have) been (?:down|out|off|offline|closed|broken|without|missing|dead|stuck|blocked|locked|unavailable|waiting)"
+    r"(?: [\w']+){0,4}? (?:since|for)",
+    r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe|tell|say)\w+",
+    r"keeps? (?:being|getting) \w+ed",
     rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
     r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out|solid)",
-    rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)",
+    rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)",
     r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
     r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
@@ -465,7 +479,11 @@ _OF_THINGS = (
     (IntentCategory.PROMISE, _PLEDGED),
     (IntentCategory.TASK, _ASKED),
 )
-# Whose wishes are somebody's work.
+_COMPLAINS = _ways(
+    r"can't|cannot|unable to|complain(?:s|ed|ing)|reports?|reported|threaten(?:s|ed|ing)?|struggl(?:es|ed|ing)|annoyed|angry"
+    r"|upset|dissatisfied|unhappy|frustrated"
+)
+# Whose wishes and complaints are somebody's work.
 _SERVED = re.compile(
     r"(?:(?:the|a|an|one|our|my|same|this|that|another|several|many|some|most|both|two|three|four|five) ){0,2}(?:\w+ )?"
     r"(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger|member|parent|student"
@@ -501,14 +519,15 @@ _BEGINS_IN_GENERAL = re.compile(
     rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
     r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b"
-    r"|an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades|centuries) ago\b"
+    r"|an? (?:good|proper|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades|centuries) ago\b"
     r"|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
 )
 _IN_GENERAL = _ways(
     rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute|hour)s?",
     r"(?<!\bi )(?<!\bwe )would (?:need|have to|want|require)",
     r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design|definition)",
-    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|says the (?:leaflet|manual|label|book|sign)|usually"
+    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|(?:says the|the) (?:leaflet|manual|label|book|sign|guide"
+    r"|handbook|rule)(?: says| states| reads|$|[.,])|usually|once (?:a|per|every) (?:day|week|month|year)"
     r"|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
     r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
 )
@@ -529,7 +548,8 @@ _DENIED = re.compile(
 _NO_MATTER = re.compile(
     r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
     r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
-    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|not necessary|worth (?:it|the wait)"
+    r"|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie|book|novel|song|story|series|documentary) about|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
     r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
     r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
     r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
@@ -557,7 +577,7 @@ _TALK = re.compile(
     r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
     r"|all|everyone|everything|he|she|they)"
     r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
-    r"|i|you|the|what|well)|(?:i|we|to) (?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
+    r"|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
     r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
     r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
     r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
@@ -571,6 +591,8 @@ _ASKED_OF_ONESELF = re.compile(
     r"|some)(?:one|body)"
     r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
     r"|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+"
+    r"|\b(?:can|could|would|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write|list|show|read"
+    r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b"
     r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
     r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
     r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still|again)\b"
