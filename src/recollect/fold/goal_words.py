@@ -15,6 +15,9 @@ _CUES = frozenset(
     today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
     make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
     remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
+    three four five six seven eight nine ten twelve twenty thirty forty fifty hundred thousand million first second third
+    fourth fifth hour hours minute minutes seconds years since until without outside remain remains remaining put try tried
+    trying manage managed manages show shows showed sit sits pending overdue due free help left twice times once
     have ought better know mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday january february
     march april may june july august september october november december""".split()
 )

@@ -31,7 +31,7 @@ def cue_of(said: str) -> Cue | None:
         match = _ASKED_OF_ONESELF.search(said)
         return Cue(IntentCategory.QUESTION, OPEN, match.start()) if match else None
     found = _cue(said)
-    if found is None or _SUPPOSED.search(said, 0, found.place):
+    if found is None or _SUPPOSED.search(said, 0, found.place) or _HAD_AT_LAST.match(said):
         return None
     if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)):
         return None
@@ -76,9 +76,8 @@ def _cue(said: str) -> Cue | None:
 
 def _own(said: str) -> Cue | None:
     """Find what says that a goal is the speaker's own, or the group's."""
-    for category, pattern in _SAID_OUTRIGHT:
-        if match := pattern.search(said):
-            return Cue(category, OWN, match.start())
+    if match := _SAID_OUTRIGHT.search(said):
+        return Cue(IntentCategory(str(match.lastgroup)), OWN, match.start())
     lead = _LEAD.match(said)
     begins = lead.end() if lead else 0
     if match := _NOTED.match(said, begins):
@@ -89,6 +88,11 @@ def _own(said: str) -> Cue | None:
             if pattern.match(said, end):
                 return Cue(category, OWN, start)
     return None
+
+
+def _ways(*ways: str) -> re.Pattern[str]:
+    """Compile ways to say one thing, each of whole words; only where a word begins is any of them tried."""
+    return re.compile(rf"\b(?=[\w'])(?:{'|'.join(ways)})\b")
 
 
 QUESTION = re.compile(r"\?[\"'”’)\s]*$")
@@ -174,43 +178,34 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
     )
 )
 # ... or with words that need no such beginning.
-_SAID_OUTRIGHT: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern))
-    for category, pattern in (
-        (
-            IntentCategory.REMINDER,
-            r"\b(?:remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget"
-            r"|can't forget)\b",
-        ),
-        (IntentCategory.PROMISE, r"\bon the hook for\b|\bit(?:'s| is) my turn to\b|\bup to (?:me|us) to\b"),
-        (
-            IntentCategory.WISH,
-            rf"\bmy (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
-            rf"|\bour (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
-            r"|\bif (?:i|we|someone|somebody) could (?:just|only|finally)\b|\bif only (?:i|we|there|it|the|my|our|this|that|somebody|someone)\b|\bone day i(?:'ll| will| shall)\b"
-            r"|\bit(?: would|'d) (?:help (?:if|to|a lot)\b|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
-            r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there))\b)"
-            r"|\bdream of (?:\w+ing|a|an|having|one)\b|\bheart(?: is|'s) set on\b"
-            r"|\bthis is the (?:year|month|summer|week) (?:i|we|when|that|for|to)\b"
-            r"|\b(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)\b|\bbefore i (?:die|turn"
-            r"|retire|leave)\b"
-            rf"|\bthe {_PURPOSE} (?:is|remains|was always) (?:still )?(?:to|that|for)\b",
-        ),
-        (
-            IntentCategory.TASK,
-            rf"\b(?:someone|somebody|one of us|the team){_OFTEN} (?:{_DUTY}|(?:has|needs|ought) to\b)|\bto[- ]?do:"
-            r"|\bnever (?:yet )?(?:got|gotten|getting|gets?) (?:a?round|down) to\b"
-            r"|\bha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to\b"
-            r"|\b(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)\b"
-            r"|\b(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)\b"
-            r"|\b(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time"
-            r"|nerve|energy"
-            r"|chance|courage)|time|round|around) to\b"
-            r"|\b(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be"
-            r"|remains)\b",
-        ),
-    )
-)
+_OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
+    IntentCategory.REMINDER: (
+        r"remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget|can't forget",
+    ),
+    IntentCategory.PROMISE: (r"on the hook for|it(?:'s| is) my turn to|up to (?:me|us) to",),
+    IntentCategory.WISH: (
+        rf"(?:my|our) (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|(?=:))",
+        r"if (?:i|we|someone|somebody) could (?:just|only|finally)",
+        r"if only (?:i|we|there|it|the|my|our|this|that|somebody|someone)|one day i(?:'ll| will| shall)",
+        r"it(?: would|'d) (?:help (?:if|to|a lot)|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
+        r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there)))",
+        r"dream of (?:\w+ing|a|an|having|one)|heart(?: is|'s) set on",
+        r"this is the (?:year|month|summer|week) (?:i|we|when|that|for|to)|before i (?:die|turn|retire|leave)",
+        r"(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)",
+        rf"the {_PURPOSE} (?:is|remains|was always) (?:still )?(?:to|that|for)",
+    ),
+    IntentCategory.TASK: (
+        rf"(?:someone|somebody|one of us|the team){_OFTEN} (?:{_DUTY}|(?:has|needs|ought) to)|to[- ]?do(?=:)",
+        r"never (?:yet )?(?:got|gotten|getting|gets?) (?:a?round|down) to",
+        r"ha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to",
+        r"(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)",
+        r"(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)",
+        r"(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time|nerve|energy"
+        r"|chance|courage)|time|round|around) to",
+        r"(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be|remains)",
+    ),
+}
+_SAID_OUTRIGHT = _ways(*(f"(?P<{category}>{'|'.join(ways)})" for category, ways in _OUTRIGHT.items()))
 # How notes begin.
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
@@ -227,12 +222,6 @@ _NOTED = re.compile(
 )
 
 # What is said of a thing, whoever sees to it
-
-
-def _ways(*ways: str) -> re.Pattern[str]:
-    """Compile ways to say one thing, each of whole words; only where a word begins is any of them tried."""
-    return re.compile(rf"\b(?=[\w'])(?:{'|'.join(ways)})\b")
-
 
 _CHANGE = r"(?:come|go|change|stop|improve|end|happen|start|drop|fall|rise|shrink|grow|reach|fit|work|move|leave|give)"
 _THING = r"(?!(?:no|some|any|every)thing\b|king\b|being\b)[\w-]+ing\b"
@@ -440,7 +429,7 @@ _PARTLY = (
     r"(?: [\w']+){0,4}? (?:since|for)",
     r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe|tell|say)\w+",
     r"keeps? (?:being|getting) \w+ed",
-    rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of",
+    rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of (?!us\b)",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
     r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out|solid)",
     rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)",
@@ -554,6 +543,10 @@ _NO_MATTER = re.compile(
     r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
     r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
     r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
+)
+_HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
+    r"(?:lost|got|found|bought|made|did|sent|wrote|saw|met|won|built|[a-z]+ed) (?:the|my|our|all) [\w' -]{2,40}? (?:i|we|she|he"
+    r"|they)(?:'d| had)? (?:always )?(?:meant|wanted|hoped|planned|needed|asked)\b(?!.*\b(?:but|not|still|yet)\b)"
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
