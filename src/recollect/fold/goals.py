@@ -207,7 +207,8 @@ _STATE = re.compile(
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
     r"|until|unless|before"
-    r"|again|still|yet|once more|supposed|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
+    r"|again|still|yet|remains?|remained|once more|supposed"
+    r"|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
 

@@ -128,7 +128,7 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
-            r"|signed up) to\b"
+            r"|signed up) to\b(?! disagree| differ)"
             r"|(?:'ll| will) (?!be\b|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
         ),
         (
@@ -136,7 +136,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b"
             rf"|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean|crave|(?:long|yearn) (?:to|for))\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming|trying|longing|itching|dying|striving"
-            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:towards?|to|for|on|of)\b"
+            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:towards?|to"
+            r"|for|on|of)\b"
             rf"|(?:{_HAVE}| keep){_OFTEN} (?:been )?(?:meaning|wanting|hoping|planning|itching|longing"
             r"|trying|dying|intending) (?:to|for)\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:looking|hunting|searching|shopping|on the lookout|in the market)"
@@ -146,7 +147,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
             rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
             r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b"
-            r"|\s?\bexpect (?:an? |my |full |some |your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))"
+            r"|\s?\bexpect (?:an? |my |full |some |your |you to |to (?:get|hear|receive|be paid)|(?!so\b"
+            r"|not\b)\w+(?=[.!]*$))"
             r"|\s?\bcould(?: really)? (?:do with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))"
             r"|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
             rf"|{_ARE} after (?:a|an|some|another|something)\b"
@@ -171,9 +173,11 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
             r"|never managed"
             r"|haven't managed|struggling|been struggling|been told|been reminded) to\b"
-            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\b(?:can't|cannot|can not|couldn't|unable to)(?: seem to| get| quite| even)? (?!(?:believe|help|complain|thank"
+            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\b(?:can't|cannot|can not|couldn't"
+            rf"|unable to)(?: seem to| get| quite| even)? (?!(?:believe|help|complain|thank"
             r"|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie|hear you|see"
-            r" (?:why|how)|think|tell|talk|come|make it|join|stay|be|do that|agree|have|drink|eat|decide|choose|go)\b)[a-z]+\b",
+            r" (?:why|how)|think|tell|talk|come|make it|join|stay|be|do that|agree|have|drink|eat|decide|choose"
+            r"|go)\b)[a-z]+\b",
         ),
     )
 )
@@ -184,6 +188,7 @@ _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
     ),
     IntentCategory.PROMISE: (r"on the hook for|it(?:'s| is) my turn to|up to (?:me|us) to",),
     IntentCategory.WISH: (
+        r"what (?:i'm|we're|i am|we are) (?:after|aiming for|hoping for|working towards?|going for)",
         rf"(?:my|our) (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|(?=:))",
         r"if (?:i|we|someone|somebody) could (?:just|only|finally)",
         r"if only (?:i|we|there|it|the|my|our|this|that|somebody|someone)|one day i(?:'ll| will| shall)",
@@ -200,7 +205,8 @@ _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
         r"ha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to",
         r"(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)",
         r"(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)",
-        r"(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time|nerve|energy"
+        r"(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time|nerve"
+        r"|energy"
         r"|chance|courage)|time|round|around) to",
         r"(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be|remains)",
     ),
@@ -210,9 +216,12 @@ _SAID_OUTRIGHT = _ways(*(f"(?P<{category}>{'|'.join(ways)})" for category, ways 
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
     r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b"
-    r"|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do"
-    r"|task|plan|objective|deadline|outstanding|pending|on order|help wanted)s?(?: \w+)?: (?!none\b|nothing\b|no\b|done\b|yes\b)"
-    r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took|is)\b"
+    r"|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked"
+    r"|to-?do"
+    r"|task|plan|objective|deadline|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b"
+    r"|no\b|done\b|yes\b)"
+    r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
+    r"|is)\b"
     r"|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+"
     r"|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy"
     r"|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:"
@@ -230,13 +239,15 @@ _PASSIVE = (
     rf"(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}",
     r"(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
     r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?",
-    r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?!be (?:good|great|nice|fun)\b)\w+",
+    r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?!be (?:good|great"
+    r"|nice|fun)\b)\w+|(?:was|were) (?:meant|due|expected|slated) to \w+",
     r"(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to|can't"
     r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)",
     r"i need that|there(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way",
 )
 _MUST_CHANGE = re.compile(
-    rf"(?:^|[,;:] |\band |\bso )(?:they|my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:ha(?:s|ve)(?: got)? to|must|needs? to|ought to) {_CHANGE}\b"
+    rf"(?:^|[,;:] |\band |\bso )(?:they|my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:ha(?:s|ve)(?: got)? to"
+    rf"|must|needs? to|ought to) {_CHANGE}\b"
 )
 _NUMBER = (
     r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -254,7 +265,8 @@ _LACKING = (
     r"(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no|has no|have no|got no)"
     r" (?:proper|working|decent|real|single|clear|way|plan|owner) \w+",
     r"down to (?:the|my|our) last|leaves? (?:a lot|much|something) to be desired|below (?:target|par|standard|plan)",
-    r"room for improvement|needs work|(?:is|are|'re|'m|'s|still) (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs",
+    r"room for improvement|needs work|(?:is|are|'re|'m|'s|still) (?:\w+ ){1,2}short|shy of|on (?:its|their"
+    r"|the) last legs",
     r"falling (?:apart|behind)|past (?:its|their) best|seen better days|known better days|(?:unfit|not fit) for",
     r"out of (?:date|action|order|stock|use|service|reach)",
     r"(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
@@ -277,13 +289,15 @@ _UNBEARABLE = (
     r"unless (?:i|we|someone|somebody)|^unless",
 )
 _OTHERS = re.compile(
-    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would (?:like|prefer|love)|promised|(?:would"
+    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would (?:like|prefer|love)|promised"
+    r"|expects an?|(?:would"
     r"|'d) be (?:good|great|useful"
     r"|wise) (?:to|if))\b"
 )
 # What they did not do is theirs, though somebody may wait for it.
 _OF_OTHERS = re.compile(
-    r"(?:they|he|she|my (?:[\w-]+'s )?(?:brother|sister|mother|father|mum|mom|dad|son|daughter|cousin|uncle|aunt|grandma"
+    r"(?:they|he|she|my (?:[\w-]+'s )?(?:brother|sister|mother|father|mum|mom|dad|son|daughter|cousin|uncle|aunt"
+    r"|grandma"
     r"|grandpa|neighbou?r|friend|flatmate|wife|husband|teacher|niece|nephew)s?)\b(?!.*\b(?:me|us|my|our|we|i)\b)"
 )
 _UNDECIDED = _ways(
@@ -304,7 +318,8 @@ _UNDECIDED = _ways(
 )
 _OPEN = (
     r"overdue|(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))",
-    r"still (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't|have not|has not|(?:sits|sitting|lies"
+    r"still (?:missing|open|without|unable|lacks?|closed|down|behind|at large|shut|offline|to be|no|not|nobody|waiting"
+    r"|haven't|hasn't|have not|has not|(?:sits|sitting|lies"
     r"|lying)|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)",
     r"un(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
     r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)",
@@ -332,7 +347,8 @@ _OPEN = (
     r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
     r"in the backlog|still to (?:come|be|\w+)",
     r"(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)",
-    r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|deadline (?:for|is|looms|of)",
+    r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)day)|deadline (?:for|is|looms|of)",
     r"(?:asked|emailed|written|called|rung|phoned|chased|complained|tried|reported)(?: \w+){0,4}? (?:twice|already"
     r"|\w+ times|repeatedly|and (?:nothing|no))",
     r"(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)",
@@ -340,7 +356,8 @@ _OPEN = (
     r"not (?:quite )?(?:there|ready|right|finished) yet|can't wait (?:much|any)",
     r"(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?",
     r"(?:search|hunt|wait) (?:goes on|continues|for)",
-    rf"(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))? {_DONE}|(?:'s"
+    rf"(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really|had|been))* (?:{_DONE}"
+    rf"|time)|(?:'s"
     rf"| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))",
     r"back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust",
     r"fall(?:s|en|ing)? through the cracks|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)",
@@ -355,33 +372,41 @@ _ASKED = _ways(
     r"|lobb(?:y|ies|ied|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)"
     r"|fil(?:es|ed|ing)|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|cla(?:m|mo)u?r(?:s|ed|ing)?"
     r"|puts? in|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)"
-    r"|pray(?:s|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
+    r"|pray(?:s|ed|ing)?|march(?:es|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?"
+    r"|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
     r"urg(?:es|ed|ing) (?!to\b)\w+",
     r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
-    r"insist(?:s|ed|ing)? (?:on|that)",
-    r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her|their)\w+",
+    r"insist(?:s|ed|ing)? (?:on|that)|seek(?:s|ing)? (?:an?|the|more|new|\w+s)|asked [^,;.]{2,40}? for (?!(?:advice"
+    r"|directions|a drink|a dance)\b)\w+",
+    r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her"
+    r"|their)\w+",
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
     r"(?:scour|comb|search)(?:es|s|ed|ing)? [^,;.]{2,40}? for \w+",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
-    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that|of|again)",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that"
+    r"|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
     r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
-    r"warn(?:s|ed) (?:that|of)",
+    r"warn(?:s|ed)? (?:that|of)",
     r"wishes (?:to|for)",
     r"request(?:s|ed|ing) (?:an?|the|that|to|more|some|another|access|help|support)",
     r"(?:pinged|nagged|chased|pestered|prodded|reminded)(?: \w+)? (?:again|twice|by|about|for|an?|once)",
     r"escalated|handed (?:over )?to|referred to (?!as)|kindly|for (?:heaven|god|goodness|pete)(?:'s)? sake",
     r"(?:some|any)(?:one|body),? (?:please|kindly)|please help",
-    r"(?:appeal|petition|complaint|lawsuit|claim|request|application|motion|ticket|issue|case|incident)s? (?:[\w']+ ){0,5}?"
+    r"(?:appeal|petition|complaint|lawsuit|claim|request|application|motion|ticket|issue|case"
+    r"|incident)s? (?:[\w']+ ){0,5}?"
     r"(?:filed|lodged|submitted|sent|pending|re-?opened|raised|opened)",
-    r"(?:filed|lodged|submitted|raised|launched) (?:an? |the |my |our )?(?:\w+ )?(?:appeal|petition|complaint|claim|request"
+    r"(?:filed|lodged|submitted|raised|launched) (?:an? |the |my |our )?(?:\w+ )?(?:appeal|petition|complaint|claim"
+    r"|request"
     r"|application|protest|lawsuit)",
     r"(?:has|have) been (?:called|asked|requested|notified|informed|alerted|reported|raised|chased|reminded|flagged)",
     r"if you(?:'d| would| could) be so|los(?:es|ing|t) patience|running out of patience",
-    r"(?<!and )please (?!find|call me|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell|explain"
+    r"(?<!and )please (?!find|call me|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell"
+    r"|explain"
     r"|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come|join"
-    r"|pass|accept|keep|say|stop|go|wait|thank)\w+ (?:me|us|my|our|the|it|them)",
+    r"|pass|accept|keep|say|stop|go|wait|thank|rate|visit|leave|consider|contact|refer|use|click|press)\w+"
+    r" (?:me|us|my|our|the|it|them|something|this)",
 )
 # What somebody else said they would do, or means to.
 _PLEDGED = _ways(
@@ -396,7 +421,8 @@ _PLEDGED = _ways(
     r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
     r"|struggling|scrambling) (?:for|to)",
     r"(?:is|are) planned",
-    r"(?:says|said|promises|claims) (?:that )?(?:the|my|our|it|this|that) (?:\w+ ){0,3}?(?:will|would) (?!be\b|rain|snow|have\b)\w+",
+    r"(?:says|said|promises|claims) (?:that )?(?:the|my|our|it|this|that) (?:\w+ ){0,3}?(?:will|would) (?!be\b|rain"
+    r"|snow|have\b)\w+",
     r"(?:is|are) (?:battling|wrestling|grappling|desperate|pleading|begging) (?!for a (?:treat|walk)\b)\w+",
     r"(?:is|are|remains?) (?:number one|an? (?:top |high )?priority|a must|top of the list)",
 )
@@ -417,7 +443,8 @@ _HELD_UP = (
 # What was put off.
 _PUT_OFF = (
     r"put(?:s|ting)? off (?!by)\w+|put (?:it|this|that|them) off|post?poned|deferred|shelved|adjourned|rescheduled"
-    r"|mothballed|carried over|rolled over|held over|pushed (?:back|out)|pushes [^,;.]{2,50}? back",
+    r"|(?:tabled|paused|suspended|parked|frozen) (?:until|till|for now|indefinitely)|mothballed|carried over"
+    r"|rolled over|held over|pushed (?:back|out)|pushes [^,;.]{2,50}? back",
     r"(?:moved|pushed|put|set) (?:[\w']+ ){1,6}back (?:to (?:the \d|next|late|early)|until|till|by|again|another|a)",
     r"(?:bumped|delayed|cancelled|canceled|slipped|moved|pushed|missed)(?: \w+)? (?:again|once more|yet again"
     r"|for the (?:second|third|fourth|fifth|sixth|\w+th) time|to next (?:week|month|quarter|year|spring|summer))",
@@ -425,20 +452,34 @@ _PUT_OFF = (
 # What is there in part, or was never heard of.
 _PARTLY = (
     rf"it(?:'s| has) been (?:{_NUMBER}|days|weeks|months|years|hours)(?: \w+)?(?=[.,;!]|$)",
-    r"(?:has|have) been (?:down|out|off|offline|closed|broken|without|missing|dead|stuck|blocked|locked|unavailable|waiting)"
+    r"(?:has|have) been (?:down|out|off|offline|closed|broken|without|missing|dead|stuck|blocked|locked|unavailable"
+    r"|waiting)"
     r"(?: [\w']+){0,4}? (?:since|for)",
-    r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe|tell|say)\w+",
-    r"keeps? (?:being|getting) \w+ed",
+    r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe"
+    r"|tell|say)\w+",
+    r"keeps? (?:being|getting) \w+ed|to this day|(?:have|has|given) until [^,;.]{2,30}? to \w+",
+    rf"{_NUMBER} (?:\w+ ){{1,2}}open(?=[.,;!]|$)|(?:issues|questions|points|items|tickets|bugs|positions) (?:are "
+    rf"|remain )?open",
+    r"no (?:[\w']+ ){1,4}(?:before|until|till) (?!now\b)\w+|not yet \w+",
+    r"no (?:reaction|reply|answer|response|feedback|callback|news|movement)(?=[.,;!]|$)",
+    r"(?:ordered|requested|promised|announced|reported|applied|submitted|due|paid for) (?:[\w']+ ){0,3}?(?:ages|days"
+    r"|weeks"
+    r"|months|years) ago|and it(?:'s| is) (?:now|already|nearly|almost)",
+    r"(?:is|are|'re|'m) (?:all |completely |clean )?out of (?!(?:the|this|town|office|bed|sight|here|school|work"
+    r"|hospital"
+    r"|print|season)\b)\w+",
+    r"ignor(?:es|ed|ing) (?:my|our|me|us|all)",
     rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of (?!us\b)",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
-    r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out|solid)",
+    r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out"
+    r"|solid)",
     rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)",
     r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
     r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
     r"|quorum|refund|budget|access)(?! (?:is |was )?(?:needed|required|necessary))",
     r"(?:has|have) (?:paid|made|given|sent|shown|found|seen|received|had|got|brought|\w+ed) (?:no|nothing|none)",
-    r"(?:got|received|heard|brought|yielded|produced|found) (?:no|nothing)(?! (?:complaints?|problems?|wrong))",
+    r"(?:got|received|heard|brought|yielded|produced) (?:no|nothing)(?! (?:complaints?|problems?|wrong))",
     r"there(?:'s| is| are) (?:still )?not (?:an?|one|any)|not (?:one|a single) (?:\w+)",
     r"never (?:answered|replied|responded|called back|came back|got back|wrote back|heard back|paid|delivered|received"
     r"|happened|followed up|showed)",
@@ -446,17 +487,21 @@ _PARTLY = (
     r"(?:cause|reason|date|owner|status|outcome|whereabouts|source|origin|culprit|diagnosis|time|timeline|eta|fate)"
     r" (?:is |are |remains? |still |as yet )?(?:unknown|unclear|uncertain|open|unconfirmed|undetermined|not known)",
     r"(?:top|foremost|main|chief|biggest|overriding|number one) (?:goal|ambition|aim|priority|target|concern|wish)",
-    r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant|far-off) dream"
+    r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant"
+    r"|far-off) dream"
     r"|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|the work isn't|much remains"
     r"|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s|ing)? in vain",
     r"un(?:released|delivered|approved|confirmed|explained|completed|addressed|attended|shipped|checked|collected"
     r"|returned|settled|published|merged|cleared|decided|identified|investigated|scheduled|processed|refunded"
-    r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned|occupied)",
+    r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned"
+    r"|occupied)",
     r"(?:that|which) was (?:yesterday|(?:\w+ ){1,3}ago|last \w+)",
     r"remain(?:s|ed|ing)? (?:at large|trapped|closed|down|offline|without|far|short)",
     r"(?:far|long|way) (?:below|behind|off|short of) (?:the |our |my )?(?:target|goal|schedule|plan|mark|pace|quota)",
-    r"(?<!been )waiting (?:for|on) (?:an?|the|my|our|his|her|their|your|approval|parts|results|news|feedback|\w+'s|\w+ to)",
-    r"(?:an?|some|more|another|that|proper)(?: \w+){1,4} would (?:cure|fix|solve|help|ease|settle|save|spare|speed|cut)",
+    r"(?<!been )waiting (?:for|on) (?:an?|the|my|our|his|her|their|your|approval|parts|results|news|feedback|\w+'s"
+    r"|\w+ to)",
+    r"(?:an?|some|more|another|that|proper)(?: \w+){1,4} would (?:cure|fix|solve|help|ease|settle|save|spare|speed"
+    r"|cut)",
     r"would (?:really |surely |certainly |already )?help(?: a lot)?(?=[.,!]|$)",
     r"(?:fixme|todo|wip|tbd)(?! list)|urgent(?:ly)?|asap|prio(?:rity)? ?1|p[01]|top priority",
     r"to be [a-z]+(?:ed|en|ne|nt|de|ilt) (?:by|before|within|prior to|no later than|ahead of|until|in time)",
@@ -469,7 +514,8 @@ _OF_THINGS = (
     (IntentCategory.TASK, _ASKED),
 )
 _COMPLAINS = _ways(
-    r"can't|cannot|unable to|complain(?:s|ed|ing)|reports?|reported|threaten(?:s|ed|ing)?|struggl(?:es|ed|ing)|annoyed|angry"
+    r"can't|cannot|unable to|complain(?:s|ed|ing)|reports?|reported|threaten(?:s|ed|ing)?|struggl(?:es|ed|ing)|annoyed"
+    r"|angry"
     r"|upset|dissatisfied|unhappy|frustrated"
 )
 # Whose wishes and complaints are somebody's work.
@@ -490,13 +536,16 @@ _STILL_UNMET = _ways(
 
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
-    r"\b(?=[\w'])(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
+    r"\b(?=[\w'])(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my"
+    r"|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
     r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
     r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
     r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to|(?:rather|prefer) not"
     r"|had (?:been )?(?:waiting|hoping|looking|longing|asked|ordered|wanted|hoped|wished|requested) (?:for|to)"
-    r"|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more|any longer|like this))|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
-    r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll)? (?:should|must|need"
+    r"|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more|any longer|like this))|(?:don't|doesn't|didn't|do not"
+    r"|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
+    r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll| will| may"
+    r"| might)? (?:should|must|need"
     r"|have to"
     r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
 )
@@ -508,49 +557,62 @@ _BEGINS_IN_GENERAL = re.compile(
     rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
     r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b"
-    r"|an? (?:good|proper|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades|centuries) ago\b"
+    r"|an? (?:good|proper|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years"
+    r"|decades|centuries) ago\b"
     r"|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
 )
 _IN_GENERAL = _ways(
-    rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute|hour)s?",
+    rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute"
+    rf"|hour)s?",
     r"(?<!\bi )(?<!\bwe )would (?:need|have to|want|require)",
-    r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design|definition)",
-    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|(?:says the|the) (?:leaflet|manual|label|book|sign|guide"
+    r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
+    r"|definition)",
+    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|(?:says (?:the|our|my)|the) (?:leaflet|manual|label"
+    r"|book|sign|guide"
     r"|handbook|rule)(?: says| states| reads|$|[.,])|usually|once (?:a|per|every) (?:day|week|month|year)"
     r"|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
     r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
 )
 # ... and so is what came about, unless the words deny it.
 _CAME_ABOUT = re.compile(
-    r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered|honoured)"
+    r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered"
+    r"|honoured)"
     r"|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed|repaired|merged"
     r"|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine|like a charm)"
-    r"|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted|called off|scrapped"
+    r"|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted|called off"
+    r"|scrapped"
     r"|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|at peace|happily|to celebrate"
     r"|thanks to|thank you|thanks)\b"
 )
 _DENIED = re.compile(
-    r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must|should"
-    r"|needs?|to be|only|just|half|overdue|pending|awaiting|again|please|kindly|although|though|except)\b|n't\b"
+    r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must"
+    r"|should"
+    r"|needs?|to be|remains?|remained|only|just|half|overdue|pending|awaiting|again|please|kindly|although|though"
+    r"|except)\b|n't\b"
 )
 # What sounds open and is over, or is only a manner of speaking.
 _NO_MATTER = re.compile(
-    r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
+    r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled"
+    r"|resolved"
     r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
-    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|not necessary|worth (?:it|the wait)"
-    r"|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie|book|novel|song|story|series|documentary) about|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|not necessary"
+    r"|a (?:great|huge|real) success|worth (?:it|the wait)"
+    r"|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie|book|novel|song|story|series|documentary) about"
+    r"|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
     r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
     r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
     r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
     r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
 )
 _HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
-    r"(?:lost|got|found|bought|made|did|sent|wrote|saw|met|won|built|[a-z]+ed) (?:the|my|our|all) [\w' -]{2,40}? (?:i|we|she|he"
+    r"(?:lost|got|found|bought|made|did|sent|wrote|saw|met|won|built|[a-z]+ed) (?:the|my|our|all) [\w' -]{2,40}? (?:i"
+    r"|we|she|he"
     r"|they)(?:'d| had)? (?:always )?(?:meant|wanted|hoped|planned|needed|asked)\b(?!.*\b(?:but|not|still|yet)\b)"
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
-    r"\b(?=[\w'])(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
+    r"\b(?=[\w'])(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say"
+    r"|admit"
     r"|tell you"
     r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
     r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
@@ -584,13 +646,18 @@ _ASKED_OF_ONESELF = re.compile(
     r"|some)(?:one|body)"
     r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
     r"|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+"
-    r"|\b(?:can|could|would|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write|list|show|read"
+    r"|\b(?:can|could|would|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write"
+    r"|list|show|read"
     r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b"
+    r"|\b(?:can|could) (?:we|i) (?:please|finally) \w+"
     r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
     r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
-    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still|again)\b"
-    r"|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive|get (?:my|our|the|a))\b"
-    r"|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around| else)? (?:have (?:the |any |some |an? )?(?:time"
+    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still"
+    r"|again)\b"
+    r"|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive|get (?:my"
+    r"|our|the|a))\b"
+    r"|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around| else)? (?:have (?:the |any |some "
+    r"|an? )?(?:time"
     r"|spare|experience|tips|idea|contact)|got|free|able|willing|up for)\b"
     r"|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and |but )?(?:where (?:is|are"
     r"|'s)|where's"
@@ -619,19 +686,23 @@ _TROUBLES = frozenset(
     borrowed makeshift propped patched stopgap halfway nowhere behind longer another without lingers lingering persists
     persistent vanished disappeared mislaid refuses refusing stubbornly nonetheless afresh incorrect misspelt
     misspelled scared afraid sit sits unknown nil unchanged slipped slipping suspended ignores
-    although despite unsuccessful unsuccessfully inconclusive worsening worsened missing""".split()
+    although despite unsuccessful unsuccessfully vacant inconclusive worsening worsened missing""".split()
 )
 _FAILS = _ways(
     r"once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up",
     r"chickened out|backed out|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold",
     r"days? (?:on|late|of waiting)|weeks? (?:on|late)|keeps? \w+ing|by hand|timed out",
-    r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)|(?:far|way|much) too|had to|no difference|as ever|every bit as",
-    r"(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:time|email|call|reminder|attempt|try|letter|message"
+    r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)|(?:far|way|much) too|had to|no difference|as ever"
+    r"|every bit as",
+    r"(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:time|email|call|reminder|attempt|try|letter"
+    r"|message"
     r"|request|notice|day|week|month|complaint|visit|round|warning|\w+ running)",
     r"(?:round|attempt|try|week|day|month) (?:two|three|four|five|six|seven|eight|nine|ten)",
     r"day after day|week after week|month after month|year after year|time after time|time and again|over and over",
-    rf"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing|{_NUMBER} (?:\w+ ){{1,2}}left|{_NUMBER} of {_NUMBER}",
-    r"locked (?:out|up)|at a loss|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
+    rf"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing|{_NUMBER} (?:\w+ ){{1,2}}left"
+    rf"|{_NUMBER} of {_NUMBER}",
+    r"(?:got|was|were|been) (?:dropped|cut|axed|pulled|skipped|overlooked|forgotten)|locked (?:out|up)|at a loss"
+    r"|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
     rf"in (?:the )?(?:next )?{_NUMBER} (?:days|weeks|hours)|(?:days|weeks|hours) (?:away|left|before|to go)",
     r"(?:has|have) been (?:\w+ ){1,2}since",
 )
