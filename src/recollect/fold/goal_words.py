@@ -27,10 +27,9 @@ _CUES = frozenset(
 LEAST_NUMBER = 3  # characters: 17 is a count of anything or a day, 2.1 a version
 # How much, how many and when: such a number names no thing, and two of them tell no things apart.
 _AMOUNT = re.compile(
-    r"^\d+(?= )|\b\d+(?:st|nd|rd|th)\b|\b\d{1,3}(?:,\d{3})+\b"
-    r"|\b(?:below|over|under|above|than|about|around|roughly|nearly|almost|only|just|least|most|by|until|since|in)"
-    r" \d+\b(?![-.]\w)|\b\d[\d.,]*(?= ?(?:%|percent|million|billion|thousand|minutes|hours|days|km|kg|ms|euros?|dollars"
-    r"|pounds|votes|times)\b)",
+    r"^\d+(?= )|\b\d+(?:st|nd|rd|th)\b|\b\d{1,3}(?:,\d{3})+\b|\b(?:below|over|under|above|than|about|around|roughly"
+    r"|nearly|almost|only|just|least|most|by|until|since|in) \d+\b(?![-.]\w)|\b\d[\d.,]{0,9}(?= ?(?:%|percent|million"
+    r"|billion|thousand|minutes|hours|days|km|kg|ms|euros?|dollars|pounds|votes|times)\b)",
     re.IGNORECASE,
 )
 

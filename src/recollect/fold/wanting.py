@@ -146,11 +146,10 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_HAVE} (?:set (?:my|our)(?:self|selves| heart| sights| mind)|a mind to)\b"
             rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
             rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
-            r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b"
-            r"|\s?\bexpect (?:an? |my |full |some |your |you to |to (?:get|hear|receive|be paid)|(?!so\b"
-            r"|not\b)\w+(?=[.!]*$))"
-            r"|\s?\bcould(?: really)? (?:do with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))"
-            r"|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
+            r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b|\s?\bexpect (?:an? |my |full |some "
+            r"|your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))|\s?\bcould(?: really)? (?:do"
+            r" with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish"
+            r"|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
             rf"|{_ARE} after (?:a|an|some|another|something)\b"
             rf"|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)|considering|contemplating|toying with|tempted to"
             r"|looking into|gearing up|in search of) (?!you\b)"
@@ -166,13 +165,11 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|(?:{_ARE}|{_HAVE} been)?(?: still)?\s?\b(?:putting (?:\w+ )?off|postponing|delaying|avoiding|dodging"
             rf"|dreading"
             r"|procrastinating|dragging (?:my|our) feet|behind (?:on|with))\b"
-            rf"|(?:{_ARE}|'ve been| was| were) (?:supposed|due|meant|obliged|expected) to\b"
-            rf"|\skeep telling (?:myself|ourselves) to\b|{_HAVE} been asked to\b|'d (?:best|do well to)\b"
-            rf"|{_HAVE} (?:an? |some |the |\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before"
-            rf"|first)\b|[.!]*$)"
+            rf"|(?:{_ARE}|'ve been| was| were) (?:supposed|due|meant|obliged|expected) to\b|\skeep telling (?:myself"
+            rf"|ourselves) to\b|{_HAVE} been asked to\b|'d (?:best|do well to)\b|{_HAVE} (?:an? |some |the "
+            rf"|\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before|first)\b|[.!]*$)"
             r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
-            r"|never managed"
-            r"|haven't managed|struggling|been struggling|been told|been reminded) to\b"
+            r"|never managed|haven't managed|struggling|been struggling|been told|been reminded) to\b"
             rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\b(?:can't|cannot|can not|couldn't"
             rf"|unable to)(?: seem to| get| quite| even)? (?!(?:believe|help|complain|thank"
             r"|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie|hear you|see"
@@ -206,8 +203,7 @@ _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
         r"(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)",
         r"(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)",
         r"(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time|nerve"
-        r"|energy"
-        r"|chance|courage)|time|round|around) to",
+        r"|energy|chance|courage)|time|round|around) to",
         r"(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be|remains)",
     ),
 }
@@ -215,19 +211,16 @@ _SAID_OUTRIGHT = _ways(*(f"(?P<{category}>{'|'.join(ways)})" for category, ways 
 # How notes begin.
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
-    r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b"
-    r"|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked"
-    r"|to-?do"
-    r"|task|plan|objective|deadline|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b"
-    r"|no\b|done\b|yes\b)"
+    r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?"
+    r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
+    r"|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b|no\b|done\b|yes\b)"
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
-    r"|is)\b"
-    r"|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+"
-    r"|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy"
-    r"|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:"
-    r"|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean"
-    r"|submit|file|register|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week"
-    r"|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
+    r"|is)\b|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b"
+    r"|call\b)\w+|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix"
+    r"|to buy|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point"
+    r"| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return"
+    r"|collect|pick up|send|fix|clean|submit|file|register|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before"
+    r"|asap|tomorrow|this week|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
 )
 
 # What is said of a thing, whoever sees to it
@@ -250,7 +243,7 @@ _MUST_CHANGE = re.compile(
     rf"|must|needs? to|ought to) {_CHANGE}\b"
 )
 _NUMBER = (
-    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"(?:\d[\d,.]{0,9}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
     r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|dozens|hundreds|several|a few"
     r"|a dozen)"
 )
@@ -273,7 +266,8 @@ _LACKING = (
     r"|many))\b(?! (?:doubt|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))",
     r"(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
     r"|three)) of (?:the|my|our|us|them|these)",
-    rf"(?:{_NUMBER}|many|lots|plenty|more) (?:more )?(?:\w+ ){{0,2}}(?:to go|remaining|left to \w+|still to \w+)",
+    rf"(?:{_NUMBER}|many|lots|plenty|more) (?:[a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)"
+    r"|(?:\w+ ){0,3}(?:to go|remaining|left to \w+|still to \w+|open(?=[.,;!]|$)))",
 )
 # What can't go on as it is.
 _UNBEARABLE = (
@@ -290,9 +284,7 @@ _UNBEARABLE = (
 )
 _OTHERS = re.compile(
     r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would (?:like|prefer|love)|promised"
-    r"|expects an?|(?:would"
-    r"|'d) be (?:good|great|useful"
-    r"|wise) (?:to|if))\b"
+    r"|expects an?|(?:would|'d) be (?:good|great|useful|wise) (?:to|if))\b"
 )
 # What they did not do is theirs, though somebody may wait for it.
 _OF_OTHERS = re.compile(
@@ -338,8 +330,7 @@ _OPEN = (
     rf"|tried|watched|visited|noticed|tasted|lived|worked with|played|decided){_DONE}",
     rf"(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
     rf"|bothered|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad|found in){_DONE}",
-    r"never (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
-    r"|an answer))",
+    r"never (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent|an answer))",
     r"(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)|to no avail|in vain|no luck",
     r"without (?:success|luck|an answer|a reply)|nowhere to be (?:found|seen)",
     r"has (?:its|their|the) work cut out|not (?:one|a single|a) [\w ]{1,20} (?:has|have|is)",
@@ -357,8 +348,7 @@ _OPEN = (
     r"(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?",
     r"(?:search|hunt|wait) (?:goes on|continues|for)",
     rf"(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really|had|been))* (?:{_DONE}"
-    rf"|time)|(?:'s"
-    rf"| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))",
+    rf"|time)|(?:'s| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))",
     r"back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust",
     r"fall(?:s|en|ing)? through the cracks|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)",
     r"stuck (?:on|with|at|in|since|behind)|behind schedule",
@@ -395,18 +385,15 @@ _ASKED = _ways(
     r"escalated|handed (?:over )?to|referred to (?!as)|kindly|for (?:heaven|god|goodness|pete)(?:'s)? sake",
     r"(?:some|any)(?:one|body),? (?:please|kindly)|please help",
     r"(?:appeal|petition|complaint|lawsuit|claim|request|application|motion|ticket|issue|case"
-    r"|incident)s? (?:[\w']+ ){0,5}?"
-    r"(?:filed|lodged|submitted|sent|pending|re-?opened|raised|opened)",
+    r"|incident)s? (?:[\w']+ ){0,5}?(?:filed|lodged|submitted|sent|pending|re-?opened|raised|opened)",
     r"(?:filed|lodged|submitted|raised|launched) (?:an? |the |my |our )?(?:\w+ )?(?:appeal|petition|complaint|claim"
-    r"|request"
-    r"|application|protest|lawsuit)",
+    r"|request|application|protest|lawsuit)",
     r"(?:has|have) been (?:called|asked|requested|notified|informed|alerted|reported|raised|chased|reminded|flagged)",
     r"if you(?:'d| would| could) be so|los(?:es|ing|t) patience|running out of patience",
     r"(?<!and )please (?!find|call me|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell"
-    r"|explain"
-    r"|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come|join"
-    r"|pass|accept|keep|say|stop|go|wait|thank|rate|visit|leave|consider|contact|refer|use|click|press)\w+"
-    r" (?:me|us|my|our|the|it|them|something|this)",
+    r"|explain|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come"
+    r"|join|pass|accept|keep|say|stop|go|wait|thank|rate|visit|leave|consider|contact|refer|use|click|press)\w+ (?:me"
+    r"|us|my|our|the|it|them|something|this)",
 )
 # What somebody else said they would do, or means to.
 _PLEDGED = _ways(
@@ -453,27 +440,22 @@ _PUT_OFF = (
 _PARTLY = (
     rf"it(?:'s| has) been (?:{_NUMBER}|days|weeks|months|years|hours)(?: \w+)?(?=[.,;!]|$)",
     r"(?:has|have) been (?:down|out|off|offline|closed|broken|without|missing|dead|stuck|blocked|locked|unavailable"
-    r"|waiting)"
-    r"(?: [\w']+){0,4}? (?:since|for)",
+    r"|waiting)(?: [\w']+){0,4}? (?:since|for)",
     r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe"
     r"|tell|say)\w+",
     r"keeps? (?:being|getting) \w+ed|to this day|(?:have|has|given) until [^,;.]{2,30}? to \w+",
-    rf"{_NUMBER} (?:\w+ ){{1,2}}open(?=[.,;!]|$)|(?:issues|questions|points|items|tickets|bugs|positions) (?:are "
-    rf"|remain )?open",
+    r"(?:issues|questions|points|items|tickets|bugs|positions) (?:are |remain )?open",
     r"no (?:[\w']+ ){1,4}(?:before|until|till) (?!now\b)\w+|not yet \w+",
     r"no (?:reaction|reply|answer|response|feedback|callback|news|movement)(?=[.,;!]|$)",
     r"(?:ordered|requested|promised|announced|reported|applied|submitted|due|paid for) (?:[\w']+ ){0,3}?(?:ages|days"
-    r"|weeks"
-    r"|months|years) ago|and it(?:'s| is) (?:now|already|nearly|almost)",
+    r"|weeks|months|years) ago|and it(?:'s| is) (?:now|already|nearly|almost)",
     r"(?:is|are|'re|'m) (?:all |completely |clean )?out of (?!(?:the|this|town|office|bed|sight|here|school|work"
-    r"|hospital"
-    r"|print|season)\b)\w+",
+    r"|hospital|print|season)\b)\w+",
     r"ignor(?:es|ed|ing) (?:my|our|me|us|all)",
     rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of (?!us\b)",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
     r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out"
     r"|solid)",
-    rf"{_NUMBER} [a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)",
     r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
     r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
@@ -503,7 +485,7 @@ _PARTLY = (
     r"(?:an?|some|more|another|that|proper)(?: \w+){1,4} would (?:cure|fix|solve|help|ease|settle|save|spare|speed"
     r"|cut)",
     r"would (?:really |surely |certainly |already )?help(?: a lot)?(?=[.,!]|$)",
-    r"(?:fixme|todo|wip|tbd)(?! list)|urgent(?:ly)?|asap|prio(?:rity)? ?1|p[01]|top priority",
+    r"fixme|wip|tbd|todo(?= left| remains| in)|urgent(?:ly)?|asap|prio(?:rity)? ?1|p[01]|top priority",
     r"to be [a-z]+(?:ed|en|ne|nt|de|ilt) (?:by|before|within|prior to|no later than|ahead of|until|in time)",
     r"time for (?:an?|some|the|us|someone|somebody) (?!(?:coffee|drink|nap|break|beer|tea|walk|snack|holiday)\b)\w+",
     r"let's (?:finally|please|at last) (?!(?:go|eat|meet|catch)\b)\w+",
@@ -515,8 +497,7 @@ _OF_THINGS = (
 )
 _COMPLAINS = _ways(
     r"can't|cannot|unable to|complain(?:s|ed|ing)|reports?|reported|threaten(?:s|ed|ing)?|struggl(?:es|ed|ing)|annoyed"
-    r"|angry"
-    r"|upset|dissatisfied|unhappy|frustrated"
+    r"|angry|upset|dissatisfied|unhappy|frustrated"
 )
 # Whose wishes and complaints are somebody's work.
 _SERVED = re.compile(
@@ -537,17 +518,15 @@ _STILL_UNMET = _ways(
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
     r"\b(?=[\w'])(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my"
-    r"|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have"
-    r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
-    r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
-    r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to|(?:rather|prefer) not"
-    r"|had (?:been )?(?:waiting|hoping|looking|longing|asked|ordered|wanted|hoped|wished|requested) (?:for|to)"
-    r"|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more|any longer|like this))|(?:don't|doesn't|didn't|do not"
-    r"|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
+    r"|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have|must have|must've|would have"
+    r"|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)|(?:was|were) (?:trying|hoping"
+    r"|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)|(?:gave|given) up (?:on )?(?:trying|wanting"
+    r"|hoping)|never needed|according to|(?:rather|prefer) not|had (?:been )?(?:waiting|hoping|looking|longing|asked"
+    r"|ordered|wanted|hoped|wished|requested) (?:for|to)|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more"
+    r"|any longer|like this))|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
     r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll| will| may"
-    r"| might)? (?:should|must|need"
-    r"|have to"
-    r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
+    r"| might)? (?:should|must|need|have to|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need"
+    r"|want|could want))\b"
 )
 # What holds in general, or is somebody's opinion, is nobody's goal ...
 _SOME = r"(?:usually |often |always |generally |normally |mostly |typically |also |all )?"
@@ -556,10 +535,9 @@ _BEGINS_IN_GENERAL = re.compile(
     rf"(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us|towards)\b)[a-z]+s"
     rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
     r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
-    r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b"
-    r"|an? (?:good|proper|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years"
-    r"|decades|centuries) ago\b"
-    r"|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b|an? (?:good|proper"
+    r"|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades"
+    r"|centuries) ago\b|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
 )
 _IN_GENERAL = _ways(
     rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute"
@@ -568,40 +546,34 @@ _IN_GENERAL = _ways(
     r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
     r"|definition)",
     r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|(?:says (?:the|our|my)|the) (?:leaflet|manual|label"
-    r"|book|sign|guide"
-    r"|handbook|rule)(?: says| states| reads|$|[.,])|usually|once (?:a|per|every) (?:day|week|month|year)"
-    r"|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
+    r"|book|sign|guide|handbook|rule)(?: says| states| reads|$|[.,])|usually|once (?:a|per|every) (?:day|week|month"
+    r"|year)|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
     r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
 )
 # ... and so is what came about, unless the words deny it.
 _CAME_ABOUT = re.compile(
     r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered"
-    r"|honoured)"
-    r"|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed|repaired|merged"
-    r"|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine|like a charm)"
-    r"|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted|called off"
-    r"|scrapped"
-    r"|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|at peace|happily|to celebrate"
-    r"|thanks to|thank you|thanks)\b"
+    r"|honoured)|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed"
+    r"|repaired|merged|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine"
+    r"|like a charm)|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|fell that|granted"
+    r"|called off|scrapped|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|at peace|happily"
+    r"|to celebrate|thanks to|thank you|thanks)\b"
 )
 _DENIED = re.compile(
     r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must"
-    r"|should"
-    r"|needs?|to be|remains?|remained|only|just|half|overdue|pending|awaiting|again|please|kindly|although|though"
-    r"|except)\b|n't\b"
+    r"|should|needs?|to be|remains?|remained|only|just|half|overdue|pending|awaiting|again|please|kindly|although"
+    r"|though|except)\b|n't\b"
 )
 # What sounds open and is over, or is only a manner of speaking.
 _NO_MATTER = re.compile(
     r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled"
-    r"|resolved"
-    r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
+    r"|resolved|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
     r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|not necessary"
-    r"|a (?:great|huge|real) success|worth (?:it|the wait)"
-    r"|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie|book|novel|song|story|series|documentary) about"
-    r"|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
-    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
-    r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
-    r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
+    r"|a (?:great|huge|real) success|worth (?:it|the wait)|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie"
+    r"|book|novel|song|story|series|documentary) about|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry"
+    r"|rush|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need"
+    r"|like)s?|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
     r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
 )
 _HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
@@ -612,63 +584,43 @@ _HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
     r"\b(?=[\w'])(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say"
-    r"|admit"
-    r"|tell you"
-    r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
-    r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
-    r"|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)|eat(?=[\s.,!]*$| (?:less|more)\b)"
-    r"|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up|hang out|chat|talk (?:again"
-    r"|soon|later"
-    r"|more)|meet up"
-    r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some"
-    r"|another) (?:coffee|tea"
-    r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)"
-    r"|do (?:this|that|it) (?:again|more)"
-    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going)|try (?:it|that|this|them|your)"
-    r"|check (?:it|that) out"
-    r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))"
-    r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep"
-    r"|break|drink|beer|hug|snack|rest|shower"
-    r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
-    r"|all|everyone|everything|he|she|they)"
-    r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
-    r"|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
-    r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
-    r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
+    r"|admit|tell you|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed"
+    r"| home| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)"
+    r"|eat(?=[\s.,!]*$| (?:less|more)\b)|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up"
+    r"|hang out|chat|talk (?:again|soon|later|more)|meet up|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food"
+    r"|lunch|drink|drinks|air|beer)|have (?:a|some|another) (?:coffee|tea|drink|drinks|break|lunch|beer|nap|snack"
+    r"|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)|do (?:this|that|it) (?:again|more)|be (?:honest"
+    r"|fun|nice|great|lovely|careful|there|back|off|going)|try (?:it|that|this|them|your)|check (?:it|that) out"
+    r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))|(?:need|want"
+    r"|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep|break|drink|beer|hug"
+    r"|snack|rest|shower|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this"
+    r"|that|the|all|everyone|everything|he|she|they)|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it"
+    r"|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish"
+    r"|aim)(?=[\s.,!?]*$)|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he"
+    r"|she|they|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
     r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
 )
 # A question that is asked of oneself, or of anybody who can help: it stays open until it is answered.
 _ASKED_OF_ONESELF = re.compile(
     r"^(?:still )?(?:open|undecided|unclear|to be decided|tbd)\b[^?]{0,20}:|^(?:so,? |and |but |or )?(?:whether"
-    r"|(?:which|what"
-    r"|how|where|when|who)(?: (?!do|does|did|is|are|was|were|will|would|can|could|should|shall|have|has|you|i|we|he|she"
-    r"|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can|might) (?:any"
-    r"|some)(?:one|body)"
-    r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
-    r"|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+"
-    r"|\b(?:can|could|would|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write"
-    r"|list|show|read"
-    r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b"
-    r"|\b(?:can|could) (?:we|i) (?:please|finally) \w+"
-    r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
-    r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
-    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still"
-    r"|again)\b"
-    r"|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive|get (?:my"
-    r"|our|the|a))\b"
-    r"|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around| else)? (?:have (?:the |any |some "
-    r"|an? )?(?:time"
-    r"|spare|experience|tips|idea|contact)|got|free|able|willing|up for)\b"
-    r"|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and |but )?(?:where (?:is|are"
-    r"|'s)|where's"
-    r"|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is|are|has|have|hasn't|isn't)) (?:my"
-    r"|our)\b"
-    r"|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone|they)(?: \w+)? (?:ever|finally|going to)\b"
-    r"|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
-    r"|^(?:so,? |and |but )?(?:should|shall) (?:i|we)\b[^?]{5,120}\bor\b"
-    r"|\b(?:who(?:'s| is| will|'ll)?|when(?:'s| is| will)) (?:finally|actually|ever|going to)\b[^?]{0,20}\b(?:fix|pay"
-    r"|do"
-    r"|take|write|sort|book|send)\b"
+    r"|(?:which|what|how|where|when|who)(?: (?!do|does|did|is|are|was|were|will|would|can|could|should|shall|have|has"
+    r"|you|i|we|he|she|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can"
+    r"|might) (?:any|some)(?:one|body)(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend"
+    r"|help)\b|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+|\b(?:can|could|would"
+    r"|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write|list|show|read"
+    r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b|\b(?:can|could) (?:we"
+    r"|i) (?:please|finally) \w+|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance"
+    r"|update|possibility))\b|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked"
+    r"|ordered|meant|due|paid)\b|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?"
+    r"|\bwhy\b[^?]{2,80}\b(?:still|again)\b|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available"
+    r"|back|done|fixed|\w+ed)|arrive|get (?:my|our|the|a))\b|\b(?:does|do|can|could|would|has|is) any(?:one"
+    r"|body)(?: here| around| else)? (?:have (?:the |any |some |an? )?(?:time|spare|experience|tips|idea|contact)|got"
+    r"|free|able|willing|up for)\b|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and "
+    r"|but )?(?:where (?:is|are|'s)|where's|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is"
+    r"|are|has|have|hasn't|isn't)) (?:my|our)\b|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone"
+    r"|they)(?: \w+)? (?:ever|finally|going to)\b|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
+    r"|^(?:so,? |and |but )?(?:should|shall) (?:i|we)\b[^?]{5,120}\bor\b|\b(?:who(?:'s| is| will|'ll)?|when(?:'s| is"
+    r"| will)) (?:finally|actually|ever|going to)\b[^?]{0,20}\b(?:fix|pay|do|take|write|sort|book|send)\b"
 )
 
 # Signs that something falls short: it fails, comes again, is only partly there, or hurts.
@@ -695,20 +647,18 @@ _FAILS = _ways(
     r"there(?:'s| is| are) (?:no|nobody|nowhere|too|only)|(?:far|way|much) too|had to|no difference|as ever"
     r"|every bit as",
     r"(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) (?:time|email|call|reminder|attempt|try|letter"
-    r"|message"
-    r"|request|notice|day|week|month|complaint|visit|round|warning|\w+ running)",
+    r"|message|request|notice|day|week|month|complaint|visit|round|warning|\w+ running)",
     r"(?:round|attempt|try|week|day|month) (?:two|three|four|five|six|seven|eight|nine|ten)",
     r"day after day|week after week|month after month|year after year|time after time|time and again|over and over",
-    rf"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing|{_NUMBER} (?:\w+ ){{1,2}}left"
-    rf"|{_NUMBER} of {_NUMBER}",
+    r"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing",
     r"(?:got|was|were|been) (?:dropped|cut|axed|pulled|skipped|overlooked|forgotten)|locked (?:out|up)|at a loss"
     r"|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
     rf"in (?:the )?(?:next )?{_NUMBER} (?:days|weeks|hours)|(?:days|weeks|hours) (?:away|left|before|to go)",
     r"(?:has|have) been (?:\w+ ){1,2}since",
+    rf"{_NUMBER} (?:(?:\w+ ){{1,2}}left|of {_NUMBER})",
 )
 _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
 _OVER = re.compile(
-    r"\b(?:no longer|no more|not any ?more|no problem|no worries"
-    r"|finally (?:works?|fixed|done)|after all)\b"
+    r"\b(?:no longer|no more|not any ?more|no problem|no worries|finally (?:works?|fixed|done)|after all)\b"
 )
