@@ -74,8 +74,9 @@ def _tells_nothing(word: str) -> bool:
 
 
 _PHRASE = re.compile(
-    r"\b(?:the|my|our|an?|this|that|these|those|his|her|their|your|no|any|some|another|every|each|all|both|more|one|two"
-    r"|three|four|five|for|of|about|with|on|in|at|from|into|under)\s+(?=([^\W\d_][\w'-]*(?:\s+[^\W\d_][\w'-]*){0,2}))",
+    r"\b(?:the|my|our|an?|this|that|these|those|his|her|their|your|no|any|some|another|every|each|all|both|more|one"
+    r"|two|three|four|five|for|of|about|with|on|in|at|from|into"
+    r"|under)\s+(?=([^\W\d_][\w'-]*(?:\s+[^\W\d_][\w'-]*){0,2}))",
     re.IGNORECASE,
 )
 

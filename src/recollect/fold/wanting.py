@@ -112,46 +112,46 @@ _DUTY = (
 )
 _PURPOSE = r"(?:goal|plan|aim|dream|hope|ambition|target|objective|intention|resolution|priority|wish|mission)"
 _DONE = (  # participles; those in -ed are too many to name
-    r"(?:\w+ed|done|written|begun|found|made|built|sent|paid|filled|taken|given|bought|brought|chosen|drawn|set|put|cut"
-    r"|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come)"
+    r"(?:\w+ed|done|written|begun|found|made|built|sent|paid|filled|taken|given|bought|brought|chosen|drawn|set|put"
+    r"|cut|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come)"
 )
-_ASK = r"(?:how|whether|if|who|what|which|when|where)"
+_ASK = r"(?:how|why|whether|if|who|what|which|when|where)"
 
 _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
         (
             IntentCategory.PROMISE,
-            r"(?:\s(?:already|also|had|have))?\s?\bpromised\b|(?:\sstill)?\s?\bowe\b"
-            r"|\s?\btold [\w' ]{1,40}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
-            r"|\s?\bsaid (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|\s(?:gave|have given) (?:my|our) word\b"
+            r"(?:\s(?:already|also|had|have))?\s?\bpromised\b|(?:\sstill)?\s?\bowe\b|\s?\btold [\w' ]{1,40}? (?:that"
+            r" )?(?:i|we)(?:'ll|'d| will| would)\b|\s?\bsaid (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|\s(?:gave"
+            r"|have given) (?:my|our) word\b"
             rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
-            r"|signed up) to\b(?! disagree| differ)"
-            r"|(?:'ll| will) (?!be\b|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|signed up) to\b(?! disagree| differ)|(?:'ll| will) (?!be\b|see\b|miss\b|never\b"
+            r"|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
         ),
         (
             IntentCategory.WISH,
-            rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b"
-            rf"|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean|crave|(?:long|yearn) (?:to|for))\b"
-            rf"|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming|trying|longing|itching|dying|striving"
+            rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend"
+            rf"|plan|mean|crave|(?:long|yearn) (?:to|for))\b|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming"
+            rf"|trying|longing|itching|dying|striving"
             r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:towards?|to"
             r"|for|on|of)\b"
             rf"|(?:{_HAVE}| keep){_OFTEN} (?:been )?(?:meaning|wanting|hoping|planning|itching|longing"
             r"|trying|dying|intending) (?:to|for)\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:looking|hunting|searching|shopping|on the lookout|in the market)"
             r" for (?:a|an|some|new|more|another|somewhere|someone|ways?)\b"
-            rf"|{_HAVE} been (?:looking|hunting|searching|asking around) for\b"
-            rf"|{_HAVE} (?:set (?:my|our)(?:self|selves| heart| sights| mind)|a mind to)\b"
-            rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
-            rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
+            rf"|{_HAVE} been (?:looking|hunting|searching|asking around) for\b|{_HAVE} (?:set (?:my|our)(?:self|selves"
+            rf"| heart| sights| mind)|a mind to)\b|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+"
+            rf"|my \w+|a fortune|the world) (?:for|to)\b|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much"
+            rf"| far)? (?:better|happier|easier|calmer|safer"
             r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b|\s?\bexpect (?:an? |my |full |some "
             r"|your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))|\s?\bcould(?: really)? (?:do"
             r" with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish"
             r"|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
-            rf"|{_ARE} after (?:a|an|some|another|something)\b"
-            rf"|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)|considering|contemplating|toying with|tempted to"
+            rf"|{_ARE} after (?:a|an|some|another|something)\b|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)"
+            rf"|considering|contemplating|toying with|tempted to"
             r"|looking into|gearing up|in search of) (?!you\b)"
             rf"|{_ARE} going to (?!(?:bed|sleep|be|have|miss|say|go|the|a|my|our|an|eat|watch|grab|see|regret|cry|die"
             rf"|kill)\b)"
@@ -170,11 +170,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before|first)\b|[.!]*$)"
             r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
             r"|never managed|haven't managed|struggling|been struggling|been told|been reminded) to\b"
-            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\b(?:can't|cannot|can not|couldn't"
-            rf"|unable to)(?: seem to| get| quite| even)? (?!(?:believe|help|complain|thank"
-            r"|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie|hear you|see"
-            r" (?:why|how)|think|tell|talk|come|make it|join|stay|be|do that|agree|have|drink|eat|decide|choose"
-            r"|go)\b)[a-z]+\b",
+            rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\bcan't (?:seem to )?(?:find|get|reach"
+            rf"|afford)\b",
         ),
     )
 )
@@ -189,8 +186,9 @@ _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
         rf"(?:my|our) (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|(?=:))",
         r"if (?:i|we|someone|somebody) could (?:just|only|finally)",
         r"if only (?:i|we|there|it|the|my|our|this|that|somebody|someone)|one day i(?:'ll| will| shall)",
-        r"it(?: would|'d) (?:help (?:if|to|a lot)|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
-        r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there)))",
+        r"it(?: would|'d) (?:help (?:if|to|a lot)|be (?:good|great|useful|wise|helpful|better|a relief"
+        r"|nice) (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there|the|my|our|this"
+        r"|they)))",
         r"dream of (?:\w+ing|a|an|having|one)|heart(?: is|'s) set on",
         r"this is the (?:year|month|summer|week) (?:i|we|when|that|for|to)|before i (?:die|turn|retire|leave)",
         r"(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)",
@@ -215,12 +213,15 @@ _NOTED = re.compile(
     r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
     r"|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b|no\b|done\b|yes\b)"
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
-    r"|is)\b|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b"
-    r"|call\b)\w+|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix"
-    r"|to buy|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point"
-    r"| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return"
-    r"|collect|pick up|send|fix|clean|submit|file|register|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before"
-    r"|asap|tomorrow|this week|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
+    r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
+    r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
+    r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bnot )(?<!\bno )(?<!\blonger )(?:needed|required"
+    r"|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b"
+    r"|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent|action(?: items?)?"
+    r"|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do|jobs?(?: for| left)?"
+    r"|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call|phone|email|book|buy"
+    r"|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register|post|replace|repair"
+    r"|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
 )
 
 # What is said of a thing, whoever sees to it
@@ -234,8 +235,8 @@ _PASSIVE = (
     r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?",
     r"(?:has|have|is|are|'ve|'s) yet to|(?:is|are)(?: \w+)? (?:needed|required|wanted)|supposed to (?!be (?:good|great"
     r"|nice|fun)\b)\w+|(?:was|were) (?:meant|due|expected|slated) to \w+",
-    r"(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to|can't"
-    r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)",
+    r"(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to|can't|cannot) (?:\w+ )?(?:change"
+    r"|give|happen|go on|stop|continue|wait|improve|be)",
     r"i need that|there(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way",
 )
 _MUST_CHANGE = re.compile(
@@ -243,9 +244,9 @@ _MUST_CHANGE = re.compile(
     rf"|must|needs? to|ought to) {_CHANGE}\b"
 )
 _NUMBER = (
-    r"(?:\d[\d,.]{0,9}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
-    r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|dozens|hundreds|several|a few"
-    r"|a dozen)"
+    r"(?:\d[\d,.]{0,9}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|dozens|hundreds"
+    r"|several|a few|a dozen)"
 )
 # What is not there, or not enough of it.
 _LACKING = (
@@ -255,8 +256,8 @@ _LACKING = (
     rf"|calls? for (?!{_NUMBER} )\w+",
     r"nowhere near|not anywhere near|far from (?:done|ready|finished|complete|over|enough|perfect)",
     r"a long (?:way|road) (?:to|ahead|off|from|for)|no (?:\w+ ){1,3}(?:in sight|to speak of)",
-    r"(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no|has no|have no|got no)"
-    r" (?:proper|working|decent|real|single|clear|way|plan|owner) \w+",
+    r"(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no|has no|have no"
+    r"|got no) (?:proper|working|decent|real|single|clear|way|plan|owner) \w+",
     r"down to (?:the|my|our) last|leaves? (?:a lot|much|something) to be desired|below (?:target|par|standard|plan)",
     r"room for improvement|needs work|(?:is|are|'re|'m|'s|still) (?:\w+ ){1,2}short|shy of|on (?:its|their"
     r"|the) last legs",
@@ -267,14 +268,16 @@ _LACKING = (
     r"(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
     r"|three)) of (?:the|my|our|us|them|these)",
     rf"(?:{_NUMBER}|many|lots|plenty|more) (?:[a-z]+s (?:down|short|behind|late|overdue)(?=[.,;!]|$| on\b)"
-    r"|(?:\w+ ){0,3}(?:to go|remaining|left to \w+|still to \w+|open(?=[.,;!]|$)))",
+    r"|(?:\w+ ){0,3}(?:to go|remaining|left to \w+|still to \w+|away from|open(?=[.,;!]|$)))",
 )
 # What can't go on as it is.
 _UNBEARABLE = (
+    r"too much for (?:me|us)|wit's end|end of (?:my|our) tether|at breaking point|dragg(?:ing|ed) (?:its|their|his"
+    r"|her) feet",
     r"(?:can't|cannot|shouldn't|mustn't) [^,;]{2,40} (?:any ?more|any longer|like this|past \w+)",
     r"can't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))",
-    r"(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain"
-    r"|weather|cold|heat|winter)\b)",
+    r"(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain|weather"
+    r"|cold|heat|winter)\b)",
     r"had enough of (?!(?:the |this )?(?:rain|weather|cold|heat|winter)\b)",
     r"(?:it|this|that|which) (?:still )?(?:bugs|bothers|annoys|irks|nags|worries|frustrates) (?:me|us)",
     r"(?:simply |just |still |really )?(?:isn't|not|is not) (?:good|fast|safe|reliable|clear|big) enough",
@@ -289,8 +292,8 @@ _OTHERS = re.compile(
 # What they did not do is theirs, though somebody may wait for it.
 _OF_OTHERS = re.compile(
     r"(?:they|he|she|my (?:[\w-]+'s )?(?:brother|sister|mother|father|mum|mom|dad|son|daughter|cousin|uncle|aunt"
-    r"|grandma"
-    r"|grandpa|neighbou?r|friend|flatmate|wife|husband|teacher|niece|nephew)s?)\b(?!.*\b(?:me|us|my|our|we|i)\b)"
+    r"|grandma|grandpa|neighbou?r|friend|flatmate|wife|husband|teacher|niece|nephew)s?)\b(?!.*\b(?:me|us|my|our|we"
+    r"|i)\b)"
 )
 _UNDECIDED = _ways(
     r"no (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))|no decision",
@@ -302,17 +305,18 @@ _UNDECIDED = _ways(
     rf"(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}",
     rf"(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}",
     r"(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
-    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on"
-    r"|pick(?:ed)? (?:one|a)|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))",
+    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on|pick(?:ed)? (?:one"
+    r"|a)|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))",
     r"torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out",
-    r"been dithering|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined)|tbd|tbc",
+    r"been dithering|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined|announced"
+    r"|scheduled|arranged|clarified|defined)|tbd|tbc",
     r"(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)",
 )
 _OPEN = (
     r"overdue|(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))",
     r"still (?:missing|open|without|unable|lacks?|closed|down|behind|at large|shut|offline|to be|no|not|nobody|waiting"
-    r"|haven't|hasn't|have not|has not|(?:sits|sitting|lies"
-    r"|lying)|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)",
+    r"|haven't|hasn't|have not|has not|(?:sits|sitting|lies|lying)|un\w+ed|needs|blocked|pending|stuck|blank|empty"
+    r"|broken)",
     r"un(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
     r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)",
     r"(?:about|high) time|remains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)|incomplete",
@@ -321,15 +325,14 @@ _OPEN = (
     r"no (?:[\w'-]+ ){1,8}(?:yet|so far)",
     r"no (?:progress|movement|news|word|sign|reply|response|answer|sight) (?:on|of|from|with|about|for|since|to)",
     r"no (?:\w+ ){1,3}?(?:has|have) (?:gone|been|come|\w+ed)|(?:gone|went|goes) (?:missing|astray)|(?:is|are) missing",
-    r"nothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened"
-    r"|moved|changed|back|ordered|prepared|written|in (?:place|for))",
+    rf"nothing(?:'s| has| is)? (?:been )?(?:{_DONE}|back|in (?:place|for))",
     r"booked nothing|found no|(?:we've|i've) no",
     rf"(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
     rf"|actually)){{1,2}} {_DONE}",
     r"(?:haven't|hasn't|have not|has not) (?!changed|laughed|smoked|rained|snowed|regretted|stopped|failed|missed|aged"
     rf"|tried|watched|visited|noticed|tasted|lived|worked with|played|decided){_DONE}",
-    rf"(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
-    rf"|bothered|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad|found in){_DONE}",
+    rf"(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed|bothered"
+    rf"|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad|found in){_DONE}",
     r"never (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent|an answer))",
     r"(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)|to no avail|in vain|no luck",
     r"without (?:success|luck|an answer|a reply)|nowhere to be (?:found|seen)",
@@ -358,14 +361,19 @@ _OPEN = (
 )
 # What somebody asks of somebody: requests, demands, orders, reminders.
 _ASKED = _ways(
-    r"(?:ask(?:ed|ing)|begs|begg(?:ed|ing)|plead(?:s|ed|ing)|press(?:es|ed|ing)?|push(?:es|ed|ing)?"
-    r"|lobb(?:y|ies|ied|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)"
-    r"|fil(?:es|ed|ing)|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|cla(?:m|mo)u?r(?:s|ed|ing)?"
-    r"|puts? in|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)"
-    r"|pray(?:s|ed|ing)?|march(?:es|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?"
+    r"(?:ask(?:ed|ing)|begs|begg(?:ed|ing)|plead(?:s|ed|ing)|press(?:es|ed|ing)?|push(?:es|ed|ing)?|lobb(?:y|ies|ied"
+    r"|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)|fil(?:es|ed|ing)"
+    r"|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|cla(?:m|mo)u?r(?:s|ed|ing)?|puts? in"
+    r"|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)|pray(?:s|ed|ing)?"
+    r"|march(?:es|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?"
     r"|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
     r"urg(?:es|ed|ing) (?!to\b)\w+",
     r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
+    r"under (?:pressure|orders|obligation) to|keeps? (?:asking|reminding|nagging|pushing|pressing|begging|complaining)",
+    r"(?:race|races|racing|rush|rushes|scramble|scrambles|struggle|struggles|battle|battles|strive"
+    r"|strives) to (?!the\b)\w+",
+    rf"(?:give|gives|gave|given) (?:[\w']+ ){{0,4}}?{_NUMBER} (?:days|weeks|months|hours) to \w+|requests? to (?!the\b"
+    rf"|an?\b)\w+",
     r"insist(?:s|ed|ing)? (?:on|that)|seek(?:s|ing)? (?:an?|the|more|new|\w+s)|asked [^,;.]{2,40}? for (?!(?:advice"
     r"|directions|a drink|a dance)\b)\w+",
     r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her"
@@ -399,11 +407,13 @@ _ASKED = _ways(
 _PLEDGED = _ways(
     r"(?:promis(?:es|ed|ing)|vow(?:s|ed)?|pledg(?:es|ed)|volunteer(?:s|ed)|agree(?:s|d)|undertook|undertakes|swore"
     r"|offered|commit(?:s|ted)) to (?!differ\b|disagree\b)[a-z]+",
-    r"promised (?:me|us|an?|the|that|by|for|\w+ing)",
-    r"(?:said|says|claims|claimed|assured (?:me|us)|told (?:me|us)) (?:that )?(?:he|she|they|it)(?:'d|'ll| would| will)"
-    r" (?!be\b|rain\b|snow\b|have\b|like\b|love\b)",
+    r"(?:promised|promises|pledged|pledges) (?:me|us|an?|the|that|by|for|more|new|\w+ing)",
+    r"will (?!be\b|have\b|never\b|not\b)[a-z]+ [^,;.]{2,40}? (?:once|as soon as|after (?:his|her|their)|by (?:the end"
+    r"|next|\w+day))",
+    r"(?:said|says|claims|claimed|assured (?:me|us)|told (?:me|us)) (?:that )?(?:he|she|they|it)(?:'d|'ll| would"
+    r"| will) (?!be\b|rain\b|snow\b|have\b|like\b|love\b)",
     r"will (?:get back to|look into|come back to|think about|think it over|follow up|see to|let (?:me|us) know)",
-    r"owes? (?:me|us|them|him|her)",
+    r"owes? (?:me|us|them|him|her|the|our|my|an?|[a-z]+s)",
     r"(?:plans|aims|intends|seeks|proposes) to (?:be )?[a-z]+",
     r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
     r"|struggling|scrambling) (?:for|to)",
@@ -415,8 +425,9 @@ _PLEDGED = _ways(
 )
 # What can't go on before something else comes.
 _HELD_UP = (
-    r"(?:won't|will not|can't|cannot|can not|couldn't|refuses? to|unable to|not allowed to|isn't allowed to)"
-    r" [^,;.]{2,60}? (?:until|unless|as long as|if (?:i|we) don't|without (?:an?|the|my|our|that|this|it|more"
+    r"(?:won't|will not|can't|cannot|can not|couldn't|refuses? to|unable to|not allowed to"
+    r"|isn't allowed to) [^,;.]{2,60}? (?:until|unless|as long as|if (?:i|we) don't|without (?:an?|the|my|our|that"
+    r"|this|it|more"
     rf"|{_NUMBER})|before (?!(?:noon|bed|breakfast|lunch|dinner|coffee|midnight)\b)\w+)",
     r"(?:would|will|can) (?:\w+ ){1,3}only (?:by|if|once|when|after|with)",
     r"(?:hinge|hinges|hang|hangs|rides|ride) on (?:an?|the|that|this|one|whether|two|my|our|his|her|their|\w+'s)",
@@ -424,8 +435,8 @@ _HELD_UP = (
     r"|held up|bogged down|waiting on|bottleneck|prevented from|barred from|locked out|shut out",
     r"on (?:ice|back ?order|standby|hold)|at (?:an? (?:standstill|impasse|deadlock|stalemate)|loggerheads)"
     r"|standing still|until further notice|gridlock(?:ed)?|deadlock(?:ed)?|stalled|stalemate|in (?:breach|defiance"
-    r"|violation|arrears)(?: of)?|under (?:review|discussion|consideration|investigation|negotiation)"
-    r"|in negotiations?|in dispute",
+    r"|violation|arrears)(?: of)?|under (?:review|discussion|consideration|investigation|negotiation)|in negotiations?"
+    r"|in dispute",
 )
 # What was put off.
 _PUT_OFF = (
@@ -443,6 +454,16 @@ _PARTLY = (
     r"|waiting)(?: [\w']+){0,4}? (?:since|for)",
     r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe"
     r"|tell|say)\w+",
+    r"(?:i |we |^)(?:still )?(?:can't|cannot|can not|couldn't|unable to)(?: seem to| quite| even)? (?!(?:believe|help"
+    r"|complain|thank|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie"
+    r"|hear you|see (?:why|how)|think|tell|talk|come|make it|join|stay|be|do that|agree|have|drink|eat|decide|choose"
+    r"|go|dance|sing|swim)\b)[a-z]+",
+    r"been (?:talking|thinking|arguing|complaining) (?:about|of) [^,;]{2,40}? for (?:years|months|weeks|ages)",
+    r"fail(?:s|ed) to (?!see\b|notice\b|impress\b)\w+|(?:not|n't) enough (?:\w+ )?(?:to|for)|due (?:last \w+|yesterday"
+    r"|back)",
+    r"no (?:\w+ ){1,3}?(?:planned|scheduled|booked|arranged|agreed|assigned|announced|received|filled)",
+    r"(?:nobody|no one) (?:picks|answers|replies|responds|reacts|cares|helps|comes|bothers|checks|maintains|owns)",
+    r"in (?:the (?:works|making|pipeline)|progress)|being worked on|on (?:its|their) way",
     r"keeps? (?:being|getting) \w+ed|to this day|(?:have|has|given) until [^,;.]{2,30}? to \w+",
     r"(?:issues|questions|points|items|tickets|bugs|positions) (?:are |remain )?open",
     r"no (?:[\w']+ ){1,4}(?:before|until|till) (?!now\b)\w+|not yet \w+",
@@ -466,13 +487,14 @@ _PARTLY = (
     r"never (?:answered|replied|responded|called back|came back|got back|wrote back|heard back|paid|delivered|received"
     r"|happened|followed up|showed)",
     r"none (?:\w+ed|done|sent|in|back|free|available|found|ready|left|here)",
-    r"(?:cause|reason|date|owner|status|outcome|whereabouts|source|origin|culprit|diagnosis|time|timeline|eta|fate)"
-    r" (?:is |are |remains? |still |as yet )?(?:unknown|unclear|uncertain|open|unconfirmed|undetermined|not known)",
+    r"(?:cause|reason|date|owner|status|outcome|whereabouts|source|origin|culprit|diagnosis|time|timeline|eta"
+    r"|fate) (?:is |are |remains? |still |as yet )?(?:unknown|unclear|uncertain|open|unconfirmed|undetermined"
+    r"|not known)",
     r"(?:top|foremost|main|chief|biggest|overriding|number one) (?:goal|ambition|aim|priority|target|concern|wish)",
     r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant"
-    r"|far-off) dream"
-    r"|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|the work isn't|much remains"
-    r"|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s|ing)? in vain",
+    r"|far-off) dream|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|the work isn't"
+    r"|much remains|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s"
+    r"|ing)? in vain",
     r"un(?:released|delivered|approved|confirmed|explained|completed|addressed|attended|shipped|checked|collected"
     r"|returned|settled|published|merged|cleared|decided|identified|investigated|scheduled|processed|refunded"
     r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned"
@@ -501,9 +523,9 @@ _COMPLAINS = _ways(
 )
 # Whose wishes and complaints are somebody's work.
 _SERVED = re.compile(
-    r"(?:(?:the|a|an|one|our|my|same|this|that|another|several|many|some|most|both|two|three|four|five) ){0,2}(?:\w+ )?"
-    r"(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger|member|parent|student"
-    r"|reader|buyer|visitor|boss|manager|examiner|editor)s?\b"
+    r"(?:(?:the|a|an|one|our|my|same|this|that|another|several|many|some|most|both|two|three|four"
+    r"|five) ){0,2}(?:\w+ )?(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger"
+    r"|member|parent|student|reader|buyer|visitor|boss|manager|examiner|editor)s?\b"
 )
 _STILL_UNMET = _ways(
     r"still|yet|so far|haven't|hasn't|have not|has not|nobody has|no one has|nothing has|no (?:\w+ ){1,2}has",
@@ -531,9 +553,10 @@ _NOT_MEANT = re.compile(
 # What holds in general, or is somebody's opinion, is nobody's goal ...
 _SOME = r"(?:usually |often |always |generally |normally |mostly |typically |also |all )?"
 _BEGINS_IN_GENERAL = re.compile(
-    rf"(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales|things)\b)"
-    rf"(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us|towards)\b)[a-z]+s"
-    rf" {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b|another\b|our\b|my\b)"
+    rf"(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales"
+    rf"|things)\b)(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us"
+    rf"|towards)\b)[a-z]+s {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b"
+    rf"|another\b|our\b|my\b)"
     r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b|an? (?:good|proper"
     r"|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades"
@@ -578,8 +601,8 @@ _NO_MATTER = re.compile(
 )
 _HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
     r"(?:lost|got|found|bought|made|did|sent|wrote|saw|met|won|built|[a-z]+ed) (?:the|my|our|all) [\w' -]{2,40}? (?:i"
-    r"|we|she|he"
-    r"|they)(?:'d| had)? (?:always )?(?:meant|wanted|hoped|planned|needed|asked)\b(?!.*\b(?:but|not|still|yet)\b)"
+    r"|we|she|he|they)(?:'d| had)? (?:always )?(?:meant|wanted|hoped|planned|needed|asked)\b(?!.*\b(?:but|not|still"
+    r"|yet)\b)"
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
@@ -609,13 +632,14 @@ _ASKED_OF_ONESELF = re.compile(
     r"|help)\b|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+|\b(?:can|could|would"
     r"|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write|list|show|read"
     r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b|\b(?:can|could) (?:we"
-    r"|i) (?:please|finally) \w+|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance"
-    r"|update|possibility))\b|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked"
-    r"|ordered|meant|due|paid)\b|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?"
-    r"|\bwhy\b[^?]{2,80}\b(?:still|again)\b|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available"
-    r"|back|done|fixed|\w+ed)|arrive|get (?:my|our|the|a))\b|\b(?:does|do|can|could|would|has|is) any(?:one"
-    r"|body)(?: here| around| else)? (?:have (?:the |any |some |an? )?(?:time|spare|experience|tips|idea|contact)|got"
-    r"|free|able|willing|up for)\b|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and "
+    r"|i) (?:please|finally) \w+|\bwho (?:takes over|(?:can|could|will) take|has time|is willing|volunteers)\b"
+    r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
+    r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
+    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still"
+    r"|again)\b|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive"
+    r"|get (?:my|our|the|a))\b|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around"
+    r"| else)? (?:have (?:the |any |some |an? )?(?:time|spare|experience|tips|idea|contact)|got|free|able|willing"
+    r"|up for)\b|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and "
     r"|but )?(?:where (?:is|are|'s)|where's|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is"
     r"|are|has|have|hasn't|isn't)) (?:my|our)\b|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone"
     r"|they)(?: \w+)? (?:ever|finally|going to)\b|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
@@ -654,7 +678,7 @@ _FAILS = _ways(
     r"(?:got|was|were|been) (?:dropped|cut|axed|pulled|skipped|overlooked|forgotten)|locked (?:out|up)|at a loss"
     r"|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
     rf"in (?:the )?(?:next )?{_NUMBER} (?:days|weeks|hours)|(?:days|weeks|hours) (?:away|left|before|to go)",
-    r"(?:has|have) been (?:\w+ ){1,2}since",
+    r"(?:has|have) (?:been (?:\w+ ){1,2}since|no (?!idea|doubt|problem|complaint|regret|objection|wish)\w+)",
     rf"{_NUMBER} (?:(?:\w+ ){{1,2}}left|of {_NUMBER})",
 )
 _WORD = re.compile(r"[a-z']+")
