@@ -84,7 +84,7 @@ _PHRASE = re.compile(
 # Notes leave articles out: what stands before a verb or a colon where a clause begins is a thing as well.
 _SUBJECT = re.compile(
     r"(?:^|[,;:.]\s)([^\W\d_][\w'-]*(?:\s[^\W\d_][\w'-]*){0,2}?)(?=:|\s(?:is|are|was|were|has|have|had|isn't|aren't"
-    r"|wasn't|hasn't|haven't|can't|won't|doesn't|must|should|needs?|out|not|still|just|again|never|un[a-z]+ed|keeps?"
+    r"|wasn't|hasn't|haven't|can't|won't|doesn't|must|should|needs?|out|not|still|just|again|never|[a-z]+ed|keeps?"
     r"|refuses?)\b)",
     re.IGNORECASE,
 )

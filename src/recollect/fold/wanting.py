@@ -113,7 +113,8 @@ _DUTY = (
 _PURPOSE = r"(?:goal|plan|aim|dream|hope|ambition|target|objective|intention|resolution|priority|wish|mission)"
 _DONE = (  # participles; those in -ed are too many to name
     r"(?:\w+ed|done|written|begun|found|made|built|sent|paid|filled|taken|given|bought|brought|chosen|drawn|set|put"
-    r"|cut|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come)"
+    r"|cut|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come|rung|driven|grown|held|kept|left"
+    r"|lent|read|run|spent|taught|won|broken|caught|bound|fed|hung|led|lit|proven|shut)"
 )
 _ASK = r"(?:how|why|whether|if|who|what|which|when|where)"
 
@@ -215,13 +216,14 @@ _NOTED = re.compile(
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
     r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
     r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
-    r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bnot )(?<!\bno )(?<!\blonger )(?:needed|required"
-    r"|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b|face\b|talk\b|chat\b"
-    r"|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent|action(?: items?)?"
-    r"|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do|jobs?(?: for| left)?"
-    r"|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call|phone|email|book|buy"
-    r"|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register|post|replace|repair"
-    r"|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
+    r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bnot )(?<!\bno )(?<!\blonger"
+    r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b"
+    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent"
+    r"|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do"
+    r"|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call"
+    r"|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register"
+    r"|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week|next week|on (?:mon|tues|wednes"
+    r"|thurs|fri)day)\b"
 )
 
 # What is said of a thing, whoever sees to it
@@ -324,7 +326,8 @@ _OPEN = (
     r"half[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)",
     r"no (?:[\w'-]+ ){1,8}(?:yet|so far)",
     r"no (?:progress|movement|news|word|sign|reply|response|answer|sight) (?:on|of|from|with|about|for|since|to)",
-    r"no (?:\w+ ){1,3}?(?:has|have) (?:gone|been|come|\w+ed)|(?:gone|went|goes) (?:missing|astray)|(?:is|are) missing",
+    r"no (?:\w+ ){1,3}?(?:has|have|was|were) (?:ever |yet )?(?!harmed|injured|damaged|needed|required)(?:gone|been"
+    r"|come|found|sent|given|made|\w+ed)|(?:gone|went|goes) (?:missing|astray)|(?:is|are) missing",
     rf"nothing(?:'s| has| is)? (?:been )?(?:{_DONE}|back|in (?:place|for))",
     r"booked nothing|found no|(?:we've|i've) no",
     rf"(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
@@ -340,7 +343,8 @@ _OPEN = (
     r"(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)|unopened|untouched"
     r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
     r"in the backlog|still to (?:come|be|\w+)",
-    r"(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)",
+    r"(?:is|are|was|were|'s) due (?:on|by|in|next|this|tomorrow|at|any)|(?<!\bas )(?<!\bthan )expected (?:on|by|in"
+    r"|next|this|tomorrow|at|any)",
     r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)day)|deadline (?:for|is|looms|of)",
     r"(?:asked|emailed|written|called|rung|phoned|chased|complained|tried|reported)(?: \w+){0,4}? (?:twice|already"
@@ -387,6 +391,8 @@ _ASKED = _ways(
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
     r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
     r"warn(?:s|ed)? (?:that|of)",
+    r"(?:asks|asked|asking|begs|begged) to (?:be|have|get|see|speak|talk)|(?:informed|notified|alerted)(?=[.,;!]|$)"
+    r"|(?:protest|campaign|rally|fight|appeal|petition|march)(?:s|ed|ing)? (?:against|over)",
     r"wishes (?:to|for)",
     r"request(?:s|ed|ing) (?:an?|the|that|to|more|some|another|access|help|support)",
     r"(?:pinged|nagged|chased|pestered|prodded|reminded)(?: \w+)? (?:again|twice|by|about|for|an?|once)",
@@ -407,7 +413,7 @@ _ASKED = _ways(
 _PLEDGED = _ways(
     r"(?:promis(?:es|ed|ing)|vow(?:s|ed)?|pledg(?:es|ed)|volunteer(?:s|ed)|agree(?:s|d)|undertook|undertakes|swore"
     r"|offered|commit(?:s|ted)) to (?!differ\b|disagree\b)[a-z]+",
-    r"(?:promised|promises|pledged|pledges) (?:me|us|an?|the|that|by|for|more|new|\w+ing)",
+    r"(?:promised|promises|pledged|pledges) (?!to\b|land\b)\w+",
     r"will (?!be\b|have\b|never\b|not\b)[a-z]+ [^,;.]{2,40}? (?:once|as soon as|after (?:his|her|their)|by (?:the end"
     r"|next|\w+day))",
     r"(?:said|says|claims|claimed|assured (?:me|us)|told (?:me|us)) (?:that )?(?:he|she|they|it)(?:'d|'ll| would"
@@ -469,14 +475,15 @@ _PARTLY = (
     r"no (?:[\w']+ ){1,4}(?:before|until|till) (?!now\b)\w+|not yet \w+",
     r"no (?:reaction|reply|answer|response|feedback|callback|news|movement)(?=[.,;!]|$)",
     r"(?:ordered|requested|promised|announced|reported|applied|submitted|due|paid for) (?:[\w']+ ){0,3}?(?:ages|days"
-    r"|weeks|months|years) ago|and it(?:'s| is) (?:now|already|nearly|almost)",
+    r"|weeks|months|years) ago|and it(?:'s| is) (?:now|already|nearly|almost)|it(?:'s| is) (?:the \d+\w\w|january"
+    r"|february|march|april|may|june|july|august|september|october|november|december) and",
     r"(?:is|are|'re|'m) (?:all |completely |clean )?out of (?!(?:the|this|town|office|bed|sight|here|school|work"
     r"|hospital|print|season)\b)\w+",
     r"ignor(?:es|ed|ing) (?:my|our|me|us|all)",
     rf"(?:just|only|merely|barely|a mere) {_NUMBER} (?:\w+ ){{0,2}}?(?:out )?of (?!us\b)",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
-    r"every (?:[\w-]+ ){1,3}(?:taken|full|gone|booked)|(?:fully|completely|all) booked|sold out|booked (?:up|out"
-    r"|solid)",
+    r"(?:every|all) (?:[\w-]+ ){1,3}(?:taken|full|gone|booked|occupied)|(?:fully|completely|all) booked|sold out"
+    r"|booked (?:up|out|solid)",
     r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"
     r"|explanation|diagnosis|confirmation|approval|funding|agreement|date|timeline|match|fix|plan|schedule|trace|end"
@@ -497,8 +504,9 @@ _PARTLY = (
     r"|ing)? in vain",
     r"un(?:released|delivered|approved|confirmed|explained|completed|addressed|attended|shipped|checked|collected"
     r"|returned|settled|published|merged|cleared|decided|identified|investigated|scheduled|processed|refunded"
-    r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned"
-    r"|occupied)",
+    r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned|occupied"
+    r"|patched|treated|insured|maintained|protected|secured|supported|translated|cleaned|guarded|sealed|reimbursed"
+    r"|compensated)",
     r"(?:that|which) was (?:yesterday|(?:\w+ ){1,3}ago|last \w+)",
     r"remain(?:s|ed|ing)? (?:at large|trapped|closed|down|offline|without|far|short)",
     r"(?:far|long|way) (?:below|behind|off|short of) (?:the |our |my )?(?:target|goal|schedule|plan|mark|pace|quota)",
@@ -560,7 +568,8 @@ _BEGINS_IN_GENERAL = re.compile(
     r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b|an? (?:good|proper"
     r"|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades"
-    r"|centuries) ago\b|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|if (?:\w+ ){1,2}were\b"
+    r"|centuries) ago\b|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|\d{4}-\d\d-\d\d.{1,20}\b(?:error"
+    r"|warn|warning|info|debug|fatal|trace)\b|if (?:\w+ ){1,2}were\b"
 )
 _IN_GENERAL = _ways(
     rf"needs (?:about |around |roughly |up to |at least |only |just )?{_NUMBER} (?:to {_NUMBER} )?(?:second|minute"
