@@ -214,9 +214,8 @@ _PARTLY = (
     r"|not known)",
     r"(?:top|foremost|main|chief|biggest|overriding|number one) (?:goal|ambition|aim|priority|target|concern|wish)",
     r"so much for|(?:fell|fall|falls|fallen|falling) on deaf ears|drop in the (?:ocean|bucket)|(?:distant"
-    r"|far-off) dream|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)"
-    r"|much remains|(?:listed|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s"
-    r"|ing)? in vain",
+    r"|far-off) dream|(?:fell|falls?|falling|fallen) short|a far cry from|ahead of (?:me|us)|much remains|(?:listed"
+    r"|registered|in line|shortlisted) for|waiting list|on order|back-?ordered|wait(?:s|ing)? in vain",
     r"un(?:released|delivered|approved|confirmed|explained|completed|addressed|attended|shipped|checked|collected"
     r"|returned|settled|published|merged|cleared|decided|identified|investigated|scheduled|processed|refunded"
     r"|accounted|recovered|repaired|implemented|deployed|met|proven|heard|verified|labelled|calibrated|manned|occupied"
@@ -276,7 +275,7 @@ _FAILS = ways(
     r"(?:round|attempt|try|week|day|month) (?:two|three|four|five|six|seven|eight|nine|ten)",
     r"day after day|week after week|month after month|year after year|time after time|time and again|over and over",
     r"in a tie|start(?:s|ed|ing)? over|from scratch|back to \w+ing",
-    r"(?:got|was|were|been) (?:dropped|cut|axed|pulled|skipped|overlooked|forgotten)|locked (?:out|up)|at a loss"
+    r"(?:got|was|were|been) (?:dropped|cut|axed|skipped|overlooked|forgotten)|locked (?:out|up)|at a loss"
     r"|pil(?:e|es|ed|ing) up|sold out|no (?:better|change|improvement|use)",
     rf"in (?:the )?(?:next )?{NUMBER} (?:days|weeks|hours)|(?:days|weeks|hours) (?:away|left|before|to go)",
     r"(?:has|have) (?:been (?:\w+ ){1,2}since|no (?!idea|doubt|problem|complaint|regret|objection|wish)\w+)",

@@ -236,10 +236,10 @@ _UNDECIDED = ways(
 _ASKED = ways(
     r"(?:ask(?:ed|ing)|begs|begg(?:ed|ing)|plead(?:s|ed|ing)|press(?:es|ed|ing)?|push(?:es|ed|ing)?|lobb(?:y|ies|ied"
     r"|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)|fil(?:es|ed|ing)"
-    r"|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|clamou?r(?:s|ed|ing)?|puts? in"
-    r"|search(?:es|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)|pray(?:s|ed|ing)?"
-    r"|march(?:es|ed|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?"
-    r"|signatures) for (?!granted\b|you\b|now\b|sure\b|dinner\b)\w+",
+    r"|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|clamou?r(?:s|ed|ing)?|puts? in|search(?:es"
+    r"|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)|pray(?:s|ed|ing)?|march(?:es|ed"
+    r"|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b"
+    r"|sure\b|dinner\b)\w+",
     r"urg(?:es|ed|ing) (?!to\b)\w+",
     r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
     r"under (?:pressure|orders|obligation) to|keeps? (?:asking|reminding|nagging|pushing|pressing|begging|complaining)",
@@ -345,9 +345,10 @@ _IN_GENERAL = ways(
     r"(?<!\bi )(?<!\bwe )would (?:need|have to|want|require)",
     r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
     r"|definition)",
-    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|(?:says (?:the|our|my)|the) (?:leaflet|manual|label"
-    r"|book|sign|guide|handbook|rule)(?: says| states| reads|$|[.,])|usually|once (?:a|per|every) (?:day|week|month"
-    r"|year)|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say|like to say|used to say",
+    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|says (?:the|our|my) (?:leaflet|manual|label|book|sign"
+    r"|guide|handbook|rule)|(?:leaflet|manual|label|sign|guide|handbook|rule) (?:says|states|reads)|usually|once (?:a"
+    r"|per|every) (?:day|week|month|year)|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say"
+    r"|like to say|used to say",
     r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
 )
 # ... and so is what came about, unless the words deny it.
@@ -355,9 +356,9 @@ _CAME_ABOUT = re.compile(
     r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered"
     r"|honoured)|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed"
     r"|repaired|merged|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine"
-    r"|like a charm)|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|granted"
-    r"|called off|scrapped|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|happily"
-    r"|to celebrate|thanks to|thank you|thanks)\b"
+    r"|like a charm)|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|granted|called off"
+    r"|scrapped|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|happily|to celebrate"
+    r"|thanks to|thank you|thanks)\b"
 )
 _DENIED = re.compile(
     r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must"
@@ -397,8 +398,9 @@ _TALK = re.compile(
     r"|that|the|all|everyone|everything|he|she|they)|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it"
     r"|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish"
     r"|aim)(?=[\s.,!?]*$)|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he"
-    r"|she|they|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
-    r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
+    r"|she|they|that)\b|waiting for (?:the |a |my )?(?:bus|train|tram|taxi|lift|rain|summer|spring|weekend)"
+    r"|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book|make a film)"
+    r"|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
 )
 # A question that is asked of oneself, or of anybody who can help: it stays open until it is answered.
 _ASKED_OF_ONESELF = re.compile(
