@@ -22,7 +22,8 @@ from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
-from recollect.fold.wanting import OPEN, QUESTION, cue_of, is_trouble, says_unmet
+from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
+from recollect.fold.wanting import OPEN, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
 MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are enough
@@ -207,7 +208,8 @@ _STATE = re.compile(
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
     r"|until|unless|before"
-    r"|again|still|yet|once more|supposed|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
+    r"|again|still|yet|remains?|remained|once more|supposed"
+    r"|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
 

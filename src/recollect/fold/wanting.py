@@ -1,4 +1,4 @@
-"""How English says that something is wanted, owed, missing, put off or undecided, and that something goes wrong.
+"""How English says that somebody wants, owes, asks, promises or can't decide something; of things, see unmet.py.
 
 Frames, not words of any subject. Each pattern is tried on one case-folded sentence of bounded length; none nests
 repetition, so that no text is slow to read.
@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from recollect.core.attention import IntentCategory
+from recollect.fold.unmet import MUST_CHANGE, NUMBER, QUESTION, UNMET, ways
 
 OWN = 0.6  # strength of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
@@ -31,21 +32,18 @@ def cue_of(said: str) -> Cue | None:
         match = _ASKED_OF_ONESELF.search(said)
         return Cue(IntentCategory.QUESTION, OPEN, match.start()) if match else None
     found = _cue(said)
-    if found is None or _SUPPOSED.search(said, 0, found.place):
+    if found is None or _SUPPOSED.search(said, 0, found.place) or _HAD_AT_LAST.match(said):
         return None
-    return None if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)) else found
+    if any(pattern.search(said) for pattern in (_NOT_MEANT, _NO_MATTER, _TALK)):
+        return None
+    return None if found.strength < OWN and _is_nobodys(said) else found
 
 
-def says_unmet(said: str) -> bool:
-    """Tell whether the words say that nothing came of it so far."""
-    return _STILL_UNMET.search(said) is not None
-
-
-def is_trouble(said: str) -> bool:
-    """Tell whether a sentence says that something goes wrong, falls short or comes again: a sign of a goal."""
-    if _TROUBLES.isdisjoint(_WORD.findall(said)) and not _FAILS.search(said):
-        return False
-    return not QUESTION.search(said) and not _OVER.search(said)
+def _is_nobodys(said: str) -> bool:
+    """Tell whether a sentence says how things are in general, or that what was asked for came about."""
+    if _BEGINS_IN_GENERAL.match(said) or _IN_GENERAL.search(said):
+        return True
+    return _CAME_ABOUT.search(said) is not None and not _DENIED.search(said)
 
 
 def _cue(said: str) -> Cue | None:
@@ -54,19 +52,21 @@ def _cue(said: str) -> Cue | None:
         return own
     if match := _UNDECIDED.search(said):
         return Cue(IntentCategory.QUESTION, OPEN, match.start())
-    match = _MUST_CHANGE.match(said) or next(filter(None, (frame.search(said) for frame in _OF_THINGS)), None)
-    if match is not None:
-        return Cue(IntentCategory.TASK, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
-    if match := _OTHERS.search(said):
-        return Cue(IntentCategory.WISH, OTHERS, match.start())
-    return None
+    if match := MUST_CHANGE.search(said):
+        return Cue(IntentCategory.TASK, OPEN, match.start())
+    for category, frame in _OF_THINGS:
+        if match := frame.search(said):
+            return Cue(category, OTHERS if _OF_OTHERS.match(said) else OPEN, match.start())
+    match = _OTHERS.search(said)
+    if (match or _COMPLAINS.search(said)) and (served := _SERVED.match(said)):
+        return Cue(IntentCategory.WISH, OPEN, served.start())
+    return Cue(IntentCategory.WISH, OTHERS, match.start()) if match else None
 
 
 def _own(said: str) -> Cue | None:
     """Find what says that a goal is the speaker's own, or the group's."""
-    for category, pattern in _SAID_OUTRIGHT:
-        if match := pattern.search(said):
-            return Cue(category, OWN, match.start())
+    if match := _SAID_OUTRIGHT.search(said):
+        return Cue(IntentCategory(str(match.lastgroup)), OWN, match.start())
     lead = _LEAD.match(said)
     begins = lead.end() if lead else 0
     if match := _NOTED.match(said, begins):
@@ -78,8 +78,6 @@ def _own(said: str) -> Cue | None:
                 return Cue(category, OWN, start)
     return None
 
-
-QUESTION = re.compile(r"\?[\"'”’)\s]*$")
 
 # What one's own goals are told with: either right after "I" or "we", or where a note begins, which leaves these out ...
 
@@ -95,45 +93,43 @@ _DUTY = (
     r"|'d better)\b"
 )
 _PURPOSE = r"(?:goal|plan|aim|dream|hope|ambition|target|objective|intention|resolution|priority|wish|mission)"
-_DONE = (  # participles; those in -ed are too many to name
-    r"(?:\w+ed|done|written|begun|found|made|built|sent|paid|filled|taken|given|bought|brought|chosen|drawn|set|put|cut"
-    r"|told|sold|met|heard|spoken|shown|seen to|dealt with|got|gotten|gone|come)"
-)
-_ASK = r"(?:how|whether|if|who|what|which|when|where)"
+_ASK = r"(?:how|why|whether|if|who|what|which|when|where)"
 
 _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
         (
             IntentCategory.PROMISE,
-            r"(?:\s(?:already|also|had|have))?\s?\bpromised\b|(?:\sstill)?\s?\bowe\b"
-            r"|\s?\btold [\w' ]{1,40}? (?:that )?(?:i|we)(?:'ll|'d| will| would)\b"
-            r"|\s?\bsaid (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|\s(?:gave|have given) (?:my|our) word\b"
+            r"(?:\s(?:already|also|had|have))?\s?\bpromised\b|(?:\sstill)?\s?\bowe\b|\s?\btold [\w' ]{1,40}? (?:that"
+            r" )?(?:i|we)(?:'ll|'d| will| would)\b|\s?\bsaid (?:that )?(?:i|we)(?:'ll|'d| will| would)\b|\s(?:gave"
+            r"|have given) (?:my|our) word\b"
             rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
-            r"|signed up) to\b"
-            r"|(?:'ll| will) (?!be\b|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|signed up) to\b(?! disagree| differ)|(?:'ll| will) (?!be\b|see\b|miss\b|never\b"
+            r"|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
         ),
         (
             IntentCategory.WISH,
-            rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b"
-            rf"|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend|plan|mean|crave|(?:long|yearn) (?:to|for))\b"
-            rf"|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming|trying|longing|itching|dying|striving"
-            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:to|for|on|of)\b"
+            rf"{_OFTEN}\s?(?:'d|would){_OFTEN} (?:like|love|prefer|rather)\b|{_OFTEN}\s?\b(?:want|wish|hope|aim|intend"
+            rf"|plan|mean|crave|(?:long|yearn) (?:to|for))\b|{_ARE}?{_OFTEN}\s?\b(?:meaning|hoping|planning|aiming"
+            rf"|trying|longing|itching|dying|striving"
+            r"|working|determined|desperate|keen|eager|set|resolved|saving|pushing|dreaming) (?:up )?(?:towards?|to"
+            r"|for|on|of)\b"
             rf"|(?:{_HAVE}| keep){_OFTEN} (?:been )?(?:meaning|wanting|hoping|planning|itching|longing"
             r"|trying|dying|intending) (?:to|for)\b"
             rf"|{_ARE}?{_OFTEN}\s?\b(?:looking|hunting|searching|shopping|on the lookout|in the market)"
             r" for (?:a|an|some|new|more|another|somewhere|someone|ways?)\b"
-            rf"|{_HAVE} been (?:looking|hunting|searching|asking around) for\b"
-            rf"|{_HAVE} (?:set (?:my|our)(?:self|selves| heart| sights| mind)|a mind to)\b"
-            rf"|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+|my \w+|a fortune|the world) (?:for|to)\b"
-            rf"|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much| far)? (?:better|happier|easier|calmer|safer"
-            r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b"
-            r"|\s?\bcould(?: really)? (?:do with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))"
-            r"|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
-            rf"|{_ARE} after (?:a|an|some|another|something)\b"
-            rf"|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)|considering|contemplating|toying with|tempted to"
+            rf"|{_HAVE} been (?:looking|hunting|searching|asking around) for\b|{_HAVE} (?:set (?:my|our)(?:self|selves"
+            rf"| heart| sights| mind)|a mind to)\b|{_WOULD} (?:give|pay) (?:anything|a lot|good money|my \w+ \w+"
+            rf"|my \w+|a fortune|the world) (?:for|to)\b|{_WOULD} (?:feel|sleep|be|breathe)(?: so| a lot| much"
+            rf"| far)? (?:better|happier|easier|calmer|safer"
+            r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b|\s?\bexpect (?:an? |my |full |some "
+            r"|your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))|\s?\bcould(?: really)? (?:do"
+            r" with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish"
+            r"|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
+            rf"|{_ARE} after (?:a|an|some|another|something)\b|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)"
+            rf"|considering|contemplating|toying with|tempted to"
             r"|looking into|gearing up|in search of) (?!you\b)"
             rf"|{_ARE} going to (?!(?:bed|sleep|be|have|miss|say|go|the|a|my|our|an|eat|watch|grab|see|regret|cry|die"
             rf"|kill)\b)"
@@ -147,303 +143,285 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|(?:{_ARE}|{_HAVE} been)?(?: still)?\s?\b(?:putting (?:\w+ )?off|postponing|delaying|avoiding|dodging"
             rf"|dreading"
             r"|procrastinating|dragging (?:my|our) feet|behind (?:on|with))\b"
-            rf"|(?:{_ARE}|'ve been| was| were) (?:supposed|due|meant|obliged|expected) to\b"
-            rf"|\skeep telling (?:myself|ourselves) to\b|{_HAVE} been asked to\b|'d (?:best|do well to)\b"
-            rf"|{_HAVE} (?:an? |some |the |\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before"
-            rf"|first)\b|[.!]*$)"
+            rf"|(?:{_ARE}|'ve been| was| were) (?:supposed|due|meant|obliged|expected) to\b|\skeep telling (?:myself"
+            rf"|ourselves) to\b|{_HAVE} been asked to\b|'d (?:best|do well to)\b|{_HAVE} (?:an? |some |the "
+            rf"|\w+ )(?:\w+ ){{0,3}}(?:to (?!go\b)\w+|left to \w+)(?: (?:by|before|first)\b|[.!]*$)"
             r"|(?:'ve|'d| have| had)?(?: \w+)?\s?\b(?:forgot|forgotten|meant|neglected|failed|didn't manage"
-            r"|never managed"
-            r"|haven't managed|struggling|been struggling|been told|been reminded) to\b"
+            r"|never managed|haven't managed|struggling|been struggling|been told|been reminded) to\b"
             rf"|{_ARE}?\s?\b(?:struggling|battling|fighting) (?:to|with)\b|\s?\bcan't (?:seem to )?(?:find|get|reach"
             rf"|afford)\b",
         ),
     )
 )
 # ... or with words that need no such beginning.
-_SAID_OUTRIGHT: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern))
-    for category, pattern in (
-        (
-            IntentCategory.REMINDER,
-            r"\b(?:remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget"
-            r"|can't forget)\b",
-        ),
-        (IntentCategory.PROMISE, r"\bon the hook for\b|\bit(?:'s| is) my turn to\b|\bup to (?:me|us) to\b"),
-        (
-            IntentCategory.WISH,
-            rf"\bmy (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
-            rf"|\bour (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|:)"
-            r"|\bif only (?:i|we|there|it|the|my|our|this|that|somebody|someone)\b|\bone day i(?:'ll| will| shall)\b"
-            r"|\bit(?: would|'d) (?:help (?:if|to|a lot)\b|be (?:good|great|useful|wise|helpful|better|a relief|nice)"
-            r" (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there))\b)"
-            r"|\bdream of (?:\w+ing|a|an|having|one)\b|\bheart(?: is|'s) set on\b"
-            r"|\bthis is the (?:year|month|summer|week) (?:i|we|when|that|for|to)\b"
-            r"|\b(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)\b|\bbefore i (?:die|turn"
-            r"|retire|leave)\b"
-            rf"|\bthe {_PURPOSE} (?:is|remains|was always) (?:still )?(?:to|that|for)\b",
-        ),
-        (
-            IntentCategory.TASK,
-            rf"\b(?:someone|somebody|one of us|the team){_OFTEN} (?:{_DUTY}|(?:has|needs|ought) to\b)|\bto[- ]?do:"
-            r"|\bnever (?:yet )?(?:got|gotten|getting|gets?) (?:a?round|down) to\b"
-            r"|\bha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to\b"
-            r"|\b(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)\b"
-            r"|\b(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)\b"
-            r"|\b(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time"
-            r"|nerve|energy"
-            r"|chance|courage)|time|round|around) to\b"
-            r"|\b(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be"
-            r"|remains)\b",
-        ),
-    )
-)
+_OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
+    IntentCategory.REMINDER: (
+        r"remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget|can't forget",
+    ),
+    IntentCategory.PROMISE: (r"on the hook for|it(?:'s| is) my turn to|up to (?:me|us) to",),
+    IntentCategory.WISH: (
+        r"what (?:i'm|we're|i am|we are) (?:after|aiming for|hoping for|working towards?|going for)",
+        rf"(?:my|our) (?:\w+ )?{_PURPOSE}(?: is| for| this| remains| would be|(?=:))",
+        r"if (?:i|we|someone|somebody) could (?:just|only|finally)",
+        r"if only (?:i|we|there|it|the|my|our|this|that|somebody|someone)|one day i(?:'ll| will| shall)",
+        r"it(?: would|'d) (?:help (?:if|to|a lot)|be (?:good|great|useful|wise|helpful|better|a relief"
+        r"|nice) (?:to (?:have|get|know|finish|replace|own|find)|if (?:we|i|someone|somebody|there|the|my|our|this"
+        r"|they)))",
+        r"dream of (?:\w+ing|a|an|having|one)|heart(?: is|'s) set on",
+        r"this is the (?:year|month|summer|week) (?:i|we|when|that|for|to)|before i (?:die|turn|retire|leave)",
+        r"(?:weight off|relief|godsend|load off)\b[^,;]{0,20}\b(?:if|once|when|to)",
+        rf"the {_PURPOSE} (?:is|remains|was always) (?:still )?(?:to|that|for)",
+    ),
+    IntentCategory.TASK: (
+        rf"(?:someone|somebody|one of us|the team){_OFTEN} (?:{_DUTY}|(?:has|needs|ought) to)|to[- ]?do(?=:)",
+        r"never (?:yet )?(?:got|gotten|getting|gets?) (?:a?round|down) to",
+        r"ha(?:ve|s)(?:n't| not) (?:yet )?(?:got|gotten) (?:a?round|down) to",
+        r"(?:on|off|top of|high on|next on) (?:my|our) (?:\w+[ -]){0,2}(?:list|agenda|plate|conscience|mind)",
+        r"(?:on|top of) the (?:agenda|(?:to-?do|wish|bucket|shopping) list)",
+        r"(?:didn't|did not|never|don't) (?:get|got|have|had|find|found|seem to find) (?:a chance|the (?:time|nerve"
+        r"|energy|chance|courage)|time|round|around) to",
+        r"(?:my|our) (?:next|first|biggest|main) (?:job|task|step|priority|challenge|headache) (?:is|will be|remains)",
+    ),
+}
+_SAID_OUTRIGHT = ways(*(f"(?P<{category}>{'|'.join(said)})" for category, said in _OUTRIGHT.items()))
 # How notes begin.
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
-    r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b"
-    r"|(?:needed|required|missing|urgent|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy"
-    r"|to book|still to do|left to do|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:"
-    r"|(?:please )?(?:ring|call|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean"
-    r"|submit|file|register|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week"
-    r"|next week|on (?:mon|tues|wednes|thurs|fri)day)\b"
+    r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?"
+    r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
+    r"|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b|no\b|done\b|yes\b)"
+    r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
+    r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
+    r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
+    r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bnot )(?<!\bno )(?<!\blonger"
+    r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b"
+    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent"
+    r"|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do"
+    r"|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call"
+    r"|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register"
+    r"|post|replace|repair|arrange)\b[^,;]{2,80}? (?:by|before|asap|tomorrow|this week|next week|on (?:mon|tues|wednes"
+    r"|thurs|fri)day)\b"
 )
 
-# What is said of a thing, whoever sees to it
+# What is said of a thing or by others
 
-_CHANGE = r"(?:come|go|change|stop|improve|end|happen|start|drop|fall|rise|shrink|grow|reach|fit|work|move|leave|give)"
-_THING = r"(?!(?:no|some|any|every)thing\b|king\b|being\b)[\w-]+ing\b"
-_PASSIVE = re.compile(
-    r"\b(?:has to|have to|must|should|needs? to|ought to|has got to) (?:be|get|\w+ be)\b|\bstill needs?\b"
-    rf"|\b(?:needs?|wants?|requires?|deserves?) (?:an? )?(?:\w+ly )?{_THING}"
-    r"|\b(?:needs?|wants?|requires?) (?:an? )?(?:\w+ )?(?:repair|replacement|overhaul|service|refill|update|upgrade"
-    r"|cleanup|clean|rewrite|review|attention|fix|owner|decision|answer|rethink)s?\b"
-    r"|\b(?:has|have|is|are|'ve|'s) yet to\b|\b(?:is|are)(?: \w+)? (?:needed|required|wanted)\b"
-    r"|\bsupposed to (?:be|have)\b|\b(?:something|things|this|that|it)(?: really)? (?:must|has to|have to|needs to"
-    r"|can't"
-    r"|cannot) (?:\w+ )?(?:change|give|happen|go on|stop|continue|wait|improve|be)\b|\bi need that\b"
-    r"|\bthere(?:'s| is)? (?:has to|must|has got to|got to|ought to|should) be (?:an? )?(?:\w+ )?way\b"
-)
-_MUST_CHANGE = re.compile(
-    rf"(?:my|our|the|this|that|these|those|it)\b[^,;]{{0,50}}? (?:has to|have to|must|needs? to|ought to) {_CHANGE}\b"
-)
-# What is not there, or not enough of it.
-_LACKING = re.compile(
-    r"\b(?:lacks|lacking|a lack of|for (?:want|lack) of|shortage of|short (?:of|on)|running (?:low|out|short)"
-    r"|low on|insufficient|understaffed|in (?:\w+ )?need of|cr(?:ies|ying|y) out for|begging for"
-    r"|overdue for|due for|could (?:really )?(?:do with|use) (?:an?|some|more|new|another|\w+ing)"
-    r"|(?:nowhere|not anywhere) near|far from (?:done|ready|finished|complete|over|enough|perfect)|a long (?:way|road)"
-    r" (?:to go|ahead|off|from)|(?:without|there's no|there is no|there are no|we've no|we have no|i've no|i have no"
-    r"|has no|have no|got no) (?:proper |working |decent |real |single |clear |way |plan |owner )(?:\w+)"
-    r"|no (?:\w+ ){1,3}(?:in sight|to speak of)|down to (?:the|my|our) last|screaming for|calls? for"
-    r"|could be better|leaves? (?:a lot|much|something) to be desired"
-    r"|below (?:target|par|standard|plan)|short of (?:the )?target|room for improvement|needs work|(?:is|are|'re|'m"
-    r"|'s|still)"
-    r" (?:\w+ ){1,2}short|shy of|on (?:its|their|the) last legs|falling (?:apart|behind)|past (?:its|their) best"
-    r"|(?:seen|known) better days|unfit for|not fit for|out of date|out of action|out of order"
-    r"|out of stock)\b(?! of time\b)"
-    r"|\b(?:i|we)(?:'ve| have) (?:still )?(?:got )?(?:no|nowhere|nobody|no one|hardly any|too (?:few|little"
-    r"|many))\b(?! (?:doubt"
-    r"|problems?|complaints?|regrets?|objections?|words|clue|idea|choice|secrets))"
-    r"|\b(?:none|not one|hardly any|barely any|few|fewer than half|less than half|only (?:half|some|a few|one|two"
-    r"|three)) of"
-    r" (?:the|my|our|us|them|these)\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|several|many|lots"
-    r"|plenty|more"
-    r"|\w+teen|\w+ty) (?:more )?(?:\w+ ){0,2}(?:to go|remaining|left to \w+|still to \w+)\b"
-)
-# What can't go on as it is.
-_UNBEARABLE = re.compile(
-    r"\bcan't (?:go on|keep|carry on|continue|stand (?:it|this|that|another)|bear (?:it|this|that|another))\b"
-    r"|\b(?:so |really |just )?(?:sick|tired|fed up|weary)(?: and tired)? (?:of|with) (?!(?:the |this )?(?:rain|weather"
-    r"|cold|heat|winter)\b)|\bhad enough of (?!(?:the |this )?(?:rain|weather|cold|heat|winter)\b)"
-    r"|\b(?:it|this|that|which) (?:still )?(?:bugs|bothers|annoys|irks|nags|worries|frustrates) (?:me|us)\b"
-    r"|\b(?:simply |just |still |really )?(?:isn't|not|is not) (?:good|fast|safe|reliable|clear|big) enough\b"
-    r"|\b(?:unacceptable|unsustainable|intolerable|untenable)\b|\bdriv(?:es|ing) (?:me|us) (?:mad|crazy|nuts|up)\b"
-    r"|\b(?:weigh|weighs|weighing|prey|preying|hang|hanging|hangs) (?:on|over) (?:me|us|my|our)\b|\bsore point\b"
-    r"|\bunless (?:i|we|someone|somebody)\b"
-)
 _OTHERS = re.compile(
-    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would like|promised|(?:would"
-    r"|'d) be (?:good|great|useful"
-    r"|wise) (?:to|if))\b"
+    r"\b(?:needs?|wants?|demands?|asks? for|(?:is|are|keeps?) asking for|would (?:like|prefer|love)|promised"
+    r"|expects an?|(?:would|'d) be (?:good|great|useful|wise) (?:to|if))\b"
 )
 # What they did not do is theirs, though somebody may wait for it.
-_OF_OTHERS = re.compile(r"(?:they|he|she)\b(?!.*\b(?:me|us|my|our|we|i)\b)")
-_UNDECIDED = re.compile(
-    r"\bno (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))\b|\bno decision\b"
-    r"|\b(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))\b"
-    r"|\bundecided\b|\b(?:open|unanswered|big) question\b|\bquestion (?:of (?:how|whether|who|what)|is (?:whether|how"
-    r"|who))"
-    rf"|\bi (?:still )?wonder {_ASK}\b|\b(?:wondering|debating|pondering|weighing up|unsure|uncertain|torn"
-    rf"|agonising|agonizing|arguing|dithering)(?: (?:about|over|as to|on))? (?:{_ASK}|between)\b"
-    rf"|\b(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}\b"
-    rf"|\b(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}\b"
-    r"|\b(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
-    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on|pick(?:ed)? (?:one|a)"
-    r"|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))\b"
-    r"|\b(?:torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out|been dithering"
-    r"|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined)|tbd|tbc)\b"
-    rf"|\b(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)\b"
+_OF_OTHERS = re.compile(
+    r"(?:they|he|she|my (?:[\w-]+'s )?(?:brother|sister|mother|father|mum|mom|dad|son|daughter|cousin|uncle|aunt"
+    r"|grandma|grandpa|neighbou?r|friend|flatmate|wife|husband|teacher|niece|nephew)s?)\b(?!.*\b(?:me|us|my|our|we"
+    r"|i)\b)"
 )
-_OPEN = re.compile(
-    r"\boverdue\b|\b(?:still )?outstanding\b(?! (?:work|job|performance|meal|success|achievement))"
-    r"|\bstill (?:missing|open|to be|no|not|nobody|waiting|haven't|hasn't|have not|has not|(?:sits|sitting|lies|lying)"
-    r"|un\w+ed|needs|blocked|pending|stuck|blank|empty|broken)\b"
-    r"|\bun(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
-    r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)\b|\b(?:about"
-    r"|high) time\b"
-    r"|\bremains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)\b|\bincomplete\b|\bawait(?:s|ing)\b"
-    r"|\bpending\b"
-    r"|\bhalf[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)\b"
-    r"|\bno (?:[\w'-]+ ){1,8}(?:yet|so far)\b|\bno (?:progress|movement|news|word|sign|reply|response|answer"
-    r"|sight) (?:on"
-    r"|of|from|with|about|for|since|to)\b|\bno (?:\w+ ){1,3}has (?:gone|been|come|arrived)\b|\b(?:is|are) missing\b"
-    r"|\bnothing(?:'s| has| is)? (?:been )?(?:booked|arranged|done|decided|settled|planned|signed|agreed|happened|moved"
-    r"|changed|back|ordered|prepared|written|in (?:place|for))\b|\bbooked nothing\b|\bfound no\b|\b(?:we've|i've) no\b"
-    rf"|\b(?:haven't|hasn't|have not|has not|'ve not|'s not)(?: (?:yet|even|been|ever|all|really"
-    rf"|actually)){{1,2}} {_DONE}\b"
-    r"|\b(?:haven't|hasn't|have not|has not) (?:managed|dared|bothered|found|finished|started|begun|sent|written|booked"
-    r"|answered|replied|called|rung|paid|heard|touched|fixed|made|done|signed|told|spoken|looked|arrived|come|bought"
-    r"|ordered|asked|filled|planned|set up|turned up|chased)\b"
-    r"|\b(?:isn't|aren't|is not|are not|not)(?: yet| even)? (?!allowed|permitted|interested|surprised|impressed"
-    r"|bothered"
-    rf"|worried|scared|married|amused|related|supposed|named|need|indeed|based|bad|red|sad){_DONE}\b"
-    r"|\bnever (?:turned up|arrived|came|showed up|materialised|materialized|got (?:done|finished|fixed|sent"
-    r"|an answer))\b"
-    r"|\b(?:it's|it has|it is) been (?:\w+ ){0,2}(?:\w+) (?:since|and)\b|\b(?:to no avail|in vain|no luck"
-    r"|without (?:success|luck"
-    r"|an answer|a reply)|nowhere to be (?:found|seen)|has (?:its|their|the) work cut out)\b|\bnot (?:one|a single"
-    r"|a) [\w ]{1,20}"
-    r" (?:has|have|is)\b|\b(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)"
-    r"|unopened"
-    r"|untouched|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))\b|\bin the backlog\b|\bstill to (?:come"
-    r"|be|\w+)\b"
-    r"|\b(?:is|are|was|were|'s) (?:due|expected) (?:on|by|in|next|this|tomorrow|at|any)\b|\b(?:expires?|runs? out"
-    r"|closes|ends)"
-    r" (?:on|in|next|this|tomorrow|at)\b|\bdeadline (?:for|is|looms|of)\b|\b(?:asked|emailed|written|called|rung|phoned"
-    r"|chased|complained)(?: \w+){0,3} (?:twice|three times|already|several times|repeatedly|and (?:nothing|no))\b"
-    r"|\b(?:had|has|have)(?:n't| not) (?:a|any|the) [\w' ]{2,30}\b(?:yet|so far|since)\b|\b(?:where (?:we|i) (?:said"
-    r"|wanted|hoped"
-    r"|need)|work in progress|unfinished business|loose ends?|a way off|not (?:quite )?(?:there|ready|right"
-    r"|finished) yet)\b"
-    r"|\bcan't wait (?:much|any)\b|\b(?:i'm|we're|^)waiting (?:for|on) (?:some|a |an |the |my |our )"
-    r"|\b(?:still|been) (?:waiting|chasing|hunting|searching|looking) (?:for|on)?\b|\b(?:search|hunt|wait) (?:goes"
-    r" on|continues|for)\b"
-    rf"|\b(?:nobody|no one|none of us|neither of us)(?:(?:'s| has)(?: (?:yet|ever|even|really))?"
-    rf" {_DONE}|(?:'s| is) (?:working|looking|responsible|in charge|free)| (?:dares|wants to|seems to|owns))\b"
-    r"|\b(?:back (?:at|to) square one|in limbo|on (?:the )?back burner|gathering dust|fall(?:s|en"
-    r"|ing)? through the cracks"
-    r"|(?:is|are|'s|'re|'m|still|remains?|been) (?:on hold|stalled|blocked)|stuck (?:on|with|at|in|since|behind)"
-    r"|behind schedule|(?:keeps|kept) (?:slipping|sliding"
-    r"|getting (?:pushed|postponed|delayed))|(?:slipped|pushed back|postponed) again|kicked? (?:it )?down the road"
-    r"|(?:a|an)(?: \w+)? (?:email|letter|call|reply|decision|visit|review|check|answer) is (?:due|needed))\b"
+_UNDECIDED = ways(
+    r"no (?:\w+ )?(?:decision|agreement|consensus|verdict|answer)(?: (?:yet|on|about|as to))|no decision",
+    r"(?:nobody|no one) (?:has |can )?(?:decided?|knows? (?:yet )?(?:how|whether|if|who|what|which))|undecided",
+    r"(?:open|unanswered|big) question|question (?:of (?:how|whether|who|what)|is (?:whether|how|who))",
+    rf"i (?:still )?wonder {_ASK}",
+    rf"(?:wondering|debating|pondering|weighing up|unsure|uncertain|torn|agonising|agonizing|arguing"
+    rf"|dithering)(?: (?:about|over|as to|on))? (?:{_ASK}|between)",
+    rf"(?:still )?(?:don't|do not|doesn't) know(?: yet)? {_ASK}",
+    rf"(?:not sure|not certain|no idea|unclear|not clear|no clue|can't tell)(?: yet)? (?:about |of )?{_ASK}",
+    r"(?:can't|cannot|couldn't|can not|yet to|haven't|hasn't|not yet|never) (?:yet |quite |really )?(?:decide[d]?"
+    r"|choose|chosen|make up (?:my|our) mind|made up (?:my|our) mind|agreed?(?! more)|settled? on|pick(?:ed)? (?:one"
+    r"|a)|work(?:ed)? out (?:how|whether|who|what)|figured? out (?:how|whether|who|what))",
+    r"torn between|in two minds|on the fence|up in the air|a toss-up|jury(?:'s| is)(?: still)? out",
+    r"been dithering|no (?:closer|nearer) to|sleep on it|to be (?:decided|confirmed|agreed|determined|announced"
+    r"|scheduled|arranged|clarified|defined)|tbd|tbc",
+    r"(?:still|yet) to (?:decide|choose|settle|agree|figure out|work out)",
 )
-_OF_THINGS = (_PASSIVE, _OPEN, _LACKING, _UNBEARABLE)
-_STILL_UNMET = re.compile(
-    r"\bstill\b|\byet\b|\bso far\b|\b(?:haven't|hasn't|have not|has not|nobody has|no one has|nothing has)\b"
-    r"|\bno (?:\w+ ){1,2}has\b|\b(?:is|are)n't\b|\bfar from\b|\boverdue\b|\boutstanding\b|\bputting off\b"
-    r"|\bwaiting (?:for|on)\b|\b(?:won't|can't|cannot)\b|\bnot enough\b|\bnothing left\b|\bis empty\b|\bfinally\b"
-    r"|\bnobody\b(?!')|\bno one\b|\bget nothing\b|\bevery day\b|\bagain\b|\bno (?:progress|closer|nearer)\b"
-    r"|\bnowhere near\b"
-    r"|\bunpaid\b|\bnever (?:turned up|arrived|came)\b|\bsquare one\b|\b(?:keep|been) (?:putting|postponing|meaning)\b"
-    r"|\bremains? un|\bdithering\b|\bgoes on\b"
-    r"|\b(?:forgot|forgotten|meant|failed) to\b|\bto no avail\b|\bnone of\b|\bnot (?:one|a single)\b|\bstuck\b"
-    r"|\bas yet\b"
-    r"|\bit's been\b|\bto go\b|\bremaining\b|\bunanswered\b|\bno (?:luck|reply|news|sign|word)\b"
+# What somebody asks of somebody: requests, demands, orders, reminders.
+_ASKED = ways(
+    r"(?:ask(?:ed|ing)|begs|begg(?:ed|ing)|plead(?:s|ed|ing)|press(?:es|ed|ing)?|push(?:es|ed|ing)?|lobb(?:y|ies|ied"
+    r"|ying)|campaign(?:s|ed|ing)?|petition(?:s|ed|ing)?|appeal(?:s|ed|ing)?|appl(?:ies|ied|ying)|fil(?:es|ed|ing)"
+    r"|rall(?:y|ies|ied|ying)|protest(?:s|ed|ing)?|fights?|fighting|fought|clamou?r(?:s|ed|ing)?|puts? in|search(?:es"
+    r"|ing)?|hunt(?:s|ing)?|scour(?:s|ed|ing)?|scrambl(?:es|ed|ing)|call(?:ed|ing)|pray(?:s|ed|ing)?|march(?:es|ed"
+    r"|ing)?|yearn(?:s|ed|ing)?|pleas?|requests?|bids?|applications?|demands?|signatures) for (?!granted\b|you\b|now\b"
+    r"|sure\b|dinner\b)\w+",
+    r"urg(?:es|ed|ing) (?!to\b)\w+",
+    r"demand(?:s|ed|ing) (?:an?|the|that|to|more|their|her|his|its|better|fair|full|new|clear\w*|immediate)",
+    r"under (?:pressure|orders|obligation) to|keeps? (?:asking|reminding|nagging|pushing|pressing|begging|complaining)",
+    r"(?:race|races|racing|rush|rushes|scramble|scrambles|struggle|struggles|battle|battles|strive"
+    r"|strives) to (?!the\b)\w+",
+    rf"(?:give|gives|gave|given) (?:[\w']+ ){{0,4}}?{NUMBER} (?:days|weeks|months|hours) to \w+|requests? to (?!the\b"
+    rf"|an?\b)\w+",
+    r"insist(?:s|ed|ing)? (?:on|that)|seek(?:s|ing)? (?:an?|the|more|new|\w+s)|asked [^,;.]{2,40}? for (?!(?:advice"
+    r"|directions|a drink|a dance)\b)\w+",
+    r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her"
+    r"|their)\w+",
+    r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
+    r"(?:scour|comb|search)(?:es|s|ed|ing)? [^,;.]{2,40}? for \w+",
+    r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that"
+    r"|of|again)",
+    r"asked (?:whether|if) (?:some|any)(?:one|body)",
+    r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
+    r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
+    r"warn(?:s|ed)? (?:that|of)",
+    r"(?:asks|asked|asking|begs|begged) to (?:be|have|get|see|speak|talk)|(?:informed|notified|alerted)(?=[.,;!]|$)"
+    r"|(?:protest|campaign|rally|fight|appeal|petition|march)(?:s|ed|ing)? (?:against|over)",
+    r"wishes (?:to|for)",
+    r"request(?:s|ed|ing) (?:an?|the|that|to|more|some|another|access|help|support)",
+    r"(?:pinged|nagged|chased|pestered|prodded|reminded)(?: \w+)? (?:again|twice|by|about|for|an?|once)",
+    r"escalated|handed (?:over )?to|referred to (?!as)|kindly|for (?:heaven|god|goodness|pete)(?:'s)? sake",
+    r"(?:some|any)(?:one|body),? (?:please|kindly)|please help",
+    r"(?:appeal|petition|complaint|lawsuit|claim|request|application|motion|ticket|issue|case"
+    r"|incident)s? (?:[\w']+ ){0,5}?(?:filed|lodged|submitted|sent|pending|re-?opened|raised|opened)",
+    r"(?:filed|lodged|submitted|raised|launched) (?:an? |the |my |our )?(?:\w+ )?(?:appeal|petition|complaint|claim"
+    r"|request|application|protest|lawsuit)",
+    r"(?:has|have) been (?:called|asked|requested|notified|informed|alerted|reported|raised|chased|reminded|flagged)",
+    r"if you(?:'d| would| could) be so|los(?:es|ing|t) patience|running out of patience",
+    r"(?<!and )please (?!find|call me|note|see|feel|let|disregard|ignore|excuse|forgive|enjoy|be|don't|do not|tell"
+    r"|explain|summari[sz]e|translate|write|list|show|read|describe|give|make|help|remember|check|look|have|take|come"
+    r"|join|pass|accept|keep|say|stop|go|wait|thank|rate|visit|leave|consider|contact|refer|use|click|press)\w+ (?:me"
+    r"|us|my|our|the|it|them|something|this)",
 )
-
+# What somebody else said they would do, or means to.
+_PLEDGED = ways(
+    r"(?:promis(?:es|ed|ing)|vow(?:s|ed)?|pledg(?:es|ed)|volunteer(?:s|ed)|agree(?:s|d)|undertook|undertakes|swore"
+    r"|offered|commit(?:s|ted)) to (?!differ\b|disagree\b)[a-z]+",
+    r"(?:promised|promises|pledged|pledges) (?!to\b|land\b)\w+",
+    r"will (?!be\b|have\b|never\b|not\b)[a-z]+ [^,;.]{2,40}? (?:once|as soon as|after (?:his|her|their)|by (?:the end"
+    r"|next|\w+day))",
+    r"(?:said|says|claims|claimed|assured (?:me|us)|told (?:me|us)) (?:that )?(?:he|she|they|it)(?:'d|'ll| would"
+    r"| will) (?!be\b|rain\b|snow\b|have\b|like\b|love\b)",
+    r"will (?:get back to|look into|come back to|think about|think it over|follow up|see to|let (?:me|us) know)",
+    r"owes? (?:me|us|them|him|her|the|our|my|an?|[a-z]+s)",
+    r"(?:plans|aims|intends|seeks|proposes) to (?:be )?[a-z]+",
+    r"(?:is|are) (?:still )?(?:hoping|planning|aiming|pushing|pressing|campaigning|fighting|lobbying|bidding|striving"
+    r"|struggling|scrambling) (?:for|to)",
+    r"(?:is|are) planned",
+    r"(?:says|said|promises|claims) (?:that )?(?:the|my|our|it|this|that) (?:\w+ ){0,3}?(?:will|would) (?!be\b|rain"
+    r"|snow|have\b)\w+",
+    r"(?:is|are) (?:battling|wrestling|grappling|desperate|pleading|begging) (?!for a (?:treat|walk)\b)\w+",
+    r"(?:is|are|remains?) (?:number one|an? (?:top |high )?priority|a must|top of the list)",
+)
+_OF_THINGS = (
+    (IntentCategory.TASK, UNMET),
+    (IntentCategory.PROMISE, _PLEDGED),
+    (IntentCategory.TASK, _ASKED),
+)
+_COMPLAINS = ways(
+    r"can't|cannot|unable to|complain(?:s|ed|ing)|reports?|reported|threaten(?:s|ed|ing)?|struggl(?:es|ed|ing)|annoyed"
+    r"|angry|upset|dissatisfied|unhappy|frustrated"
+)
+# Whose wishes and complaints are somebody's work.
+_SERVED = re.compile(
+    r"(?:(?:the|a|an|one|our|my|same|this|that|another|several|many|some|most|both|two|three|four"
+    r"|five) ){0,2}(?:\w+ )?(?:customer|client|user|caller|patient|guest|tenant|resident|reviewer|subscriber|passenger"
+    r"|member|parent|student|reader|buyer|visitor|boss|manager|examiner|editor)s?\b"
+)
 # What only sounds like a goal: told of the past, denied, supposed, asked of the listener, or said to keep a talk going.
 _NOT_MEANT = re.compile(
-    r"\b(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should have|should've|could have"
-    r"|must have|must've|would have|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)"
-    r"|(?:was|were) (?:trying|hoping|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)"
-    r"|(?:gave|given) up (?:on )?(?:trying|wanting|hoping)|never needed|according to"
-    r"|no need|needn't|shouldn't|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
-    r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll)? (?:should|must|need"
-    r"|have to"
-    r"|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need|want|could want))\b"
+    r"\b(?=[\w'])(?:had to|(?:i|we|you|he|she|they) needed|wanted to|was going to|should(?:'ve| have)(?! (?:it|the|my"
+    r"|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have|must have|must've|would have"
+    r"|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)|(?:was|were) (?:trying|hoping"
+    r"|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)|(?:gave|given) up (?:on )?(?:trying|wanting"
+    r"|hoping)|never needed|according to|(?:rather|prefer) not|had (?:been )?(?:waiting|hoping|looking|longing|asked"
+    r"|ordered|wanted|hoped|wished|requested) (?:for|to)|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more"
+    r"|any longer|like this))|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
+    r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll| will| may"
+    r"| might)? (?:should|must|need|have to|ought|want)|(?:what|all|everything|anything|whatever) (?:i|we) (?:need"
+    r"|want|could want))\b"
+)
+# What holds in general, or is somebody's opinion, is nobody's goal ...
+_SOME = r"(?:usually |often |always |generally |normally |mostly |typically |also |all )?"
+_BEGINS_IN_GENERAL = re.compile(
+    rf"(?!(?:users|customers|clients|patients|residents|parents|students|tenants|members|ops|sales"
+    rf"|things)\b)(?:(?:good|most|all|many|healthy|young|old) )?(?!(?:this|its|always|sometimes|yes|plus|us"
+    rf"|towards)\b)[a-z]+s {_SOME}(?:need|want|require)s?\b (?!\w+ing\b|to be \w+ed(?! every)|more\b|new\b|help\b"
+    rf"|another\b|our\b|my\b)"
+    r"|(?:every|each) (?:other )?(?:\w+day|day|week|month|year|morning|evening|night|spring|summer|autumn|winter"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december)s?\b|an? (?:good|proper"
+    r"|healthy|typical|normal) |an? [^,;]{2,40} (?:means|indicates|signals)\b|[\w ]{0,15}(?:years|decades"
+    r"|centuries) ago\b|(?:closed|resolved|solved|duplicate|withdrawn|obsolete)\b|\d{4}-\d\d-\d\d.{1,20}\b(?:error"
+    r"|warn|warning|info|debug|fatal|trace)\b|if (?:\w+ ){1,2}were\b"
+)
+_IN_GENERAL = ways(
+    rf"needs (?:about |around |roughly |up to |at least |only |just )?{NUMBER} (?:to {NUMBER} )?(?:second|minute"
+    rf"|hour)s?",
+    r"(?<!\bi )(?<!\bwe )would (?:need|have to|want|require)",
+    r"before (?:each |every |first )?use|in order to (?:work|function|live|survive|grow)|by (?:default|design"
+    r"|definition)",
+    r"as a rule|that(?:'s| is) (?:normal|expected|how it works)|says (?:the|our|my) (?:leaflet|manual|label|book|sign"
+    r"|guide|handbook|rule)|(?:leaflet|manual|label|sign|guide|handbook|rule) (?:says|states|reads)|usually|once (?:a"
+    r"|per|every) (?:day|week|month|year)|typically|and then (?!i\b|we\b)\w+s|in my (?:humble )?opinion|as they say"
+    r"|like to say|used to say",
+    r"(?:think|thinks|believe|believes|argue|argues|reckon|reckons) (?:that )?[^,;]{2,40}? (?:should|must|ought to)",
+)
+# ... and so is what came about, unless the words deny it.
+_CAME_ABOUT = re.compile(
+    r"\b(?=[\w'])(?:(?:went|came|gone|come) through|turned up|(?:was|were) (?:lifted|granted|found|met|heeded|answered"
+    r"|honoured)|brought it|arrived|reopened|accepted|recovered|delivered|completed?|resolved|solved|closed|fixed"
+    r"|repaired|merged|paid out|signed|confirmed|nothing left|all (?:good|set|done|in)|works? (?:now|well|again|fine"
+    r"|like a charm)|and got|got (?:it|them|the|his|her|their|my|our)|received (?:it|them|all|the)|granted|called off"
+    r"|scrapped|ruled out|dismissed|decided (?:against|not)|chose not|turned down|declined|happily|to celebrate"
+    r"|thanks to|thank you|thanks)\b"
+)
+_DENIED = re.compile(
+    r"\b(?:not|no|never|nobody|none|neither|nor|nothing(?! left)|still|yet|but|without|until|unless|before|if|must"
+    r"|should|needs?|to be|remains?|remained|only|just|half|overdue|pending|awaiting|again|please|kindly|although"
+    r"|though|except)\b|n't\b"
 )
 # What sounds open and is over, or is only a manner of speaking.
 _NO_MATTER = re.compile(
-    r"\b(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled|resolved"
-    r"|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
-    r"|finally (?:got|arrived|came|works?|\w+ed)|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
-    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry|rush"
-    r"|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need|like)s?"
-    r"|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
+    r"\b(?=[\w'])(?:went back|(?:got|was|were) (?:finally |at last )?(?:done|fixed|sorted|repaired|solved|settled"
+    r"|resolved|answered)|at last|in the end|after all|thank goodness|(?:has|have) (?:now|finally|since) been"
+    r"|finally (?:got|arrived|came|works?|\w+ed)|no [\w-]+ (?:is |was )?(?:needed|required|necessary)|not necessary"
+    r"|a (?:great|huge|real) success|worth (?:it|the wait)|so (?:i|we) (?:bought|took|went|got|made|had)|(?:film|movie"
+    r"|book|novel|song|story|series|documentary) about|can't (?:believe|help|complain|thank|imagine|blame|say|fault)"
+    r"|couldn't (?:ask|be (?:happier|better|prouder)|agree more)|no (?:wonder|doubt|kidding|surprise|worries|hurry"
+    r"|rush|thanks|offence)|nothing (?:beats|like|wrong|to worry|better)|never mind|if (?:you|anyone) (?:want|need"
+    r"|like)s?|as the saying goes|so the (?:legend|story) goes|they say|long time no see|(?:in|of|since) 1\d\d\d"
     r"|hasn't (?:changed a bit|leaked|missed|failed|stopped|looked back)|haven't (?:laughed|seen you|looked back))\b"
+)
+_HAD_AT_LAST = re.compile(  # "Found the lamp we wanted"
+    r"(?:lost|got|found|bought|made|did|sent|wrote|saw|met|won|built|[a-z]+ed) (?:the|my|our|all) [\w' -]{2,40}? (?:i"
+    r"|we|she|he|they)(?:'d| had)? (?:always )?(?:meant|wanted|hoped|planned|needed|asked)\b(?!.*\b(?:but|not|still"
+    r"|yet)\b)"
 )
 _SUPPOSED = re.compile(r"\b(?:if|when|whenever|unless|in case|as if|wherever|whatever|until)\b[^,;]*$")
 _TALK = re.compile(
-    r"\b(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say|admit"
-    r"|tell you"
-    r"|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed| home"
-    r"| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)"
-    r"|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)|eat(?=[\s.,!]*$| (?:less|more)\b)"
-    r"|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up|hang out|chat|talk (?:again"
-    r"|soon|later"
-    r"|more)|meet up"
-    r"|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food|lunch|drink|drinks|air|beer)|have (?:a|some"
-    r"|another) (?:coffee|tea"
-    r"|drink|drinks|break|lunch|beer|nap|snack|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)"
-    r"|do (?:this|that|it) (?:again|more)"
-    r"|be (?:honest|fun|nice|great|lovely|careful|there|back|off|going|able)|try (?:it|that|this|them|your)"
-    r"|check (?:it|that) out"
-    r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))"
-    r"|(?:need|want|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep"
-    r"|break|drink|beer|hug|snack|rest|shower"
-    r"|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this|that|the"
-    r"|all|everyone|everything|he|she|they)"
-    r"|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it|him|her|them|there)|mean (?:it|that|,"
-    r"|i|you|the|what|well)|(?:plan|mean|hope|wish|aim)(?=[\s.,!?]*$)"
-    r"|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he|she|they"
-    r"|that)\b|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book"
-    r"|make a film)|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
+    r"\b(?=[\w'])(?:(?:have to|must|should|need to|want to|like to|got to|gotta|hope to|love to)(?: \w+ly)? (?:say"
+    r"|admit|tell you|confess|agree|know|thank|hear|ask you|mention|see (?:you|it|that|your|them)|go(?: now| to bed"
+    r"| home| soon)?(?=[\s.,!]*$)|run(?=[\s.,!]*$)|dash|sleep(?=[\s.,!]*$| in\b| until\b| late\b| more\b| well\b)"
+    r"|eat(?=[\s.,!]*$| (?:less|more)\b)|drink (?:less|more)\b|go to (?:bed|sleep)|get going|nap|rest|relax|catch up"
+    r"|hang out|chat|talk (?:again|soon|later|more)|meet up|grab (?:a|some)|get (?:some|a) (?:sleep|rest|coffee|food"
+    r"|lunch|drink|drinks|air|beer)|have (?:a|some|another) (?:coffee|tea|drink|drinks|break|lunch|beer|nap|snack"
+    r"|biscuit|cake)|take (?:a|another) (?:nap|break|walk|rest|shower)|do (?:this|that|it) (?:again|more)|be (?:honest"
+    r"|fun|nice|great|lovely|careful|there|back|off|going)|try (?:it|that|this|them|your)|check (?:it|that) out"
+    r"|join you|come (?:along|over|too|with)|watch (?:it|that)|visit (?:some ?time|one day|some day))|(?:need|want"
+    r"|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep|break|drink|beer|hug"
+    r"|snack|rest|shower|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this"
+    r"|that|the|all|everyone|everything|he|she|they)|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it"
+    r"|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish"
+    r"|aim)(?=[\s.,!?]*$)|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he"
+    r"|she|they|that)\b|waiting for (?:the |a |my )?(?:bus|train|tram|taxi|lift|rain|summer|spring|weekend)"
+    r"|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book|make a film)"
+    r"|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
 )
 # A question that is asked of oneself, or of anybody who can help: it stays open until it is answered.
 _ASKED_OF_ONESELF = re.compile(
     r"^(?:still )?(?:open|undecided|unclear|to be decided|tbd)\b[^?]{0,20}:|^(?:so,? |and |but |or )?(?:whether"
-    r"|(?:which|what"
-    r"|how|where|when|who)(?: (?!do|does|did|is|are|was|were|will|would|can|could|should|shall|have|has|you|i|we|he|she"
-    r"|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can|might) (?:any"
-    r"|some)(?:one|body)"
-    r"(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend|help)\b"
-    r"|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and |but )?(?:where (?:is|are"
-    r"|'s)|where's"
-    r"|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is|are|has|have|hasn't|isn't)) (?:my"
-    r"|our)\b"
-    r"|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone|they)(?: \w+)? (?:ever|finally|going to)\b"
-    r"|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
-    r"|^(?:so,? |and |but )?(?:should|shall) (?:i|we)\b[^?]{5,120}\bor\b"
-    r"|\b(?:who(?:'s| is| will|'ll)?|when(?:'s| is| will)) (?:finally|actually|ever|going to)\b[^?]{0,20}\b(?:fix|pay"
-    r"|do"
-    r"|take|write|sort|book|send)\b"
-)
-
-# Signs that something falls short: it fails, comes again, is only partly there, or hurts.
-_TROUBLES = frozenset(
-    """again still yet only neither nobody nothing none never couldn't can't cannot won't wouldn't unable haven't hasn't
-    isn't
-    aren't wasn't weren't doesn't don't didn't failed fails failing fail missed lost late delayed complained complaining
-    complaint complaints worse worst spread stuck skipped unchanged blank empty crept wasted forgot hurts guilty nervous
-    ashamed wince awkward embarrassed embarrassing frustrated frustrating annoyed annoying worried worrying
-    ache aches aching
-    mess chaos nightmare expire expires broke broken leak leaks leaking leaked crash crashed crashes crashing struggle
-    struggled struggling dripping rattles rattling squeaks squeaking rusty mouldy damp cracked torn worn dead died dying
-    flooded rotten burst jammed hardly barely scarcely rejected refused declined cancelled canceled ignored unanswered
-    overwhelmed exhausted painful sore cramped wrong badly terrible awful problem trouble faulty error errors bounced
-    borrowed makeshift propped patched stopgap halfway nowhere behind longer another without""".split()
-)
-_FAILS = re.compile(
-    r"\b(?:once more|so far|not enough|too few|for the \w+ \w+ running|in a row|turned? away|gave up|giving up"
-    r"|chickened out|backed out"
-    r"|ran out|run out|cut off|fell (?:through|apart)|down to|half of|on hold|days? (?:on|late|of waiting)"
-    r"|weeks? (?:on|late)"
-    r"|keeps? \w+ing|by hand|timed out|\w+th \w+ running"
-    r"|there(?:'s| is| are) (?:no|nobody|nowhere|too|only))\b"
-)
-_WORD = re.compile(r"[a-z']+")
-# What was trouble and is over.
-_OVER = re.compile(
-    r"\b(?:no longer|no more|not any ?more|no problem|no worries"
-    r"|finally (?:works?|fixed|done)|after all)\b"
+    r"|(?:which|what|how|where|when|who)(?: (?!do|does|did|is|are|was|were|will|would|can|could|should|shall|have|has"
+    r"|you|i|we|he|she|they|it|about)[\w'-]+){0,6}?) to (?!say\b|do\b|think\b)\w+|\b(?:does|do|would|could|can"
+    r"|might) (?:any|some)(?:one|body)(?: here| around| else)? (?:know (?:an?|of|where|how|who)|recommend|suggest|lend"
+    r"|help)\b|\bhow (?:can|do|could) (?:i|we) (?!look\b|know\b|say\b|spell\b|feel\b|like\b)\w+|\b(?:can|could|would"
+    r"|will) (?:you|someone|somebody) (?:please|kindly) (?!explain|tell|summari|translate|write|list|show|read"
+    r"|describe|give|make|help|check|pass|repeat|clarify|find|suggest)\w+ (?:me|us|my|our|the)\b|\b(?:can|could) (?:we"
+    r"|i) (?:please|finally) \w+|\bwho (?:takes over|(?:can|could|will) take|has time|is willing|volunteers)\b"
+    r"|\bis (?:it possible to|there (?:an?|any|some)(?: \w+)? (?:way|fix|workaround|chance|update|possibility))\b"
+    r"|\bwhere(?:'s| is| are| was) [^?]{2,60}\b(?:supposed|promised|was to|were to|asked|ordered|meant|due|paid)\b"
+    r"|\b(?:what now|now what|any ideas?|any takers|any volunteers|any(?:one|body)) *\?|\bwhy\b[^?]{2,80}\b(?:still"
+    r"|again)\b|\bwhen (?:will|can|do|does|is|are) [^?]{2,60} (?:be (?:ready|available|back|done|fixed|\w+ed)|arrive"
+    r"|get (?:my|our|the|a))\b|\b(?:does|do|can|could|would|has|is) any(?:one|body)(?: here| around"
+    r"| else)? (?:have (?:the |any |some |an? )?(?:time|spare|experience|tips|idea|contact)|got|free|able|willing"
+    r"|up for)\b|\bhow (?:on earth|else|the heck|in the world|am i|are we|do we ever)\b|^(?:so |and "
+    r"|but )?(?:where (?:is|are|'s)|where's|when (?:will|do|can) (?:i|we) (?:get|have|see|receive)|when will|why (?:is"
+    r"|are|has|have|hasn't|isn't)) (?:my|our)\b|\bwhen (?:will|are|is|am) (?:i|we|someone|somebody|anyone"
+    r"|they)(?: \w+)? (?:ever|finally|going to)\b|\bany (?:news|word|update|progress|luck) (?:on|about|with|from|of)\b"
+    r"|^(?:so,? |and |but )?(?:should|shall) (?:i|we)\b[^?]{5,120}\bor\b|\b(?:who(?:'s| is| will|'ll)?|when(?:'s| is"
+    r"| will)) (?:finally|actually|ever|going to)\b[^?]{0,20}\b(?:fix|pay|do|take|write|sort|book|send)\b"
 )
