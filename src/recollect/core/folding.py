@@ -272,9 +272,7 @@ def entry_id(event: str, place: int) -> str:
 
 
 # Events of a concept from which on more are not told apart.
-STRONGEST_FROM = LEAST_GROUNDS + round(
-    (1.0 - STRENGTH_BEGINS) / STRENGTH_GAINS
-)
+STRONGEST_FROM = LEAST_GROUNDS + round((1.0 - STRENGTH_BEGINS) / STRENGTH_GAINS)
 
 
 def strength_of(events: int) -> float:

@@ -100,8 +100,8 @@ _OPEN = (
     r"still (?:missing|open|without|unable|lacks?|closed|down|behind|at large|shut|offline|to be|no|not|nobody|waiting"
     r"|haven't|hasn't|have not|has not|(?:sits|sitting|lies|lying)|un\w+ed|needs|blocked|pending|stuck|blank|empty"
     r"|broken)",
-    r"un(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed|filled"
-    r"|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)",
+    r"(?<!\ban )un(?:resolved|solved|finished|answered|done|paid|signed|written|opened|sent|read|booked|tested|fixed"
+    r"|filled|touched|claimed|assigned|changed|reviewed|packed|planned|staffed|funded|documented|sorted)",
     r"(?:about|high) time|remains? (?:open|to be|un\w+|missing|empty|a mystery|broken|\w+ed)|incomplete",
     r"await(?:s|ing)|pending",
     r"half[- ](?:done|finished|filled|built|written|painted|packed|empty|way through|complete)",
@@ -173,7 +173,8 @@ _PARTLY = (
     rf"it(?:'s| has) been (?:{NUMBER}|days|weeks|months|years|hours)(?: \w+)?(?=[.,;!]|$)",
     r"(?:has|have) been (?:down|out|off|offline|closed|broken|without|missing|dead|stuck|blocked|locked|unavailable"
     r"|waiting)(?: [\w']+){0,4}? (?:since|for)",
-    r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since|(?:nobody|no one) (?:can|could|will) (?!beat|deny|believe"
+    r"(?:can't|cannot|couldn't|unable to) [^,;.]{2,40} since",
+    r"(?:nobody|no one) (?:can|could|will) (?!find|know|notice|miss|beat|deny|believe"
     r"|tell|say)\w+",
     r"(?:i |we |^)(?:still )?(?:can't|cannot|can not|couldn't|unable to)(?: seem to| quite| even)? (?!(?:believe|help"
     r"|complain|thank|imagine|blame|say|fault|wait|remember|recall|stop|stand|bear|sleep|deny|argue|resist|lie"
@@ -197,7 +198,7 @@ _PARTLY = (
     r"ignor(?:es|ed|ing) (?:my|our|me|us|all)",
     rf"(?:just|only|merely|barely|a mere) {NUMBER} (?:\w+ ){{0,2}}?(?:out )?of (?!us\b)",
     r"everything (?:except|but|apart from|save)|(?:all|every \w+) (?:except|but) (?:an?|the|one|my|our|for)",
-    r"(?:every|all) (?:[\w-]+ ){1,3}(?:taken|full|gone|booked|occupied)|(?:fully|completely|all) booked|sold out"
+    r"(?:every|all) (?:[\w-]+ ){1,3}(?:taken|full|gone|booked|occupied)|(?:fully|completely|all) booked"
     r"|booked (?:up|out|solid)",
     r"(?:short-staffed|short-handed|underfunded|undermanned|under-resourced)|no[- ]shows?",
     r"no (?:assignee|owner|takers?|volunteers?|eta|replacement|successor|substitute|solution|workaround|remedy|cure"

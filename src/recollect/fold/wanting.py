@@ -252,13 +252,13 @@ _ASKED = ways(
     r"(?:orders|ordered|tells|instructs|instructed|directs|obliges) [^,;.]{2,50}? to (?!the|an?|my|our|his|her"
     r"|their)\w+",
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
-    r"(?:scour|comb|search)(?:es|s|ed|ing)? [^,;.]{2,40}? for \w+",
+    r"(?:scour|comb|search)(?:es|s|ed|ing)? (?!(?:is|was|were|has|had)\b)[^,;.]{2,40}? for [a-z]\w*",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
     r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that"
     r"|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
-    r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|why|whether|if|how)",
+    r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|whether|if)",
     r"warn(?:s|ed)? (?:that|of)",
     r"(?:asks|asked|asking|begs|begged) to (?:be|have|get|see|speak|talk)|(?:informed|notified|alerted)(?=[.,;!]|$)"
     r"|(?:protest|campaign|rally|fight|appeal|petition|march)(?:s|ed|ing)? (?:against|over)",
