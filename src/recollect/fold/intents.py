@@ -25,7 +25,7 @@ from recollect.core.values import Span
 from recollect.fold.density import Density, Topic, density
 from recollect.fold.goal_words import names_in, numbered_among, objects_of, things_in, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
-from recollect.fold.wanting import OPEN
+from recollect.fold.wanting import OPEN, OWN
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
@@ -411,8 +411,9 @@ def _intent(
     strongest = max(goals, key=lambda goal: goal.strength)
     category, last_at, deadline = strongest.category, goals[-1].ground.at, _deadline(goals, now)
     around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
-    # The same words again weigh nothing new.
-    strengths = list({words_of(goal.ground.quote): goal.strength for goal in goals}.values())
+    # The same words again weigh nothing new: they count once, as strongly as they were ever said.
+    weak_first = sorted(goals, key=lambda goal: goal.strength)
+    strengths = list({_words(goal): goal.strength for goal in weak_first}.values())
     gathers, then = (  # what is long past was as dense as it ever was when it was said
         density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
         for moment in (now, last_at)
@@ -443,9 +444,12 @@ def _intent(
 
 
 def _unmet(strengths: Sequence[float], troubled: bool) -> bool:
-    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong."""
+    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong.
+
+    Trouble speaks for a goal that somebody has. Of what is only said to be open it says the same once more.
+    """
     goals = sum(strength >= OPEN for strength in strengths)
-    return max(strengths) >= EVIDENT or goals > 1 or (goals == 1 and troubled)
+    return max(strengths) >= EVIDENT or goals > 1 or (troubled and max(strengths) >= OWN)
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:

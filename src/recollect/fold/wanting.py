@@ -15,7 +15,8 @@ from recollect.fold.unmet import MUST_CHANGE, NUMBER, QUESTION, UNMET, ways
 
 OWN = 0.6  # strength of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
-OPEN = 0.5  # of what is only said to be open: "no decision yet", "overdue"
+# What is only said to be open, "no decision yet", "overdue": not evident by itself, even where it is said to last.
+OPEN = 0.45
 
 
 class Cue(NamedTuple):
