@@ -47,6 +47,7 @@ THRESHOLDS: Mapping[IntentCategory, float] = {
 }
 MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
 
+WORDS_OF_TROUBLE = 2  # that trouble shares with what is only said to be open
 TROUBLE = 0.25  # strength of what goes wrong: less than any goal, so that it never names the intent
 SHARED_WORDS = 2  # from which on two goals speak of one thing
 SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
@@ -418,9 +419,7 @@ def _intent(
         density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
         for moment in (now, last_at)
     )
-    if not answers and not (
-        _unmet(strengths, any(goal.trouble for goal in goals)) and then.value >= thresholds[category]
-    ):
+    if not answers and not (_unmet(strengths, goals) and then.value >= thresholds[category]):
         return None
     reworded = next((one for one in reversed(answers) if one.answer is IntentAnswer.MODIFY), None)
     intent = Intent(
@@ -443,13 +442,17 @@ def _intent(
     return _with_status(intent, cluster, answers, now)
 
 
-def _unmet(strengths: Sequence[float], troubled: bool) -> bool:
-    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong.
+def _unmet(strengths: Sequence[float], goals: Sequence[Goal]) -> bool:
+    """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong."""
+    if max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1:
+        return True
+    wanted = [goal for goal in goals if not goal.trouble and goal.strength >= OPEN]
+    return any(_speaks_for(trouble, goal) for trouble in goals if trouble.trouble for goal in wanted)
 
-    Trouble speaks for a goal that somebody has. Of what is only said to be open it says the same once more.
-    """
-    goals = sum(strength >= OPEN for strength in strengths)
-    return max(strengths) >= EVIDENT or goals > 1 or (troubled and max(strengths) >= OWN)
+
+def _speaks_for(trouble: Goal, goal: Goal) -> bool:
+    """Tell whether trouble shows that a goal is not met; it takes more than a word where it is only said to be open."""
+    return goal.strength >= OWN or len(_words(trouble) & _words(goal)) >= WORDS_OF_TROUBLE
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
