@@ -16,8 +16,8 @@ from recollect.core.attention import Intent
 from recollect.core.values import Event
 from recollect.fold.goals import MarkKind, marks_of
 
-SAMPLE = Path(__file__).parent.parent / "data" / "goals.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+FOLDER = Path(__file__).parent.parent / "data"
+SAMPLES = ("goals", "goals_second")
 PARTS = ("development", "held out")
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
 APART = timedelta(days=3)  # between the two sentences of a pair
@@ -36,10 +36,12 @@ class Shares:
     trap_intents: float  # traps that make an intent alone
 
 
-def measured(part: str) -> Shares:
-    """Count one part of the sample."""
-    pairs = [(row["first"], row["second"]) for row in ROWS if row["part"] == part and row["type"] == "pair"]
-    traps = [row["text"] for row in ROWS if row["part"] == part and row["type"] == "trap"]
+def measured(sample: str, part: str) -> Shares:
+    """Count one part of a sample."""
+    told = (FOLDER / f"{sample}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows: list[dict[str, Any]] = [row for line in told if (row := json.loads(line))["part"] == part]
+    pairs = [(row["first"], row["second"]) for row in rows if row["type"] == "pair"]
+    traps = [row["text"] for row in rows if row["type"] == "trap"]
     goals = [[_is_goal(text) for text in pair] for pair in pairs]
     clock = Clock(START)
     with Memory.open(":memory:", embedder="hashing", clock=clock) as memory:
@@ -69,19 +71,31 @@ def _intents(memory: Memory, space: str, clock: Clock, *texts: str) -> list[Inte
 
 
 # What was reached when this was written, less one or two pairs: a change that costs more shows here.
-FLOORS = {"development": (0.92, 0.8, 0.72), "held out": (0.7, 0.47, 0.37)}  # read, shown, joined
-CEILINGS = {"development": (0.06, 0.0), "held out": (0.22, 0.02)}  # of traps: read as a goal, shown
+FLOORS = {  # pairs: read, shown, joined
+    ("goals", "development"): (0.95, 0.88, 0.82),
+    ("goals", "held out"): (0.82, 0.7, 0.65),
+    ("goals_second", "development"): (0.95, 0.9, 0.88),
+    ("goals_second", "held out"): (0.66, 0.25, 0.24),
+}
+CEILINGS = {  # traps: read as a goal, shown
+    ("goals", "development"): (0.04, 0.0),
+    ("goals", "held out"): (0.2, 0.02),
+    ("goals_second", "development"): (0.03, 0.0),
+    ("goals_second", "held out"): (0.16, 0.02),
+}
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_goals_said_in_other_words_become_intents_and_traps_do_not(part: str) -> None:
-    shares = measured(part)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_goals_said_in_other_words_become_intents_and_traps_do_not(sample: str, part: str) -> None:
+    shares = measured(sample, part)
     reached = (shares.either, shares.shown, shares.joined)
-    assert all(share >= floor for share, floor in zip(reached, FLOORS[part], strict=True)), shares
+    assert all(share >= floor for share, floor in zip(reached, FLOORS[sample, part], strict=True)), shares
     trapped = (shares.trap_goals, shares.trap_intents)
-    assert all(share <= most for share, most in zip(trapped, CEILINGS[part], strict=True)), shares
+    assert all(share <= most for share, most in zip(trapped, CEILINGS[sample, part], strict=True)), shares
 
 
 if __name__ == "__main__":
-    for name in PARTS:
-        print(name, measured(name))
+    for name in SAMPLES:
+        for half in PARTS:
+            print(name, half, measured(name, half))
