@@ -15,9 +15,10 @@ from recollect.core.attention import Evidence, Intent, IntentCategory, IntentSta
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.feed import Waiting
 from recollect.core.values import Event, Span
+from recollect.fold.clusters import Goal
 from recollect.fold.density import Topic, density
 from recollect.fold.goals import MarkKind, marks_of
-from recollect.fold.intents import Goal, crystallise
+from recollect.fold.intents import crystallise
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

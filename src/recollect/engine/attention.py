@@ -18,8 +18,9 @@ from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Span
 from recollect.engine.topics import topics_of
 from recollect.fold.beliefs import State, beliefs, states_of, watched
+from recollect.fold.clusters import Deed, Goal, Reply, trouble
 from recollect.fold.goals import DATED, MarkKind, marks_of
-from recollect.fold.intents import Deed, Goal, Reply, crystallise, trouble
+from recollect.fold.intents import crystallise
 from recollect.fold.wanting import OWN
 from recollect.store.attention import MarkFilter, MarkRow
 from recollect.store.protocol import Reader, Store, Writer

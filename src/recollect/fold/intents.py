@@ -19,11 +19,10 @@ from recollect.core.attention import (
     IntentCategory,
     IntentStatus,
 )
-from recollect.core.folding import INTENT_PREFIX
-from recollect.core.ids import fingerprint
 from recollect.core.values import Span
+from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of, words_in
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goal_words import names_in, numbered_among, objects_of, things_in, verbs_of, words_of
+from recollect.fold.goal_words import objects_of, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
 from recollect.fold.wanting import OPEN, OWN
 
@@ -48,9 +47,6 @@ THRESHOLDS: Mapping[IntentCategory, float] = {
 MOST_THRESHOLD = 1.0  # a density can reach it: what is certain enough is shown whatever was rejected before
 
 WORDS_OF_TROUBLE = 2  # that trouble shares with what is only said to be open
-TROUBLE = 0.25  # strength of what goes wrong: less than any goal, so that it never names the intent
-SHARED_WORDS = 2  # from which on two goals speak of one thing
-SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
 EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
 GRACE = timedelta(days=1)  # after a deadline, in which it may still be told that it was met
 VAGUE_GRACE = timedelta(days=30)  # after one that was no day: "this month", "in spring"
@@ -62,57 +58,6 @@ LEAST_COVERED = 2  # and how many at least
 BASE_URGENCY, WARMTH, COOLS_PER_HOUR = 0.2, 0.2, 0.01
 DEADLINE_BONUS = ((24, 0.3), (48, 0.2), (168, 0.1))  # hours, bonus
 DOUBLES_WITHIN_H = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """Words that attention rests on, with who said them, where and when."""
-
-    seq: int
-    ground: Evidence
-    session: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal(Said):
-    """A goal as somebody said it."""
-
-    category: IntentCategory
-    strength: float
-    clause: str  # the words that name it
-    deadline: datetime | None = None
-    exact: bool = True  # the deadline is a day or a moment
-    closed_by: Evidence | None = None  # where the statement that it makes was settled by another
-    topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
-    trouble: bool = False  # what goes wrong: it shows that a goal is not met, and is none by itself
-
-    @property
-    def id(self) -> str:
-        """Derive the id that an intent has where this is its first goal."""
-        span = self.ground.span
-        return INTENT_PREFIX + fingerprint("intent", self.ground.event_id, span.start, span.end).hex()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deed(Said):
-    """Something said to be done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply(Said):
-    """What a person said to an intent."""
-
-    intent: str
-    answer: IntentAnswer
-    until: datetime | None = None
-
-
-def trouble(seq: int, ground: Evidence, session: str | None) -> Goal:
-    """Make of what goes wrong something that may stand with the goals that it is about."""
-    category = IntentCategory.TASK
-    return Goal(
-        seq=seq, ground=ground, session=session, category=category, strength=TROUBLE, clause=ground.quote, trouble=True
-    )
 
 
 def crystallise(
@@ -136,143 +81,6 @@ def crystallise(
     return sorted(shown, key=lambda intent: (-intent.priority, intent.first_at, intent.id))
 
 
-# Which goals are one
-
-
-def gathered(goals: Sequence[Goal], troubles: Sequence[Goal] = ()) -> list[list[Goal]]:
-    """Gather the goals that speak of one thing, each list in the order in which they were said, and what shows it."""
-    clusters = _joined_by_name(_alike(sorted(goals, key=_order)))
-    return _with_troubles(clusters, sorted(troubles, key=_order)) if troubles else clusters
-
-
-def _alike(ordered: Sequence[Goal]) -> list[list[Goal]]:
-    clusters: list[list[Goal]] = []
-    wordings: list[set[frozenset[str]]] = []  # of each cluster: the same words again need no second look
-    holding: dict[str, set[int]] = {}  # word -> the clusters that have it
-    for goal in ordered:
-        words = words_of(goal.ground.quote)
-        common = Counter(place for word in words for place in holding.get(word, ()))
-        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
-        alike = (
-            (_likeness(words, wordings[place]), -place) for place in near if _within_reach(goal, clusters[place][-1])
-        )
-        likeness, place = max(alike, default=(0.0, 0))
-        if likeness >= SHARED_WORDS:
-            clusters[-place].append(goal)
-        else:
-            clusters.append([goal])
-            wordings.append(set())
-            place = 1 - len(clusters)
-        wordings[-place].add(words)
-        for word in words:
-            holding.setdefault(word, set()).add(-place)
-    return clusters
-
-
-def _within_reach(goal: Goal, last: Goal) -> bool:
-    return (goal.ground.at - last.ground.at).days <= SAME_THING_DAYS
-
-
-def _likeness(mine: frozenset[str], wordings: Iterable[frozenset[str]]) -> float:
-    """Count the words that a goal shares with one of a cluster; the share of all their words decides among equals."""
-    best = 0.0
-    for theirs in wordings:
-        shared = len(mine & theirs)
-        if shared + 1 >= best and _may_be_one(mine, theirs):
-            best = max(best, shared + shared / max(1, len(mine | theirs)))
-    return best
-
-
-def _may_be_one(mine: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Tell two numbered things apart: invoice 4711 is not invoice 4712."""
-    numbers, others = numbered_among(mine), numbered_among(theirs)
-    return not numbers or not others or not numbers.isdisjoint(others)
-
-
-def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
-    """Join two goals that stand alone and share one telling word: a name or thing of these alone, or a concept."""
-    # What others want counts for nothing here: their names are everywhere.
-    own = [[one for one in cluster if one.strength >= OPEN] for cluster in clusters]
-    held = Counter(word for cluster in own for word in {word for one in cluster for word in _words(one)})
-    alone: dict[str, list[list[Goal]]] = {}  # word -> clusters of one goal that have it
-    joined: list[list[Goal]] = []
-    for cluster in clusters:
-        words = sorted(_words(cluster[0])) if len(cluster) == 1 else []
-        partners = [other for word in words for other in alone.get(word, ()) if len(other) == 1]
-        partner = next((other for other in partners if _name_joins(cluster[0], other[0], held)), None)
-        if partner is not None:
-            partner.append(cluster[0])
-            continue
-        joined.append(cluster)
-        for word in words:
-            alone.setdefault(word, []).append(cluster)
-    return joined
-
-
-def _words(goal: Goal) -> frozenset[str]:
-    return words_of(goal.ground.quote)
-
-
-def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
-    if (goal.ground.at - earlier.ground.at).days > SAME_THING_DAYS:
-        return False
-    if min(goal.strength, earlier.strength) < OPEN or not _may_be_one(_words(goal), _words(earlier)):
-        return False
-    shared = _words(goal) & _words(earlier)
-    names = names_in(goal.ground.quote) & names_in(earlier.ground.quote)
-    telling = names
-    if not _named_apart(goal, earlier):  # the meeting with Ana is not the meeting with Bob
-        telling |= things_in(goal.ground.quote) & things_in(earlier.ground.quote)
-    alone = any(held[word] == 2 for word in shared & telling)  # in these two clusters, and no other
-    return alone or bool(shared and set(goal.topics) & set(earlier.topics))
-
-
-def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list[list[Goal]]:
-    """Add each trouble to the goals that it is about: those that it shares most words with, if any."""
-    holding: dict[str, set[int]] = {}
-    for place, cluster in enumerate(clusters):
-        for word in {word for goal in cluster for word in _words(goal)}:
-            holding.setdefault(word, set()).add(place)
-    wordings = [{_words(goal) for goal in cluster} for cluster in clusters]
-    grown = [list(cluster) for cluster in clusters]
-    for one in troubles:
-        common = Counter(place for word in _words(one) for place in holding.get(word, ()))
-        near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
-        alike = (
-            (_likeness(_words(one), wordings[place]), -place) for place in near if _spoken_of(one, clusters[place])
-        )
-        likeness, place = max(alike, default=(0.0, 0))
-        if likeness >= SHARED_WORDS:
-            grown[-place].append(one)
-        elif (only := _of_one(one, common, holding, clusters)) is not None:
-            grown[only].append(one)
-    return [sorted(cluster, key=_order) for cluster in grown]
-
-
-def _of_one(
-    one: Goal, common: Iterable[int], holding: Mapping[str, set[int]], clusters: Sequence[Sequence[Goal]]
-) -> int | None:
-    """Find the goals that alone spoke of a thing that goes wrong after them."""
-    things = things_in(one.ground.quote) | names_in(one.ground.quote)
-    for place in sorted(common):
-        goal = clusters[place][-1]
-        if _order(goal) > _order(one) or goal.strength < OPEN:
-            continue
-        shared = things & (things_in(goal.ground.quote) | names_in(goal.ground.quote))
-        if any(holding.get(word) == {place} for word in shared) and not _named_apart(one, goal):
-            return place if _spoken_of(one, clusters[place]) else None
-    return None
-
-
-def _spoken_of(one: Goal, cluster: Sequence[Goal]) -> bool:
-    return any(abs((one.ground.at - goal.ground.at).days) <= SAME_THING_DAYS for goal in cluster)
-
-
-def _named_apart(goal: Goal, earlier: Goal) -> bool:
-    names, others = names_in(goal.ground.quote), names_in(earlier.ground.quote)
-    return bool(names and others) and names.isdisjoint(others)
-
-
 # What settled them
 
 
@@ -290,7 +98,7 @@ def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed
                 doing.setdefault((verb, word), []).append(place)
         for word in words_of(goal.clause):
             naming.setdefault(word, []).append(place)
-    orders = [_order(goal) for goal in goals]
+    orders = [order_of(goal) for goal in goals]
     met: dict[_Place, list[Deed]] = {}
     for deed, done in read:
         said = words_of(deed.ground.quote) - {done.verb}
@@ -299,7 +107,7 @@ def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed
         if done.finished:
             shared = Counter(place for word in said for place in naming.get(word, ()))
             places |= {place for place, count in shared.items() if count >= LEAST_COVERED}
-        order = _order(deed)
+        order = order_of(deed)
         for place in sorted(places):
             if orders[place] < order and meets(deed, goals[place]):
                 met.setdefault(_place(goals[place]), []).append(deed)
@@ -311,10 +119,6 @@ _Place = tuple[int, Span]  # an event, and where in it
 
 def _place(said: Said) -> _Place:
     return said.seq, said.ground.span
-
-
-def _order(said: Said) -> tuple[datetime, int, Span]:
-    return said.ground.at, said.seq, said.ground.span
 
 
 def _settled(cluster: list[Goal], met: Mapping[_Place, Sequence[Deed]]) -> list[_Cluster]:
@@ -414,7 +218,7 @@ def _intent(
     around = [topics[id] for id in dict.fromkeys(id for goal in goals for id in goal.topics) if id in topics]
     # The same words again weigh nothing new: they count once, as strongly as they were ever said.
     weak_first = sorted(goals, key=lambda goal: goal.strength)
-    strengths = list({_words(goal): goal.strength for goal in weak_first}.values())
+    strengths = list({words_in(goal): goal.strength for goal in weak_first}.values())
     gathers, then = (  # what is long past was as dense as it ever was when it was said
         density(strengths, around, said=len(goals), last_at=last_at, now=moment, deadline=deadline)
         for moment in (now, last_at)
@@ -452,7 +256,7 @@ def _unmet(strengths: Sequence[float], goals: Sequence[Goal]) -> bool:
 
 def _speaks_for(trouble: Goal, goal: Goal) -> bool:
     """Tell whether trouble shows that a goal is not met; it takes more than a word where it is only said to be open."""
-    return goal.strength >= OWN or len(_words(trouble) & _words(goal)) >= WORDS_OF_TROUBLE
+    return goal.strength >= OWN or len(words_in(trouble) & words_in(goal)) >= WORDS_OF_TROUBLE
 
 
 def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], now: datetime) -> Intent:
