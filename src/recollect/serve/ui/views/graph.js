@@ -14,12 +14,12 @@ const LEAST_SAID = 0.75; // and of its name, which must stay readable
 const NARROW = 700; // px
 const DRAWN = { wide: 64, narrow: 40 }; // nodes: more can't be told apart
 const ALONE = 110; // px between two that nothing joins
-const RIM = 44; // px around it
+const RIM = 64; // px around it
 const WIDEST = 2.4; // how much a round graph is stretched to fill a wide window
 const LETTERS = { wide: 13, narrow: 19 }; // px, before all is made to fit
 // An eighth of the usual steps, each cooling more: nodes hardly move in the others, and a person waits for all of them.
 const COOLING = { numIter: 130, coolingFactor: 0.95 };
-const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, ...COOLING };
+const LAYOUT = { name: "cose", animate: false, padding: 30, nodeRepulsion: () => 60000, idealEdgeLength: () => 80, gravity: 60, nodeOverlap: 24, ...COOLING };
 
 let library;
 const drawn = () => (library ??= import("../vendor/cytoscape.js"));
