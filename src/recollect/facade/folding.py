@@ -31,15 +31,13 @@ class Conceiving(Handle):
         """
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
         then = None if as_of is None else as_datetime(as_of, "as_of")
-        if about is None and then is None and self._wing is None:
+        if then is None and self._wing is None:
             with self._engine.store.reader() as reader:
-                return self._with_wings(reader, reader.strongest_concepts(self._space, limit=most))
+                listed = reader.strongest_concepts(self._space, limit=most if about is None else _MOST)
+                named = [one for one in listed if about is None or _speaks_of(one, about)]
+                return self._with_wings(reader, named[:most])
         found = [one for one in self._concept_pages(then) if about is None or _speaks_of(one, about)]
-        found.sort(key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))
-        if then or self._wing:
-            return found[:most]
-        with self._engine.store.reader() as reader:
-            return self._with_wings(reader, found[:most])
+        return sorted(found, key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))[:most]
 
     def _with_wings(self, reader: Reader, concepts: Sequence[Concept]) -> list[Concept]:
         """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""

@@ -110,10 +110,7 @@ class FoldingReader(Protocol):
     def concepts(
         self, space: str, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
-        """List concepts in the order in which they were last worded, from behind a number.
-
-        The wings of their events are told for a wing or a time only: `concept_wings` has those of today.
-        """
+        """List concepts of a wing, or of a time, in the order in which they were last worded, from behind a number."""
         ...
 
     def strongest_concepts(self, space: str, *, limit: int) -> list[Concept]:

@@ -34,22 +34,8 @@ WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(a
   AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
 GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
 
--- The same of the present and of all wings, where closed edges need not be gone through.
--- name: concepts_now
-SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
-                                         WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
-FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at,
-             max(at) AS last_at
-      FROM fold_edges
-      WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND target IN (SELECT other.id FROM fold_nodes other
-                       WHERE other.space = %(space)s AND other.closed IS NULL AND other.number > %(after)s)
-      GROUP BY target) edge
-JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
-ORDER BY node.number LIMIT %(limit)s;
-
--- The strongest and freshest of these; only their bodies are read.
+-- The same of the present and of all wings, the strongest and freshest: closed edges need not be gone through, and only
+-- the bodies of these are read.
 -- name: strongest_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),

@@ -50,10 +50,7 @@ class FoldingRows(Snapshot):
         if found is None:
             return []
         values: dict[str, Any] = {"space": found, "after": after, "limit": limit}
-        if wing is None and as_of is None:
-            rows = self.rows("concepts_now", {**values, "counted": COUNTED})
-        else:
-            rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
+        rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
         return [(row[0], _concept(space, row, as_of)) for row in rows]
 
     def strongest_concepts(self, space: str, *, limit: int) -> list[Concept]:

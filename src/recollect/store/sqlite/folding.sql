@@ -33,21 +33,8 @@ WHERE node.space = :space AND node.number > :after AND node.born_at <= :as_of
   AND (:wing IS NULL OR event.wing = :wing)
 GROUP BY node.number ORDER BY node.number LIMIT :limit;
 
--- The same of the present and of all wings, where closed edges need not be gone through.
--- name: concepts_now
-SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
-                                         WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL, NULL
-FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
-      FROM fold_edges INDEXED BY fold_edges_members
-      WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
-                       WHERE other.space = :space AND other.closed IS NULL AND other.number > :after)
-      GROUP BY target) edge
-JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
-ORDER BY node.number LIMIT :limit;
-
--- The strongest and freshest of these; only their bodies are read.
+-- The same of the present and of all wings, the strongest and freshest: closed edges need not be gone through, and only
+-- the bodies of these are read.
 -- name: strongest_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
