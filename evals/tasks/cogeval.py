@@ -1,14 +1,20 @@
 """CogEval, after CogniFold: a gold graph first, then a stream of events that only shows it.
 
-There are three sets of scenario files: `cogeval_scenarios/NAME.txt` and `NAME_second.txt` to develop with, and
-`NAME_held_back.txt`, which only a scoring run reads. A set that has been scored often is no longer unseen: it becomes
-one to develop with, and a new one is written without knowledge of the rules. A file reads:
+There are five sets of scenario files in `cogeval_scenarios`: `NAME.txt`, `NAME_second.txt`, `NAME_third.txt` and
+`NAME_fourth.txt` to develop with, and `NAME_held_back.txt`, which only a scoring run reads. A set that has been scored
+often is no longer unseen: it becomes one to develop with, and a new one is written without knowledge of the rules.
+
+In the first three an event is one short sentence, as in a diary. The fourth and the held-back set are written as the
+paper has its events written: a title and a description of a sentence or two, from a concept's label, description and
+keywords, which stand in the file. A file reads:
 
     days: 12-35                            the shortest and longest window of the stream
     words client: Northwind, Tessera       words of its own; numbers and dates are shared, and names where it has none
     parent Shipping: Testing, Review       a concept above others (part_of)
-    concept Testing                        a concept, then its events, some with a question and its answer
-    - Wrote {n} tests. ?? How many? => {n}
+    concept Testing                        a concept
+    about: what is tested, and how         its description and its keywords, from which the events were written
+    keywords: tests, coverage, regression
+    - Wrote {n} tests. ?? How many? => {n}   its events, some with a question and its answer
     link Testing reinforces Review         a relation besides those of hierarchy and chains
     intent Testing + Review: Get it green  trigger, other concepts, the goal; then events that show it unmet
     chain causes, triggers, causes         the kinds of its hops, then one event a step, then two questions
@@ -32,8 +38,8 @@ from typing import Any
 from evals.tasks.planted_words.slots import Words, as_sentence, content_lines, read_lists
 from evals.values import Asked, Line, Task
 
-FIRST, SECOND, HELD_BACK = "first", "second", "held_back"
-DEVELOPMENT = (FIRST, SECOND)
+FIRST, SECOND, THIRD, FOURTH, HELD_BACK = "first", "second", "third", "fourth", "held_back"
+DEVELOPMENT = (FIRST, SECOND, THIRD, FOURTH)
 TEMPLATES = (*DEVELOPMENT, HELD_BACK)
 SCENARIOS = ("software", "health", "team", "news", "academic", "support")
 KINDS = ("part_of", "triggers", "reinforces", "causes")
@@ -107,6 +113,7 @@ class Scenario:
     distractors: Sequence[str]
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     concepts: dict[str, list[Template]] = field(default_factory=dict[str, list[Template]])
+    keywords: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     links: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     intents: list[IntentTemplate] = field(default_factory=list[IntentTemplate])
     chains: list[ChainTemplate] = field(default_factory=list[ChainTemplate])
@@ -114,12 +121,12 @@ class Scenario:
 
 @cache
 def read_scenario(name: str, templates: str) -> Scenario:
-    """Read a scenario of one set; those to develop with share their names with the planted facts."""
+    """Read a scenario of one set; the first two share their names with the planted facts."""
     unrelated = content_lines((FOLDER / "distractors.txt").read_text(encoding="utf-8"))
     scenario = Scenario(
         days=(0, 0), words={}, distractors=[line.split(" | ")[TEMPLATES.index(templates)] for line in unrelated]
     )
-    if templates in DEVELOPMENT:
+    if templates in (FIRST, SECOND):
         shared = read_lists(WORDS.read_text(encoding="utf-8"), held_back=templates == SECOND)
         scenario.words["name"] = shared["name"]
     file = FOLDER / f"{name}{'' if templates == FIRST else f'_{templates}'}.txt"
@@ -146,7 +153,9 @@ def _read_block(scenario: Scenario, block: list[str]) -> None:
         label, _, children = rest.partition(": ")
         scenario.parents[label] = tuple(children.split(", "))
     elif word == "concept":
-        scenario.concepts[rest] = [_template(line.removeprefix("- ")) for line in block[1:]]
+        told = dict(line.split(": ", 1) for line in block[1:] if not line.startswith("- "))
+        scenario.keywords[rest] = tuple(told["keywords"].split(", ")) if told else ()
+        scenario.concepts[rest] = [_template(line.removeprefix("- ")) for line in block[1:] if line.startswith("- ")]
     elif word == "link":
         kind = next(kind for kind in KINDS if f" {kind} " in rest)
         source, _, target = rest.partition(f" {kind} ")

@@ -28,7 +28,9 @@ from evals.metrics_graph import (
 from evals.tasks import TaskOptions, load_task
 from evals.tasks.cogeval import (
     DEVELOPMENT,
+    FIRST,
     FOLDER,
+    FOURTH,
     HELD_BACK,
     KINDS,
     SCENARIOS,
@@ -69,14 +71,16 @@ def test_an_unknown_scenario_is_named_with_those_there_are() -> None:
 
 
 def test_unknown_templates_are_named_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="first, second, held_back"):
-        cogeval(1, templates="third")
+    with pytest.raises(ValueError, match="first, second, third, fourth, held_back"):
+        cogeval(1, templates="fifth")
 
 
 def test_a_task_says_of_which_templates_it_is() -> None:
     assert [cogeval(1, templates=templates).name for templates in TEMPLATES] == [
         "cogeval",
         "cogeval-second",
+        "cogeval-third",
+        "cogeval-fourth",
         "cogeval-held-back",
     ]
     assert cogeval(1, scenario="news", templates=HELD_BACK).name == "cogeval-news-held-back"
@@ -189,6 +193,22 @@ def test_no_concept_of_any_set_is_one_of_another_set() -> None:
         assert not one & other
 
 
+@pytest.mark.parametrize("templates", [FOURTH, HELD_BACK])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_events_written_by_the_paper_s_recipe_have_titles_and_speak_of_their_keywords(
+    name: str, templates: str
+) -> None:
+    scenario = read_scenario(name, templates)
+    assert all(len(scenario.keywords[label]) >= 4 for label in scenario.concepts)
+    texts = [(label, one.text) for label, events in scenario.concepts.items() for one in events]
+    assert all(0 < text.find(": ") <= 60 for _, text in texts)
+    speaking = [
+        any(word.lower()[:5] in text.lower() for key in scenario.keywords[label] for word in key.split())
+        for label, text in texts
+    ]
+    assert sum(speaking) / len(speaking) > 0.8
+
+
 def test_held_back_streams_have_people_of_their_own() -> None:
     known = {name for one in DEVELOPMENT for name in read_scenario("news", one).words["name"]}
     for scenario in SCENARIOS:
@@ -198,7 +218,8 @@ def test_held_back_streams_have_people_of_their_own() -> None:
 
 
 def test_every_scenario_file_belongs_to_a_set() -> None:
-    wanted = {f"{name}{ending}" for name in SCENARIOS for ending in (".txt", "_second.txt", "_held_back.txt")}
+    endings = [f"_{one}.txt" for one in TEMPLATES if one != FIRST]
+    wanted = {f"{name}{ending}" for name in SCENARIOS for ending in (".txt", *endings)}
     assert {file.name for file in FOLDER.iterdir()} == wanted | {"distractors.txt"}
 
 
