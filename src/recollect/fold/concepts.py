@@ -6,6 +6,7 @@ a time. So folding event by event, in batches, or anew from the log comes to the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from recollect.core.folding import (
 )
 from recollect.fold.graph import NEAREST, USUAL_LEVEL, Graph, Nearness, Node, Said, Telling, shared, telling
 from recollect.fold.moments import WORD, Moment
+from recollect.fold.naming import names_well
 from recollect.fold.themes import Thresholds
 from recollect.store.folding import COUNTED
 
@@ -40,15 +42,17 @@ MOST_FOUNDERS = 8  # others join it afterwards
 THEME_SLACK = 0.2  # by which the clearest theme of an event may be clearer than that of the concept it has its place in
 FAMILIAR_COUNTS = 0.5  # power: a theme of an area that is well known here is the likelier one
 LEAST_SHARED = 2  # words of two events that share no theme and found a concept
-# How well a word tells what events are about, in the units of a log-odds (fitted on development streams).
-MANY_COUNTS = 0.4  # for each event that has it
+# How well a word tells what events are about, as a log-odds (fitted on development streams).
+USUAL_WORTH = -0.9
+MANY_COUNTS = 0.7  # for each event that has it
 ENOUGH_MANY = 6
-LETTER_COUNTS = 0.2  # for each letter: short words are of every talk
+LETTER_COUNTS = 0.09  # for each letter: short words are of every talk
 ENOUGH_LETTERS = 10
-BESIDE_COSTS = 3.0  # for each other word that events with it share
-LATE_COSTS = 0.6  # the last word of an event, against the first
-WORTH_ALONE = -1.0  # of a word that three events have, to found a concept
-WORTH_OF_TWO = 0.9  # of a word that two have
+NAMING_COUNTS = 0.41  # how well it names anything
+BESIDE_COSTS = 8.0  # for each other word that events with it share, of all that they have
+LATE_COSTS = 1.8  # the last word of an event, against the first
+LENGTH_COSTS = 0.87  # for the logarithm of an event's words: long ones share some by chance
+LEAST_WORTH = -1.2  # of a word that is to found a concept
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 WORTH_COUNTS = 0.5  # what a word tells, beside the likeness of the events that have it
@@ -246,7 +250,7 @@ def _words(graph: Graph, moment: Moment) -> dict[str, float]:
         if two and not clear.isdisjoint(having[0].themes):
             continue
         tells = _worth(term, moment, having)
-        if tells >= (WORTH_OF_TWO if two else WORTH_ALONE):
+        if tells >= LEAST_WORTH:
             worth[WORD + term] = tells
     return dict(sorted(worth.items(), key=lambda one: (-one[1], one[0])))
 
@@ -256,12 +260,20 @@ def _worth(term: str, moment: Moment, having: Sequence[Moment]) -> float:
 
     Words that always come with the same others are the name of a thing, and say nothing of what is done with it.
     """
-    mine = set(moment.terms)
-    beside = sum(len(mine.intersection(one.terms)) - 1 for one in having) / len(having)
-    place = sum(one.terms.index(term) / len(one.terms) for one in (moment, *having)) / (len(having) + 1)
-    many = MANY_COUNTS * min(len(having) + 1, ENOUGH_MANY)
-    long = LETTER_COUNTS * min(len(term), ENOUGH_LETTERS)
-    return round(many + long - BESIDE_COSTS * beside - LATE_COSTS * place, 6)
+    mine, many = set(moment.terms), len(having)
+    beside = sum(len(mine.intersection(one.terms)) - 1 for one in having) / many
+    place = sum(one.terms.index(term) / len(one.terms) for one in (moment, *having)) / (many + 1)
+    length = sum(len(one.terms) for one in (moment, *having)) / (many + 1)
+    worth = (
+        USUAL_WORTH
+        + MANY_COUNTS * min(many + 1, ENOUGH_MANY)
+        + LETTER_COUNTS * min(len(term), ENOUGH_LETTERS)
+        + NAMING_COUNTS * names_well(term)
+        - BESIDE_COSTS * beside / length
+        - LATE_COSTS * place
+        - LENGTH_COSTS * math.log(length)
+    )
+    return round(worth, 6)
 
 
 def _group(graph: Graph, moment: Moment, theme: str | None, scene: Scene) -> Group | None:

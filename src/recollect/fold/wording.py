@@ -10,13 +10,17 @@ from itertools import chain
 
 from recollect.core.words import stem
 from recollect.fold.moments import MOST_READ, WORD, words_of
+from recollect.fold.naming import names_well
 from recollect.fold.phrases import breaks, keyphrases
 
 LONGEST_LABEL = 60  # characters
 LONGEST_DESCRIPTION = 160
 MOST_TEXTS = 8  # that a description is made of, the latest
 MOST_QUOTED = 400  # characters of each
-PAIR_SHARE = 0.8  # of the events with the word that the pair must be in: "pull request" rather than "request"
+PAIR_SHARE = 0.5  # of the events with the word that the pair must be in: "pull request" rather than "request"
+SECOND_SHARE = 0.5  # of all the events that a second word must be in, beside the first: "survey, staff"
+SECOND_COUNTS = 0.3  # how well a second word names things, beside the number of events that have it
+SECOND_NAMES = 0.5  # how well it must name things: what is shared by chance is mostly a verb
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
 _VOCABULARY = 1 << 15  # words that need not be looked at again
 _REMEMBERED = 512  # texts: several words of one are tried
@@ -32,7 +36,8 @@ def label_of(
 
     `terms` are the words of each, no word twice; `weights` says how telling a word is, `word` which it must be.
     """
-    counts = Counter(chain.from_iterable(terms))
+    held = [frozenset(one) for one in terms]
+    counts = Counter(chain.from_iterable(held))
     if not counts:
         return (keyphrases((text, 1.0) for text in texts) or (texts[0][:LONGEST_LABEL],))[0]
     scores = {term: round(count * weights.get(term, 1.0) ** SPREAD_COUNTS, 6) for term, count in counts.items()}
@@ -45,7 +50,11 @@ def label_of(
     pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
     if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
         return _as_written(pair, texts)[:LONGEST_LABEL]
-    return _as_written(max(forms, key=lambda form: (forms[form], form), default=top), texts)[:LONGEST_LABEL]
+    second = _second(top, held)
+    if second is not None:
+        forms_of_second = _forms(texts, second)[1]
+        return f"{_form(forms, top, texts)}, {_form(forms_of_second, second, texts)}"[:LONGEST_LABEL]
+    return _form(forms, top, texts)[:LONGEST_LABEL]
 
 
 def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -63,6 +72,23 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     if theme is not None and word is None:
         return theme, description, keys
     return label_of(texts, [terms for terms, _ in read], {}, word) if texts else "", description, keys
+
+
+def _second(top: str, held: Sequence[frozenset[str]]) -> str | None:
+    """Find a word that many of the events have besides the first, and that names something."""
+    beside = Counter(term for terms in held if top in terms for term in terms if term != top)
+    least = max(2, SECOND_SHARE * len(held))
+    worth = {
+        term: round(count + SECOND_COUNTS * names_well(term), 6)
+        for term, count in beside.items()
+        if count >= least and names_well(term) >= SECOND_NAMES
+    }
+    return max(worth, key=lambda term: (worth[term], term), default=None)
+
+
+def _form(forms: Mapping[str, int], term: str, texts: Sequence[str]) -> str:
+    """Give a stem as it is mostly written."""
+    return _as_written(max(forms, key=lambda form: (forms[form], form), default=term), texts)
 
 
 def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:

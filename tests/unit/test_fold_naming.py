@@ -1,0 +1,76 @@
+"""Which words may found and name a concept: those that name things, also in long events and in titles."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect import Memory
+from recollect.core.words import stem
+from recollect.fold.moments import words_of
+from recollect.fold.naming import TABLE, names_well
+from recollect.fold.wording import label_of, worded
+
+
+def test_the_table_knows_nouns_of_themes_from_words_of_every_tale() -> None:
+    names = [names_well(stem(word)) for word in ("audit", "treatment", "budget", "research", "migration")]
+    tells = [names_well(stem(word)) for word in ("completed", "grinned", "closed", "almost", "eleven")]
+    assert min(names) > 0 > max(tells)
+    assert names_well("qxzvk") == 0.0  # a word that it does not know is as good as most
+
+
+def test_the_table_is_small_and_holds_stems_alone() -> None:
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    steps = [int(line.split()[0]) for line in lines]
+    stems = [term for line in lines for term in line.split()[1:]]
+    assert steps == sorted(set(steps))
+    assert steps[0] >= -16
+    assert steps[-1] <= 16
+    assert 5_000 < len(stems) == len(set(stems)) < 10_000
+    assert all(term == term.lower() and not any(map(str.isdigit, term)) for term in stems)
+
+
+def test_words_of_a_title_are_no_names() -> None:
+    terms, names = words_of("Ethics Committee Reply: I got the form back from Oona and changed one page.")
+    assert {stem("ethics"), stem("committee"), stem("reply")} <= set(terms)
+    assert names == ("Oona",)
+    terms, names = words_of("Dinner with Oona Lindqvist: she paid.")  # only names are written large here
+    assert names == ("Oona", "Lindqvist")
+
+
+@pytest.mark.parametrize(
+    ("texts", "label"),
+    [
+        (["The pull request is green", "Their pull request waits", "A pull request broke it"], "pull request"),
+        (
+            [
+                "The survey has odd questions for staff",
+                "Some staff left our survey half empty",
+                "That survey ends today",
+            ],
+            "survey, staff",
+        ),
+        (["A survey for parents", "The survey went out", "No survey without a prize"], "survey"),
+    ],
+)
+def test_a_label_has_a_second_word_where_half_of_the_events_do(texts: list[str], label: str) -> None:
+    read = [words_of(text)[0] for text in texts]
+    assert label_of(texts, read, {}, stem(label.split(",")[0].split()[-1])) == label
+    assert worded(texts, None)[0]
+
+
+def test_a_word_that_names_nothing_founds_no_concept() -> None:
+    with Memory.open(":memory:", "hashing") as memory:
+        for text in (
+            "Almost closed the cupboard on my thumb while the kettle was boiling over in the kitchen again.",
+            "The library closed early, so I carried six novels home through heavy rain on the bridge.",
+            "My brother closed his account with the old bank after the fees went up in spring.",
+        ):
+            memory.add(text, speaker="Ana")
+        assert not [concept for concept in memory.concepts() if "closed" in concept.label]
+        for text in (
+            "The audit of our access logs began, and I gave the auditor a desk by the window.",
+            "I sorted twelve months of change records for the audit into two folders by team.",
+            "Our audit found one account without a second factor, and I locked it at once.",
+        ):
+            memory.add(text, speaker="Ana")
+        assert any("audit" in concept.label for concept in memory.concepts())
