@@ -52,8 +52,9 @@ def label_of(
         return _as_written(pair, texts)[:LONGEST_LABEL]
     second = _second(top, held)
     if second is not None:
-        forms_of_second = _forms(texts, second)[1]
-        return f"{_form(forms, top, texts)}, {_form(forms_of_second, second, texts)}"[:LONGEST_LABEL]
+        # In one order, whichever of the two founded it: the same two words are the same concept.
+        first, last = sorted((top, second), key=lambda term: (-names_well(term), term))
+        return ", ".join(_form(_forms(texts, term)[1], term, texts) for term in (first, last))[:LONGEST_LABEL]
     return _form(forms, top, texts)[:LONGEST_LABEL]
 
 
