@@ -1,20 +1,22 @@
 """What an event says that intents are made of: goals that are not met, deeds that may have met one, and answers.
 
-By rules, sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed
-is something said to be done. Both are kept as spans: their words are read from the event.
+Sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed is said to
+be done. Both are kept as spans: their words are read from the event. Rules find what sounds like a goal, and a small
+model (openness.py) weighs how likely the event holds one: it takes back what only sounds like it, and finds what no
+rule knows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from recollect.core.attention import IntentAnswer
+from recollect.core.attention import IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.dates import Bound, Granularity, find_dates
 from recollect.core.errors import InvalidTime
@@ -22,8 +24,9 @@ from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
+from recollect.fold.openness import score, telling
 from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
-from recollect.fold.wanting import OPEN, cue_of
+from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN, Cue, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
 MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are enough
@@ -36,6 +39,14 @@ ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 UNMET = 0.3  # more, where the words say that nothing came of it so far
 DATED = 0.2  # more, where there is a time by which
 EVIDENT = 0.8  # from which one goal alone shows that it is not met
+
+# How likely an event must hold a goal, as openness.py scores it; chosen on CogEval's development sets.
+LEAST_OWN = 0.0  # for what the speaker must, wants or promised
+LEAST_OPEN = 1.0  # for what is only said to be open
+LEAST_WANTED = 1.4  # from here on what others want is open, too
+LEAST_UNSAID = 1.8  # for what is said in no way that rules know
+LEAST_MAYBE = -0.6  # for what sounds like one to be worth something beside another
+TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
 
 class MarkKind(StrEnum):
@@ -75,21 +86,110 @@ def marks_of(event: Event) -> list[Mark]:
     role = (event.role or "").casefold()
     if role in SILENT:
         return []
-    marks: list[Mark] = []
+    found = read_rules(event, own=role not in ASSISTANTS)
+    if role not in ASSISTANTS:
+        found = [_judged(place, found, event.at) for place in range(len(found))]
+    return [mark for one in found for mark in _marks(one)][:MOST_MARKS]
+
+
+class Read(NamedTuple):
+    """What rules find in one sentence."""
+
+    sentence: str
+    span: Span
+    goal: Mapping[str, Json] | None = None  # the body of its mark
+    own: bool = False  # the goal is the speaker's own, said outright
+    deed: bool = False
+    trouble: bool = False
+
+    @property
+    def strength(self) -> float:
+        """Tell how strongly it says that there is a goal."""
+        return cast("float", self.goal["strength"]) if self.goal else 0.0
+
+
+def read_rules(event: Event, *, own: bool = True) -> list[Read]:
+    """Read an event sentence by sentence, by rules alone; own: the speaker may have goals."""
+    found: list[Read] = []
+    goals = 0
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):
-        if span.end - span.start <= LONGEST and len(marks) < MOST_MARKS:
-            sentence = event.text[span.start : span.end].replace("’", "'")
-            marks += _marks(sentence, span, event.at, own=role not in ASSISTANTS)
-    return marks
+        if span.end - span.start > LONGEST or goals == MOST_MARKS:
+            continue
+        sentence = event.text[span.start : span.end].replace("’", "'")
+        said = sentence.casefold()
+        cue = cue_of(said) if own and len(said) == len(sentence) else None
+        if cue is None:
+            found.append(_without_goal(sentence, span, own=own))
+        else:
+            found.append(Read(sentence, span, _goal(sentence, span, event.at, cue), own=cue.strength >= OWN))
+            goals += 1
+    return found
 
 
-def _marks(sentence: str, span: Span, at: datetime, *, own: bool) -> list[Mark]:
-    goal = _goal(sentence, span, at) if own else None
-    if goal is not None:
-        return [goal]
+def _without_goal(sentence: str, span: Span, *, own: bool) -> Read:
     # "Called three plumbers, nobody came": what was done may settle one thing and show that another is not met.
-    kinds = ((MarkKind.DEED, is_deed(sentence)), (MarkKind.TROUBLE, own and is_trouble(sentence.casefold())))
-    return [Mark(kind=kind, span=span, body={}) for kind, found in kinds if found]
+    return Read(sentence, span, deed=is_deed(sentence), trouble=own and is_trouble(sentence.casefold()))
+
+
+def _marks(one: Read) -> list[Mark]:
+    if one.goal is not None:
+        return [Mark(kind=MarkKind.GOAL, span=one.span, body=one.goal)]
+    kinds = ((MarkKind.DEED, one.deed), (MarkKind.TROUBLE, one.trouble))
+    return [Mark(kind=kind, span=one.span, body={}) for kind, found in kinds if found]
+
+
+# How likely it is one
+
+
+def signs_of(found: Sequence[Read]) -> set[str]:
+    """Name what rules found in sentences that stand together, for the model that weighs it."""
+    strongest = max((one.strength for one in found), default=0.0)
+    signs = {sign for least, sign in _SIGNS if strongest >= least}
+    if any(one.trouble for one in found):
+        signs.add("[trouble]")
+    if any(one.deed for one in found):
+        signs.add("[deed]")
+    return signs
+
+
+_SIGNS = ((OTHERS, "[others]"), (OPEN, "[open]"), (OWN, "[own]"), (EVIDENT, "[evident]"))
+
+
+def _judged(place: int, found: Sequence[Read], at: datetime) -> Read:
+    """Take back a goal that is not likely one, and find one that no rule knows."""
+    one = found[place]
+    near = found if len(found) <= TOGETHER else found[max(0, place - 1) : place + 2]
+    likely = score((other.sentence for other in near), signs_of(near))
+    if one.goal is not None:
+        return _weighed(one, likely)
+    if likely < LEAST_UNSAID or any(other.goal for other in near) or _SPOKEN.search(one.sentence):
+        return one
+    if telling(one.sentence) < max(telling(other.sentence) for other in near):
+        return one
+    return one._replace(goal=_unsaid(one.sentence, one.span, at))
+
+
+# What is said to somebody, asked or exclaimed keeps a talk going: there a goal takes words that rules know.
+_SPOKEN = re.compile(r"[!?][\"'”’)\s]*$|\byou(?:r|rs|rself)?\b", re.IGNORECASE)
+
+
+def _weighed(one: Read, likely: float) -> Read:
+    if likely < LEAST_MAYBE:
+        return _without_goal(one.sentence, one.span, own=True)
+    strength = one.strength
+    if likely < (LEAST_OWN if one.own else LEAST_OPEN):
+        strength = min(strength, DOUBTED)
+    elif strength < OPEN:
+        strength = OPEN if likely >= LEAST_WANTED else DOUBTED
+    return one._replace(goal={**(one.goal or {}), "strength": strength})
+
+
+def _unsaid(sentence: str, span: Span, at: datetime) -> dict[str, Json]:
+    """Make a goal of a sentence that says it in no way that rules know; its most telling clause names it."""
+    starts = [0, *(match.end() for match in _CLAUSE_END.finditer(sentence))]
+    clauses = [_clause(sentence, start) for start in starts]
+    clause = max(clauses, key=lambda one: (telling(sentence[one.start : one.end]), -one.start))
+    return _goal(sentence, span, at, Cue(IntentCategory.TASK, OPEN, clause.start))
 
 
 def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:
@@ -128,39 +228,45 @@ def answer_of(event: Event) -> Answered | None:
 # Goals
 
 
-def _goal(sentence: str, span: Span, at: datetime) -> Mark | None:
-    said = sentence.casefold()
-    found = cue_of(said) if len(said) == len(sentence) else None
-    if found is None:
-        return None
-    category, strength, place = found
-    deadline, exact = _deadline(sentence, at) if strength >= OPEN else (None, False)  # another's wish binds nobody
-    strength += (UNMET if says_unmet(said) else 0.0) + (DATED if deadline else 0.0)
-    clause = _clause(sentence, place)
-    body: dict[str, Json] = {
-        "category": category.value,
-        "strength": round(min(1.0, strength), 3),
+def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
+    deadline, exact = _deadline(sentence, at) if cue.strength >= OPEN else (None, False)  # another's wish binds nobody
+    unmet = says_unmet(sentence.casefold())
+    clause = _clause(sentence, cue.place)
+    return {
+        "category": cue.category.value,
+        "strength": round(min(1.0, cue.strength + (UNMET if unmet else 0.0) + (DATED if deadline else 0.0)), 3),
         "clause": [span.start + clause.start, span.start + clause.end],
         "deadline": deadline.isoformat() if deadline else None,
         "exact": exact,
     }
-    return Mark(kind=MarkKind.GOAL, span=span, body=body)
 
 
 _CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
+_TITLE = re.compile(r"[^:.?!,;]{1,60}:\s")  # "Second Tester Missing: I have been the only one since April"
+# What a clause goes on from: without that it says little.
+_GOES_ON = re.compile(r"(?:who|whom|whose|which|that|where|when|caused|made|given|so that)\b", re.IGNORECASE)
+_JOINS = re.compile(r"(?:(?:and|but|so|yet|because|since|although|though|while|as)\s)(?=\S+\s\S+\s\S)", re.IGNORECASE)
+LEAST_SAID = 4  # words of a clause that can stand alone: "..., I must" can't
 
 
 def _clause(sentence: str, place: int) -> Span:
-    """Cut out the clause that a place stands in; a short one is the sentence."""
-    start, end = 0, len(sentence)
-    for match in _CLAUSE_END.finditer(sentence):
-        if match.end() <= place:
-            start = match.end()
-        elif match.start() >= place + 1:
+    """Cut out the clause that a place stands in, without what joins it; one that says too little is the sentence."""
+    title = _TITLE.match(sentence)
+    least = title.end() if title and len(sentence) - title.end() > title.end() else 0
+    starts, end = [least], len(sentence)
+    for match in _CLAUSE_END.finditer(sentence, least):
+        if match.end() <= max(place, least):
+            starts.append(match.end())
+        elif match.start() >= max(place, least) + 1:
             end = match.start()
             break
-    if len(sentence[start:end].split()) < 4:  # "..., I must": too little to stand alone
-        return Span(0, len(sentence.rstrip(" .!")))
+    while len(starts) > 1 and _GOES_ON.match(sentence, starts[-1]):
+        starts.pop()
+    start = starts[-1]
+    joins = _JOINS.match(sentence, start, end)
+    start = joins.end() if joins else start
+    if len(sentence[start:end].split()) < LEAST_SAID:
+        start, end = least, len(sentence)
     return Span(start, start + len(sentence[start:end].rstrip(" .!")))
 
 

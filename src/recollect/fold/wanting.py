@@ -17,6 +17,7 @@ OWN = 0.6  # strength of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
 # What is only said to be open, "no decision yet", "overdue": not evident by itself, even where it is said to last.
 OPEN = 0.45
+DOUBTED = 0.35  # of what sounds like a goal and is not likely one: worth something where it comes again
 
 
 class Cue(NamedTuple):
@@ -107,8 +108,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
-            r"|signed up) to\b(?! disagree| differ)|(?:'ll| will) (?!be\b|see\b|miss\b|never\b"
-            r"|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|signed up) to\b(?! disagree| differ| an?\b| the\b| his\b| her\b| their\b)|(?:'ll| will) (?!be\b"
+            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
         ),
         (
             IntentCategory.WISH,
@@ -127,8 +128,9 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"| far)? (?:better|happier|easier|calmer|safer"
             r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b|\s?\bexpect (?:an? |my |full |some "
             r"|your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))|\s?\bcould(?: really)? (?:do"
-            r" with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish"
-            r"|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
+            r" with|use (?:an?|some|more|another|help)\b) (?!(?:a )?(?:coffee|drink|nap|hug|break|laugh"
+            r"|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b"
+            r"(?=.*\b(?:one day|some day)\b)"
             rf"|{_ARE} after (?:a|an|some|another|something)\b|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)"
             rf"|considering|contemplating|toying with|tempted to"
             r"|looking into|gearing up|in search of) (?!you\b)"
@@ -190,7 +192,8 @@ _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
     r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?"
     r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
-    r"|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b|no\b|done\b|yes\b)"
+    r"|outstanding|pending|on order|help wanted)s?(?: (?:for|from|of|on|this|next) [\w']+)?: (?!none\b|nothing\b"
+    r"|no\b|done\b|yes\b)"
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
     r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
     r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
@@ -255,8 +258,8 @@ _ASKED = ways(
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
     r"(?:scour|comb|search)(?:es|s|ed|ing)? (?!(?:is|was|were|has|had)\b)[^,;.]{2,40}? for [a-z]\w*",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
-    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that"
-    r"|of|again)",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) to (?!say\b)",
+    r"(?:asked|asks|asking|reminded|reminds|begged) (?:me|us) (?:for|about|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
     r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|whether|if)",
