@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -54,12 +57,7 @@ def test_names_numbers_and_days_are_all_one() -> None:
     assert openness.tokens("Told Ana on Friday that 40 of Bob's chairs are missing.") == (
         "told <name> on <day> that <number> of <name> chairs are missing .".split()
     )
-    assert likely("Ana has not sent me the 12 forms since March.") == likely(
-        "Bob has not sent me the 40 forms since May."
-    ) or (
-        likely("Ana has not sent me the 12 forms since March.")
-        == likely("Bob has not sent me the 40 forms since July.")
-    )
+    assert likely("On Friday Ana broke 12 cups.") == likely("On Monday Bob broke 40 cups.")
 
 
 def test_a_title_with_capitals_holds_no_names() -> None:
@@ -100,24 +98,26 @@ def test_what_only_sounds_like_a_goal_is_none_where_the_event_speaks_against_it(
     )
 
 
-def test_a_goal_that_no_rule_knows_is_read_and_named_by_its_clause() -> None:
-    text = "Beds Full: Every bed was full at nine, two men slept on the floor, and there is no room for more of them."
-    assert read_rules(Event(text=text, at=AT))
-    for clause in goals_in(text):
-        assert clause in text
-        assert not clause.startswith("Beds Full")
+def test_a_goal_that_no_rule_knows_is_read_and_named_by_a_clause_of_its_own() -> None:
+    text = "Kite Festival: I have sewn 12 of the 40 kites, and the festival is on Sunday."
+    assert not any(one.goal for one in read_rules(Event(text=text, at=AT)))
+    assert goals_in(text) == ["I have sewn 12 of the 40 kites"]
 
 
-def test_the_same_text_weighs_the_same() -> None:
-    text = "The lease ends in June and we still have no flat."
-    first = likely(text)
-    openness.telling.cache_clear()
-    assert likely(text) == first
+def test_the_same_text_weighs_the_same_in_every_process() -> None:
+    text = "The lease ends in June, half of the boxes are packed, and we still have no flat to carry them to."
+    code = f"from recollect.fold.openness import telling; print(repr(telling({text!r})))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert told == {f"{openness.telling(text)!r}\n".encode()}
 
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "a " * 500_000, "A: " * 300_000, "1.2," * 250_000, "'" * 1_000_000])
 def test_hostile_text_costs_little(text: str) -> None:
-    openness.telling.cache_clear()
     started = time.perf_counter()
     marks_of(Event(text=text, at=AT))
     openness.telling(text)

@@ -41,10 +41,10 @@ DATED = 0.2  # more, where there is a time by which
 EVIDENT = 0.8  # from which one goal alone shows that it is not met
 
 # How likely an event must hold a goal, as openness.py scores it; chosen on CogEval's development sets.
-LEAST_OWN = 0.0  # for what the speaker must, wants or promised
-LEAST_OPEN = 1.0  # for what is only said to be open
+LEAST_OWN = 0.2  # for what the speaker must, wants or promised
+LEAST_OPEN = 1.1  # for what is only said to be open
 LEAST_WANTED = 1.4  # from here on what others want is open, too
-LEAST_UNSAID = 1.8  # for what is said in no way that rules know
+LEAST_UNSAID = 1.6  # for what is said in no way that rules know
 LEAST_MAYBE = -0.6  # for what sounds like one to be worth something beside another
 TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
@@ -89,6 +89,7 @@ def marks_of(event: Event) -> list[Mark]:
     found = read_rules(event, own=role not in ASSISTANTS)
     if role not in ASSISTANTS:
         found = [_judged(place, found, event.at) for place in range(len(found))]
+        found = [_with_near(one, found) for one in found]
     return [mark for one in found for mark in _marks(one)][:MOST_MARKS]
 
 
@@ -166,7 +167,15 @@ def _judged(place: int, found: Sequence[Read], at: datetime) -> Read:
         return one
     if telling(one.sentence) < max(telling(other.sentence) for other in near):
         return one
-    return one._replace(goal=_unsaid(one.sentence, one.span, at))
+    cue = Cue(IntentCategory.TASK, OPEN, _most_telling(one.sentence))
+    return one._replace(goal=_goal(one.sentence, one.span, at, cue))
+
+
+def _with_near(one: Read, found: Sequence[Read]) -> Read:
+    """Add to a goal where the sentences are that stand together with it: they say what it is about as well."""
+    if one.goal is None or not 1 < len(found) <= TOGETHER:
+        return one
+    return one._replace(goal={**one.goal, "near": [found[0].span.start, found[-1].span.end]})
 
 
 # What is said to somebody, asked or exclaimed keeps a talk going: there a goal takes words that rules know.
@@ -184,12 +193,11 @@ def _weighed(one: Read, likely: float) -> Read:
     return one._replace(goal={**(one.goal or {}), "strength": strength})
 
 
-def _unsaid(sentence: str, span: Span, at: datetime) -> dict[str, Json]:
-    """Make a goal of a sentence that says it in no way that rules know; its most telling clause names it."""
-    starts = [0, *(match.end() for match in _CLAUSE_END.finditer(sentence))]
-    clauses = [_clause(sentence, start) for start in starts]
-    clause = max(clauses, key=lambda one: (telling(sentence[one.start : one.end]), -one.start))
-    return _goal(sentence, span, at, Cue(IntentCategory.TASK, OPEN, clause.start))
+def _most_telling(sentence: str) -> int:
+    """Find the clause of a sentence that says most for a goal: where it begins."""
+    starts = [_title_end(sentence), *(match.end() for match in _CLAUSE_END.finditer(sentence, _title_end(sentence)))]
+    said = {start: _clause(sentence, start) for start in starts}
+    return max(starts, key=lambda start: (telling(sentence[said[start].start : said[start].end]), -start))
 
 
 def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:
@@ -231,7 +239,9 @@ def answer_of(event: Event) -> Answered | None:
 def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
     deadline, exact = _deadline(sentence, at) if cue.strength >= OPEN else (None, False)  # another's wish binds nobody
     unmet = says_unmet(sentence.casefold())
-    clause = _clause(sentence, cue.place)
+    # A title names what it is about, not what is to be done.
+    place = cue.place if cue.place >= _title_end(sentence) else _most_telling(sentence)
+    clause = _clause(sentence, place)
     return {
         "category": cue.category.value,
         "strength": round(min(1.0, cue.strength + (UNMET if unmet else 0.0) + (DATED if deadline else 0.0)), 3),
@@ -241,33 +251,42 @@ def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
     }
 
 
-_CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
+_CLAUSE_END = re.compile(
+    r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b(?! of\b)|since (?:i|we|he|she|it|they|the|my|our|there|nobody)\b)"
+)
 _TITLE = re.compile(r"[^:.?!,;]{1,60}:\s")  # "Second Tester Missing: I have been the only one since April"
 # What a clause goes on from: without that it says little.
 _GOES_ON = re.compile(r"(?:who|whom|whose|which|that|where|when|caused|made|given|so that)\b", re.IGNORECASE)
-_JOINS = re.compile(r"(?:(?:and|but|so|yet|because|since|although|though|while|as)\s)(?=\S+\s\S+\s\S)", re.IGNORECASE)
+_JOINS = re.compile(
+    r"(?:and|but|so|yet|because(?! of)|since|although|though|while|as)\s(?=\S+\s\S+\s\S)", re.IGNORECASE
+)
 LEAST_SAID = 4  # words of a clause that can stand alone: "..., I must" can't
 
 
 def _clause(sentence: str, place: int) -> Span:
     """Cut out the clause that a place stands in, without what joins it; one that says too little is the sentence."""
-    title = _TITLE.match(sentence)
-    least = title.end() if title and len(sentence) - title.end() > title.end() else 0
-    starts, end = [least], len(sentence)
-    for match in _CLAUSE_END.finditer(sentence, least):
-        if match.end() <= max(place, least):
+    starts, end = [_title_end(sentence)], len(sentence)
+    for match in _CLAUSE_END.finditer(sentence, starts[0]):
+        if match.end() <= place:
             starts.append(match.end())
-        elif match.start() >= max(place, least) + 1:
+        elif match.start() >= place + 1:
             end = match.start()
             break
+    whole = starts[0]
     while len(starts) > 1 and _GOES_ON.match(sentence, starts[-1]):
         starts.pop()
     start = starts[-1]
-    joins = _JOINS.match(sentence, start, end)
-    start = joins.end() if joins else start
+    if joins := _JOINS.match(sentence, start, end):
+        start = joins.end()
     if len(sentence[start:end].split()) < LEAST_SAID:
-        start, end = least, len(sentence)
+        start, end = whole, len(sentence)
     return Span(start, start + len(sentence[start:end].rstrip(" .!")))
+
+
+def _title_end(sentence: str) -> int:
+    """Tell where what follows a title begins; 0 where there is none, or hardly anything follows."""
+    title = _TITLE.match(sentence)
+    return title.end() if title and len(sentence) > 2 * title.end() else 0
 
 
 def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 WEIGHTS = "open_goals.tsv"  # n-gram, tab, weight; what stands in brackets is a sign, no word
 BIAS = "[bias]"
-LONGEST = 3  # words of an n-gram
 MOST_WORDS = 120  # of a sentence that are read
 BEGINS, ENDS = "^", "$"  # of a sentence
 
@@ -34,29 +34,33 @@ _TITLE = re.compile(r"[^:.?!]{1,60}: ")  # its words may all have capitals
 _ENDINGS = ("ed", "ing", "ly", "s")
 _LEAST_STEM = 3  # letters before an ending
 _STOPS = frozenset(".?!:")
+_PARTS = 100  # weights have two decimals, and are added up as whole numbers: the sum is the same in any order
 
 
 def score(texts: Iterable[str], signs: Iterable[str]) -> float:
     """Weigh sentences that stand together, and what rules found in them: at 0 a goal is as likely as none."""
     weights = _weights()
-    return weights[BIAS] + sum(map(telling, texts)) + sum(weights.get(sign, 0.0) for sign in signs)
+    total = weights[BIAS] + sum(map(_telling, texts)) + sum(weights.get(sign, 0) for sign in signs)
+    return total / _PARTS
+
+
+def telling(sentence: str) -> float:
+    """Tell how much the words of a sentence say for a goal, or against one."""
+    return _telling(sentence) / _PARTS
 
 
 @lru_cache(maxsize=4096)
-def telling(sentence: str) -> float:
-    """Add up what the words of a sentence say for a goal, or against one."""
+def _telling(sentence: str) -> int:
     weights = _weights()
-    return sum(weights.get(ngram, 0.0) for ngram in ngrams(tokens(sentence), _common()))
+    return sum(weights.get(ngram, 0) for ngram in ngrams(tokens(sentence), _common()))
 
 
 def ngrams(words: Sequence[str], common: Collection[str]) -> set[str]:
     """Give the words of a sentence, and its pairs and triples, in which only common words stand as they are."""
-    read = [BEGINS, *(word if word in common else ending(word) for word in words), ENDS]
-    return set(words).union(
-        " ".join(read[start : start + length])
-        for length in range(1, LONGEST + 1)
-        for start in range(len(read) - length + 1)
-    )
+    read = [BEGINS, *[word if word in common else ending(word) for word in words], ENDS]
+    pairs = [f"{one} {other}" for one, other in pairwise(read)]
+    triples = [f"{pair} {word}" for pair, word in zip(pairs, read[2:], strict=False)]
+    return {*words, *read, *pairs, *triples}
 
 
 def tokens(sentence: str) -> list[str]:
@@ -76,15 +80,16 @@ def tokens(sentence: str) -> list[str]:
 
 
 def _kind(word: str, *, may_be_name: bool) -> str:
+    if may_be_name and word[0].isupper() and word != "I" and word[:2] != "I'":
+        folded = word.casefold()
+        return _KINDS.get(folded, NAME)
     if word[0].isdigit():
         return NUMBER
     folded = word.casefold()
-    if folded in _KINDS:
-        return _KINDS[folded]
-    is_self = folded == "i" or folded.startswith("i'")
-    return NAME if may_be_name and word[0].isupper() and not is_self else folded
+    return _KINDS.get(folded, folded)
 
 
+@lru_cache(maxsize=8192)
 def ending(word: str) -> str:
     """Give how a word ends, which says what it does in a sentence."""
     if not word[0].isalpha():
@@ -96,9 +101,9 @@ def ending(word: str) -> str:
 
 
 @cache
-def _weights() -> Mapping[str, float]:
+def _weights() -> Mapping[str, int]:
     lines = files(__package__).joinpath(WEIGHTS).read_text(encoding="utf-8").splitlines()
-    return {ngram: float(weight) for ngram, weight in (line.split("\t") for line in lines)}
+    return {ngram: round(float(weight) * _PARTS) for ngram, weight in (line.split("\t") for line in lines)}
 
 
 @cache

@@ -69,7 +69,7 @@ def _own(said: str) -> Cue | None:
     """Find what says that a goal is the speaker's own, or the group's."""
     if match := _SAID_OUTRIGHT.search(said):
         return Cue(IntentCategory(str(match.lastgroup)), OWN, match.start())
-    lead = _LEAD.match(said)
+    lead = _TITLED.match(said) or _LEAD.match(said)
     begins = lead.end() if lead else 0
     if match := _NOTED.match(said, begins):
         return Cue(IntentCategory.WISH if match["wish"] else IntentCategory.TASK, OWN, begins)
@@ -85,6 +85,10 @@ def _own(said: str) -> Cue | None:
 
 _SELF = re.compile(r"\b(?:i|we)\b")
 _LEAD = re.compile(r"(?:(?:and|but|so|also|still|really|finally|anyway),? )*")
+# "Plan registered online: I sent ...": where a title stands before a tale, no note begins.
+_TITLED = re.compile(
+    r"(?:[\w'-]+ ){1,6}[\w'-]+: (?=(?:i|we|he|she|they|it|my|our|the|an?|at|as|after|because|since|with|when)\b)"
+)
 _MOST_SUBJECTS = 4  # of a sentence: one with more is a tale
 _OFTEN = r"(?:\s(?:really|still|also|just|finally|probably|definitely|badly|urgently|now|all|desperately)\b){0,2}"
 _ARE = r"(?:'m| am|'re| are)"
@@ -191,7 +195,7 @@ _SAID_OUTRIGHT = ways(*(f"(?P<{category}>{'|'.join(said)})" for category, said i
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
     r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?"
-    r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
+    r"|request|goal|aim|target|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
     r"|outstanding|pending|on order|help wanted)s?(?: (?:for|from|of|on|this|next) [\w']+)?: (?!none\b|nothing\b"
     r"|no\b|done\b|yes\b)"
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
