@@ -29,9 +29,8 @@ from recollect.fold.goals import read_rules, signs_of
 TOLD = Path(__file__).parent / "goals.jsonl"
 OUT = Path(openness.__file__).parent / openness.WEIGHTS
 AT = datetime(2026, 5, 4, 9, tzinfo=UTC)  # when all of it was said: dates in the texts are read against it
-SEEN = "seen"  # writers whose texts the rules were written with: what rules find in them says nothing
 COMMON_IN = 16  # texts from which on a word stands as it is in pairs and triples
-LEAST_TEXTS, LEAST_ONE_WRITER = 3, 4  # texts that an n-gram is in: by two writers at least, or by one
+LEAST_TEXTS, LEAST_WRITERS = 3, 2  # that an n-gram is in: one writer's subjects are no way of speaking
 MOST_NGRAMS = 3_000
 STRENGTH = 0.05  # of the fit, as scikit-learn's C: less holds the weights smaller
 
@@ -55,13 +54,12 @@ def read(path: Path) -> list[Told]:
 
 def _told(row: dict[str, Any]) -> Told:
     found = read_rules(Event(text=row["text"], at=AT))
-    seen = row["writer"].startswith(SEEN)
     return Told(
         row["text"],
         row["goal"],
         row["writer"],
         tuple(tuple(openness.tokens(one.sentence)) for one in found),
-        () if seen else tuple(sorted(signs_of(found))),
+        tuple(sorted(signs_of(found))),
         max((one.strength for one in found), default=0.0),
     )
 
@@ -126,9 +124,7 @@ def _seen_enough(rows: Sequence[Counter[str]], told: Sequence[Told]) -> frozense
         for ngram in row:
             writers[ngram].add(one.writer)
     return frozenset(
-        ngram
-        for ngram, count in texts.items()
-        if count >= LEAST_ONE_WRITER or (count >= LEAST_TEXTS and len(writers[ngram]) > 1)
+        ngram for ngram, count in texts.items() if count >= LEAST_TEXTS and len(writers[ngram]) >= LEAST_WRITERS
     )
 
 

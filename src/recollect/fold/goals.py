@@ -41,11 +41,12 @@ DATED = 0.2  # more, where there is a time by which
 EVIDENT = 0.8  # from which one goal alone shows that it is not met
 
 # How likely an event must hold a goal, as openness.py scores it; chosen on CogEval's development sets.
-LEAST_OWN = 0.2  # for what the speaker must, wants or promised
-LEAST_OPEN = 1.1  # for what is only said to be open
+LEAST_OWN = 0.2  # for what the speaker must, wants or promised; below it is doubted
+LEAST_OPEN = 1.1  # for what is only said to be open; below it is doubted
 LEAST_WANTED = 1.4  # from here on what others want is open, too
-LEAST_UNSAID = 1.6  # for what is said in no way that rules know
-LEAST_MAYBE = -0.6  # for what sounds like one to be worth something beside another
+LEAST_UNSAID = 2.0  # for what is said in no way that rules know
+LEAST_HINTED = 1.5  # from here on that is doubted, below it is nothing
+LEAST_MAYBE = -1.0  # below it even what rules know is nothing
 TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
 
@@ -163,11 +164,12 @@ def _judged(place: int, found: Sequence[Read], at: datetime) -> Read:
     likely = score((other.sentence for other in near), signs_of(near))
     if one.goal is not None:
         return _weighed(one, likely)
-    if likely < LEAST_UNSAID or any(other.goal for other in near) or _SPOKEN.search(one.sentence):
+    if likely < LEAST_HINTED or any(other.goal for other in near) or _SPOKEN.search(one.sentence):
         return one
     if telling(one.sentence) < max(telling(other.sentence) for other in near):
         return one
-    cue = Cue(IntentCategory.TASK, OPEN, _most_telling(one.sentence))
+    strength = OPEN if likely >= LEAST_UNSAID else DOUBTED
+    cue = Cue(IntentCategory.TASK, strength, _most_telling(one.sentence))
     return one._replace(goal=_goal(one.sentence, one.span, at, cue))
 
 
@@ -276,7 +278,7 @@ def _clause(sentence: str, place: int) -> Span:
     while len(starts) > 1 and _GOES_ON.match(sentence, starts[-1]):
         starts.pop()
     start = starts[-1]
-    if joins := _JOINS.match(sentence, start, end):
+    if start > whole and (joins := _JOINS.match(sentence, start, end)):
         start = joins.end()
     if len(sentence[start:end].split()) < LEAST_SAID:
         start, end = whole, len(sentence)

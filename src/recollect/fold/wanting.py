@@ -163,7 +163,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
 # ... or with words that need no such beginning.
 _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
     IntentCategory.REMINDER: (
-        r"remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget|can't forget",
+        r"(?<!s )(?<!always )remind me (?!of\b|how\b|that\b|why\b|what\b)|don't (?:let me )?forget|(?<!i )remember to"
+        r"|note to self|must remember|mustn't forget|can't forget",
     ),
     IntentCategory.PROMISE: (r"on the hook for|it(?:'s| is) my turn to|up to (?:me|us) to",),
     IntentCategory.WISH: (
@@ -203,7 +204,7 @@ _NOTED = re.compile(
     r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
     r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bnot )(?<!\bno )(?<!\blonger"
     r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b"
-    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent"
+    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b|keep\b|continue\b|make\b|stay\b|enjoy\b)\w+|(?:needed|required|missing|urgent"
     r"|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do"
     r"|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call"
     r"|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register"
@@ -404,7 +405,7 @@ _TALK = re.compile(
     r"|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep|break|drink|beer|hug"
     r"|snack|rest|shower|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this"
     r"|that|the|all|everyone|everything|he|she|they)|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it"
-    r"|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish"
+    r"|him|her|them|there)|mean (?:it|that|i|you|the|what|well)|mean(?=,)|(?:i|we|you|to) (?:plan|mean|hope|wish"
     r"|aim)(?=[\s.,!?]*$)|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he"
     r"|she|they|that)\b|waiting for (?:the |a |my )?(?:bus|train|tram|taxi|lift|rain|summer|spring|weekend)"
     r"|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book|make a film)"
