@@ -14,7 +14,7 @@ import pytest
 
 from recollect.core.values import Event
 from recollect.fold import openness
-from recollect.fold.goals import MarkKind, marks_of, read_rules, signs_of
+from recollect.fold.goals import EVIDENT, MarkKind, marks_of, read_rules, signs_of
 from recollect.fold.wanting import DOUBTED, OPEN
 
 AT = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -71,7 +71,7 @@ def test_a_title_with_capitals_holds_no_names() -> None:
         "Slide On Paper: We have wanted a slide for the yard since spring, and nobody has ordered one yet.",
         "The lease ends in June and we still have no flat.",
         "Half of the fence is up, and the goats come on Saturday.",
-        "I promised the twins a kite and have not even bought the paper.",
+        "I told the twins that they would have a kite by Easter, and there is no paper for it yet.",
     ],
 )
 def test_an_open_goal_is_more_likely_than_not(text: str) -> None:
@@ -90,6 +90,12 @@ def test_an_open_goal_is_more_likely_than_not(text: str) -> None:
 )
 def test_what_is_over_told_or_talk_is_not_likely_a_goal(text: str) -> None:
     assert likely(text) < 0
+
+
+def test_what_the_speaker_promised_and_did_not_do_is_not_doubted() -> None:
+    (mark,) = marks_of(Event(text="I promised the twins a kite and have not even bought the paper.", at=AT))
+    assert mark.kind is MarkKind.GOAL
+    assert mark.body["strength"] >= EVIDENT  # type: ignore[operator]
 
 
 def test_what_only_sounds_like_a_goal_is_worth_little_where_the_event_speaks_against_it() -> None:
