@@ -104,7 +104,7 @@ def test_one_thing_in_other_words_is_one_intent_and_one_verb_is_not(memory: Memo
     say(memory, "Nobody has looked at the gutter since autumn.", at=START + DAY)
     say(memory, "I should send the offer to Tom.", "I still have to send the photos to Mara.", at=START + 2 * DAY)
     found = {intent.statement: len(intent.grounds) for intent in memory.intents(now=START + 2 * DAY)}
-    assert found == {"Nobody has looked at the gutter": 2, "I still have to send the photos to Mara": 1}
+    assert found == {"Nobody has looked at the gutter since autumn": 2, "I still have to send the photos to Mara": 1}
 
 
 def test_what_goes_wrong_shows_a_goal_unmet_and_is_none_by_itself(memory: Memory) -> None:

@@ -112,6 +112,7 @@ def intents_in(
 def _goal(row: MarkRow, event: Event) -> Goal:
     body: Mapping[str, Any] = row.body
     start, end = body["clause"]
+    near = body.get("near")  # marks of older versions have none
     return Goal(
         seq=row.seq,
         ground=_ground(event, row.span),
@@ -121,6 +122,7 @@ def _goal(row: MarkRow, event: Event) -> Goal:
         clause=event.text[start:end],
         deadline=as_datetime(body["deadline"]) if body["deadline"] else None,
         exact=bool(body["exact"]),
+        near=event.text[near[0] : near[1]] if near else None,
     )
 
 

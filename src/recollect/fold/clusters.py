@@ -38,6 +38,7 @@ class Goal(Said):
     deadline: datetime | None = None
     exact: bool = True  # the deadline is a day or a moment
     closed_by: Evidence | None = None  # where the statement that it makes was settled by another
+    near: str | None = None  # what stands together with it in its event, where that is more than its sentence
     topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds
     trouble: bool = False  # what goes wrong: it shows that a goal is not met, and is none by itself
 
@@ -147,7 +148,7 @@ def _joined_by_name(clusters: list[list[Goal]]) -> list[list[Goal]]:
 
 def words_in(goal: Goal) -> frozenset[str]:
     """Give the words that tell what a goal is about, as it was said."""
-    return words_of(goal.ground.quote)
+    return words_of(goal.near or goal.ground.quote)
 
 
 def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:

@@ -1,20 +1,22 @@
 """What an event says that intents are made of: goals that are not met, deeds that may have met one, and answers.
 
-By rules, sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed
-is something said to be done. Both are kept as spans: their words are read from the event.
+Sentence by sentence, offline. A goal is what somebody must, should, wants, promised or can't decide; a deed is said to
+be done. Both are kept as spans: their words are read from the event. Rules find what sounds like a goal, and a small
+model (openness.py) weighs how likely the event holds one: it takes back what only sounds like it, and finds what no
+rule knows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from recollect.core.attention import IntentAnswer
+from recollect.core.attention import IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.dates import Bound, Granularity, find_dates
 from recollect.core.errors import InvalidTime
@@ -22,8 +24,9 @@ from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
+from recollect.fold.openness import score, telling
 from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
-from recollect.fold.wanting import OPEN, cue_of
+from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN, Cue, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
 MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are enough
@@ -36,6 +39,15 @@ ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 UNMET = 0.3  # more, where the words say that nothing came of it so far
 DATED = 0.2  # more, where there is a time by which
 EVIDENT = 0.8  # from which one goal alone shows that it is not met
+
+# How likely an event must hold a goal, as openness.py scores it; chosen on CogEval's development sets.
+LEAST_OWN = -0.3  # for what the speaker must, wants or promised; below it is doubted
+LEAST_OPEN = 1.1  # for what is only said to be open; below it is doubted
+LEAST_WANTED = 1.4  # from here on what others want is open, too
+LEAST_UNSAID = 2.0  # for what is said in no way that rules know
+LEAST_HINTED = 1.5  # from here on that is doubted, below it is nothing
+LEAST_MAYBE = -1.0  # below it even what rules know is nothing
+TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
 
 class MarkKind(StrEnum):
@@ -75,21 +87,119 @@ def marks_of(event: Event) -> list[Mark]:
     role = (event.role or "").casefold()
     if role in SILENT:
         return []
-    marks: list[Mark] = []
+    found = read_rules(event, own=role not in ASSISTANTS)
+    if role not in ASSISTANTS:
+        found = [_judged(place, found, event.at) for place in range(len(found))]
+        found = [_with_near(one, found) for one in found]
+    return [mark for one in found for mark in _marks(one)][:MOST_MARKS]
+
+
+class Read(NamedTuple):
+    """What rules find in one sentence."""
+
+    sentence: str
+    span: Span
+    goal: Mapping[str, Json] | None = None  # the body of its mark
+    own: bool = False  # the goal is the speaker's own, said outright
+    deed: bool = False
+    trouble: bool = False
+
+    @property
+    def strength(self) -> float:
+        """Tell how strongly it says that there is a goal."""
+        return cast("float", self.goal["strength"]) if self.goal else 0.0
+
+
+def read_rules(event: Event, *, own: bool = True) -> list[Read]:
+    """Read an event sentence by sentence, by rules alone; own: the speaker may have goals."""
+    found: list[Read] = []
+    goals = 0
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):
-        if span.end - span.start <= LONGEST and len(marks) < MOST_MARKS:
-            sentence = event.text[span.start : span.end].replace("’", "'")
-            marks += _marks(sentence, span, event.at, own=role not in ASSISTANTS)
-    return marks
+        if span.end - span.start > LONGEST or goals == MOST_MARKS:
+            continue
+        sentence = event.text[span.start : span.end].replace("’", "'")
+        said = sentence.casefold()
+        cue = cue_of(said) if own and len(said) == len(sentence) else None
+        if cue is None:
+            found.append(_without_goal(sentence, span, own=own))
+        else:
+            found.append(Read(sentence, span, _goal(sentence, span, event.at, cue), own=cue.strength >= OWN))
+            goals += 1
+    return found
 
 
-def _marks(sentence: str, span: Span, at: datetime, *, own: bool) -> list[Mark]:
-    goal = _goal(sentence, span, at) if own else None
-    if goal is not None:
-        return [goal]
+def _without_goal(sentence: str, span: Span, *, own: bool) -> Read:
     # "Called three plumbers, nobody came": what was done may settle one thing and show that another is not met.
-    kinds = ((MarkKind.DEED, is_deed(sentence)), (MarkKind.TROUBLE, own and is_trouble(sentence.casefold())))
-    return [Mark(kind=kind, span=span, body={}) for kind, found in kinds if found]
+    return Read(sentence, span, deed=is_deed(sentence), trouble=own and is_trouble(sentence.casefold()))
+
+
+def _marks(one: Read) -> list[Mark]:
+    if one.goal is not None:
+        return [Mark(kind=MarkKind.GOAL, span=one.span, body=one.goal)]
+    kinds = ((MarkKind.DEED, one.deed), (MarkKind.TROUBLE, one.trouble))
+    return [Mark(kind=kind, span=one.span, body={}) for kind, found in kinds if found]
+
+
+# How likely it is one
+
+
+def signs_of(found: Sequence[Read]) -> set[str]:
+    """Name what rules found in sentences that stand together, for the model that weighs it."""
+    strongest = max((one.strength for one in found), default=0.0)
+    signs = {sign for least, sign in _SIGNS if strongest >= least}
+    if any(one.trouble for one in found):
+        signs.add("[trouble]")
+    if any(one.deed for one in found):
+        signs.add("[deed]")
+    return signs
+
+
+_SIGNS = ((OTHERS, "[others]"), (OPEN, "[open]"), (OWN, "[own]"), (EVIDENT, "[evident]"))
+
+
+def _judged(place: int, found: Sequence[Read], at: datetime) -> Read:
+    """Take back a goal that is not likely one, and find one that no rule knows."""
+    one = found[place]
+    near = found if len(found) <= TOGETHER else found[max(0, place - 1) : place + 2]
+    likely = score((other.sentence for other in near), signs_of(near))
+    if one.goal is not None:
+        return _weighed(one, likely)
+    if likely < LEAST_HINTED or any(other.goal for other in near) or _SPOKEN.search(one.sentence):
+        return one
+    if telling(one.sentence) < max(telling(other.sentence) for other in near):
+        return one
+    strength = OPEN if likely >= LEAST_UNSAID else DOUBTED
+    cue = Cue(IntentCategory.TASK, strength, _most_telling(one.sentence))
+    return one._replace(goal=_goal(one.sentence, one.span, at, cue))
+
+
+def _with_near(one: Read, found: Sequence[Read]) -> Read:
+    """Add to a goal where the sentences are that stand together with it: they say what it is about as well."""
+    if one.goal is None or not 1 < len(found) <= TOGETHER:
+        return one
+    return one._replace(goal={**one.goal, "near": [found[0].span.start, found[-1].span.end]})
+
+
+# What is said to somebody, asked or exclaimed keeps a talk going: there a goal takes words that rules know.
+_SPOKEN = re.compile(r"[!?][\"'”’)\s]*$|\byou(?:r|rs|rself)?\b", re.IGNORECASE)
+
+
+def _weighed(one: Read, likely: float) -> Read:
+    if likely < LEAST_MAYBE:
+        return _without_goal(one.sentence, one.span, own=True)
+    strength = one.strength
+    if likely < (LEAST_OWN if one.own else LEAST_OPEN):
+        strength = min(strength, DOUBTED)
+    elif strength < OPEN:
+        strength = OPEN if likely >= LEAST_WANTED else DOUBTED
+    return one._replace(goal={**(one.goal or {}), "strength": strength})
+
+
+def _most_telling(sentence: str) -> int:
+    """Find the clause of a sentence that says most for a goal: where it begins."""
+    starts = [_title_end(sentence), *(match.end() for match in _CLAUSE_END.finditer(sentence, _title_end(sentence)))]
+    said = {start: _clause(sentence, start) for start in starts}
+    return max(starts, key=lambda start: (telling(sentence[said[start].start : said[start].end]), -start))
 
 
 def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:
@@ -128,40 +238,57 @@ def answer_of(event: Event) -> Answered | None:
 # Goals
 
 
-def _goal(sentence: str, span: Span, at: datetime) -> Mark | None:
-    said = sentence.casefold()
-    found = cue_of(said) if len(said) == len(sentence) else None
-    if found is None:
-        return None
-    category, strength, place = found
-    deadline, exact = _deadline(sentence, at) if strength >= OPEN else (None, False)  # another's wish binds nobody
-    strength += (UNMET if says_unmet(said) else 0.0) + (DATED if deadline else 0.0)
+def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
+    deadline, exact = _deadline(sentence, at) if cue.strength >= OPEN else (None, False)  # another's wish binds nobody
+    unmet = says_unmet(sentence.casefold())
+    # A title names what it is about, not what is to be done.
+    place = cue.place if cue.place >= _title_end(sentence) else _most_telling(sentence)
     clause = _clause(sentence, place)
-    body: dict[str, Json] = {
-        "category": category.value,
-        "strength": round(min(1.0, strength), 3),
+    return {
+        "category": cue.category.value,
+        "strength": round(min(1.0, cue.strength + (UNMET if unmet else 0.0) + (DATED if deadline else 0.0)), 3),
         "clause": [span.start + clause.start, span.start + clause.end],
         "deadline": deadline.isoformat() if deadline else None,
         "exact": exact,
     }
-    return Mark(kind=MarkKind.GOAL, span=span, body=body)
 
 
-_CLAUSE_END = re.compile(r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b|since\b)")
+_CLAUSE_END = re.compile(
+    r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b(?! of\b)|since (?:i|we|he|she|it|they|the|my|our|there|nobody)\b)"
+)
+_TITLE = re.compile(r"[^:.?!,;]{1,60}:\s")  # "Second Tester Missing: I have been the only one since April"
+# What a clause goes on from: without that it says little.
+_GOES_ON = re.compile(r"(?:who|whom|whose|which|that|where|when|caused|made|given|so that)\b", re.IGNORECASE)
+_JOINS = re.compile(
+    r"(?:and|but|so|yet|because(?! of)|since|although|though|while|as)\s(?=\S+\s\S+\s\S)", re.IGNORECASE
+)
+LEAST_SAID = 4  # words of a clause that can stand alone: "..., I must" can't
 
 
 def _clause(sentence: str, place: int) -> Span:
-    """Cut out the clause that a place stands in; a short one is the sentence."""
-    start, end = 0, len(sentence)
-    for match in _CLAUSE_END.finditer(sentence):
+    """Cut out the clause that a place stands in, without what joins it; one that says too little is the sentence."""
+    starts, end = [_title_end(sentence)], len(sentence)
+    for match in _CLAUSE_END.finditer(sentence, starts[0]):
         if match.end() <= place:
-            start = match.end()
+            starts.append(match.end())
         elif match.start() >= place + 1:
             end = match.start()
             break
-    if len(sentence[start:end].split()) < 4:  # "..., I must": too little to stand alone
-        return Span(0, len(sentence.rstrip(" .!")))
+    whole = starts[0]
+    while len(starts) > 1 and _GOES_ON.match(sentence, starts[-1]):
+        starts.pop()
+    start = starts[-1]
+    if start > whole and (joins := _JOINS.match(sentence, start, end)):
+        start = joins.end()
+    if len(sentence[start:end].split()) < LEAST_SAID:
+        start, end = whole, len(sentence)
     return Span(start, start + len(sentence[start:end].rstrip(" .!")))
+
+
+def _title_end(sentence: str) -> int:
+    """Tell where what follows a title begins; 0 where there is none, or hardly anything follows."""
+    title = _TITLE.match(sentence)
+    return title.end() if title and len(sentence) > 2 * title.end() else 0
 
 
 def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:

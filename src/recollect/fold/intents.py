@@ -24,7 +24,7 @@ from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of,
 from recollect.fold.density import Density, Topic, density
 from recollect.fold.goal_words import objects_of, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
-from recollect.fold.wanting import OPEN, OWN
+from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN
 
 # Feedback, as CogniFold has it: w = (1 - RATE) w + RATE s, held within bounds; a threshold is divided by its w.
 RATE = 0.3
@@ -248,7 +248,10 @@ def _intent(
 
 def _unmet(strengths: Sequence[float], goals: Sequence[Goal]) -> bool:
     """Tell whether the words show that a goal is not met: they say so, name a time, come back, or it goes wrong."""
-    if max(strengths) >= EVIDENT or sum(strength >= OPEN for strength in strengths) > 1:
+    strongest = max(strengths)
+    # Beside what is open, what others want counts as well; by themselves, two things that others want do not.
+    least = OTHERS if strongest >= OPEN else DOUBTED
+    if strongest >= EVIDENT or sum(strength >= least for strength in strengths) > 1:
         return True
     wanted = [goal for goal in goals if not goal.trouble and goal.strength >= OPEN]
     return any(_speaks_for(trouble, goal) for trouble in goals if trouble.trouble for goal in wanted)

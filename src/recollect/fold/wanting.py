@@ -17,6 +17,7 @@ OWN = 0.6  # strength of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
 # What is only said to be open, "no decision yet", "overdue": not evident by itself, even where it is said to last.
 OPEN = 0.45
+DOUBTED = 0.35  # of what sounds like a goal and is not likely one: worth something where it comes again
 
 
 class Cue(NamedTuple):
@@ -68,7 +69,7 @@ def _own(said: str) -> Cue | None:
     """Find what says that a goal is the speaker's own, or the group's."""
     if match := _SAID_OUTRIGHT.search(said):
         return Cue(IntentCategory(str(match.lastgroup)), OWN, match.start())
-    lead = _LEAD.match(said)
+    lead = _TITLED.match(said) or _LEAD.match(said)
     begins = lead.end() if lead else 0
     if match := _NOTED.match(said, begins):
         return Cue(IntentCategory.WISH if match["wish"] else IntentCategory.TASK, OWN, begins)
@@ -84,6 +85,10 @@ def _own(said: str) -> Cue | None:
 
 _SELF = re.compile(r"\b(?:i|we)\b")
 _LEAD = re.compile(r"(?:(?:and|but|so|also|still|really|finally|anyway),? )*")
+# "Plan registered online: I sent ...": where a title stands before a tale, no note begins.
+_TITLED = re.compile(
+    r"(?:[\w'-]+ ){1,6}[\w'-]+: (?=(?:i|we|he|she|they|it|my|our|the|an?|at|as|after|because|since|with|when)\b)"
+)
 _MOST_SUBJECTS = 4  # of a sentence: one with more is a tale
 _OFTEN = r"(?:\s(?:really|still|also|just|finally|probably|definitely|badly|urgently|now|all|desperately)\b){0,2}"
 _ARE = r"(?:'m| am|'re| are)"
@@ -107,8 +112,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|{_HAVE} (?:sworn|vowed|pledged|committed|undertaken|agreed) to\b|\s?\b(?:swore|vowed|pledged) (?:to|i"
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
-            r"|signed up) to\b(?! disagree| differ)|(?:'ll| will) (?!be\b|see\b|miss\b|never\b"
-            r"|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|signed up) to\b(?! disagree| differ| an?\b| the\b| his\b| her\b| their\b)|(?:'ll| will) (?!be\b"
+            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
         ),
         (
             IntentCategory.WISH,
@@ -127,8 +132,9 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"| far)? (?:better|happier|easier|calmer|safer"
             r"|relieved|grateful|glad|happy)(?: \w+)? (?:once|if|when|with)\b|\s?\bexpect (?:an? |my |full |some "
             r"|your |you to |to (?:get|hear|receive|be paid)|(?!so\b|not\b)\w+(?=[.!]*$))|\s?\bcould(?: really)? (?:do"
-            r" with|use) (?!a (?:coffee|drink|nap|hug|break|laugh|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish"
-            r"|get|have|make|be able to)\b(?=.*\b(?:one day|some day)\b)"
+            r" with|use (?:an?|some|more|another|help)\b) (?!(?:a )?(?:coffee|drink|nap|hug|break|laugh"
+            r"|beer))|\s(?:shall|will) (?:\w+ )?(?:see|learn|finish|get|have|make|be able to)\b"
+            r"(?=.*\b(?:one day|some day)\b)"
             rf"|{_ARE} after (?:a|an|some|another|something)\b|(?:{_ARE}|{_HAVE} been)?\s?\b(?:thinking (?:of|about)"
             rf"|considering|contemplating|toying with|tempted to"
             r"|looking into|gearing up|in search of) (?!you\b)"
@@ -157,7 +163,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
 # ... or with words that need no such beginning.
 _OUTRIGHT: dict[IntentCategory, tuple[str, ...]] = {
     IntentCategory.REMINDER: (
-        r"remind me|don't (?:let me )?forget|(?<!i )remember to|note to self|must remember|mustn't forget|can't forget",
+        r"(?<!s )(?<!always )remind me (?!of\b|how\b|that\b|why\b|what\b)|don't (?:let me )?forget|(?<!i )remember to"
+        r"|note to self|must remember|mustn't forget|can't forget",
     ),
     IntentCategory.PROMISE: (r"on the hook for|it(?:'s| is) my turn to|up to (?:me|us) to",),
     IntentCategory.WISH: (
@@ -189,14 +196,15 @@ _SAID_OUTRIGHT = ways(*(f"(?P<{category}>{'|'.join(said)})" for category, said i
 _NOTED = re.compile(
     rf"(?P<wish>(?:the )?{_PURPOSE}(?: for| this| is|:)|(?:wanted|seeking|in search of|desperate)\b(?: for|:| to| -))"
     r"|(?:it's |it is )?(?:about |high )?time (?:to|i|we|for|someone|somebody)\b|(?:[\w'-]+ ){0,2}(?:wish(?: ?list)?"
-    r"|request|goal|aim|target|ask|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
-    r"|outstanding|pending|on order|help wanted)s?(?: [\w']+){0,3}: (?!none\b|nothing\b|no\b|done\b|yes\b)"
+    r"|request|goal|aim|target|action point|need|requirement|blocker|blocked|to-?do|task|plan|objective|deadline"
+    r"|outstanding|pending|on order|help wanted)s?(?: (?:for|from|of|on|this|next) [\w']+)?: (?!none\b|nothing\b"
+    r"|no\b|done\b|yes\b)"
     r"|out of (?!curiosity|nowhere|the\b|town|office|bed|sight|interest|respect|habit|this\b)\w+|whoever (?:has|took"
     r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
     r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
     r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bnot )(?<!\bno )(?<!\blonger"
     r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b"
-    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b)\w+|(?:needed|required|missing|urgent"
+    r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b|keep\b|continue\b|make\b|stay\b|enjoy\b)\w+|(?:needed|required|missing|urgent"
     r"|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do"
     r"|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call"
     r"|phone|email|book|buy|order|pay|renew|cancel|chase|return|collect|pick up|send|fix|clean|submit|file|register"
@@ -255,8 +263,8 @@ _ASKED = ways(
     r"(?:set|sets|give|gives|gave|given) [^,;.]{2,40} (?:deadline|limit|ultimatum)",
     r"(?:scour|comb|search)(?:es|s|ed|ing)? (?!(?:is|was|were|has|had)\b)[^,;.]{2,40}? for [a-z]\w*",
     r"call(?:s|ed|ing)? (?:up)?on [^,;.]{2,60}? to",
-    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) (?:to (?!say\b)|for|about|that"
-    r"|of|again)",
+    r"(?:told|asked|asks|asking|wants|expects|reminded|reminds|begged|wanted) (?:me|us) to (?!say\b)",
+    r"(?:asked|asks|asking|reminded|reminds|begged) (?:me|us) (?:for|about|of|again)",
     r"asked (?:whether|if) (?:some|any)(?:one|body)",
     r"asked (?:whether|if) (?:we|i) (?:could|can|might)",
     r"(?:asks|inquires|enquires|wonders) (?:again )?(?:when|whether|if)",
@@ -397,7 +405,7 @@ _TALK = re.compile(
     r"|like|love) (?:a |an |some |another |more |my )?(?!to )(?:\w+ )?(?:coffee|tea|nap|sleep|break|drink|beer|hug"
     r"|snack|rest|shower|holiday|vacation|weekend|bed|wine|chocolate|cake)\b|hope (?:you|that you|your|so|not|it|this"
     r"|that|the|all|everyone|everything|he|she|they)|wish (?:you|i (?:was|were|could|had)|we (?:was|were|could|had)|it"
-    r"|him|her|them|there)|mean (?:it|that|,|i|you|the|what|well)|(?:i|we|you|to) (?:plan|mean|hope|wish"
+    r"|him|her|them|there)|mean (?:it|that|i|you|the|what|well)|mean(?=,)|(?:i|we|you|to) (?:plan|mean|hope|wish"
     r"|aim)(?=[\s.,!?]*$)|(?:would|'d) (?:like|love)(?= (?:that|it|this|to,|to but)\b)|wonder (?:if|whether) (?:it|he"
     r"|she|they|that)\b|waiting for (?:the |a |my )?(?:bus|train|tram|taxi|lift|rain|summer|spring|weekend)"
     r"|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book|make a film)"

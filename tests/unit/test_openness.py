@@ -1,0 +1,132 @@
+"""How likely an event holds an open goal: the model that stands beside the rules."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.resources import files
+
+import pytest
+
+from recollect.core.values import Event
+from recollect.fold import openness
+from recollect.fold.goals import EVIDENT, MarkKind, marks_of, read_rules, signs_of
+from recollect.fold.wanting import DOUBTED, OPEN
+
+AT = datetime(2026, 5, 4, 9, tzinfo=UTC)
+MOST_LINES, MOST_BYTES = 3_100, 120 * 1024
+SIGNS = {"[bias]", "[others]", "[open]", "[own]", "[evident]", "[trouble]", "[deed]"}
+
+
+def likely(text: str) -> float:
+    """Weigh a short event as the fold does."""
+    found = read_rules(Event(text=text, at=AT))
+    return openness.score((one.sentence for one in found), signs_of(found))
+
+
+def goals_in(text: str) -> list[str]:
+    """Give the clauses of the goals that are read in an event."""
+    clauses: list[str] = []
+    for mark in marks_of(Event(text=text, at=AT)):
+        if mark.kind is MarkKind.GOAL:
+            start, end = mark.body["clause"]  # type: ignore[misc]
+            clauses.append(text[start:end])  # type: ignore[misc]
+    return clauses
+
+
+def weights() -> dict[str, float]:
+    """Read the file as it is shipped."""
+    lines = files("recollect.fold").joinpath(openness.WEIGHTS).read_text(encoding="utf-8").splitlines()
+    return {name: float(weight) for name, weight in (line.split("\t") for line in lines)}
+
+
+def test_the_weights_are_few_small_and_of_plain_words() -> None:
+    shipped = files("recollect.fold").joinpath(openness.WEIGHTS).read_bytes()
+    known = weights()
+    assert len(known) <= MOST_LINES
+    assert len(shipped) < MOST_BYTES
+    assert {name for name in known if name.startswith("[")} == SIGNS
+    word = re.compile(r"<(?:name|number|day|month)>|un-ed|-(?:ed|ing|ly|s)?|[a-z]+(?:'[a-z]+)?|[?!:;,.^$]")
+    assert [name for name in known.keys() - SIGNS if not all(map(word.fullmatch, name.split()))] == []
+
+
+def test_names_numbers_and_days_are_all_one() -> None:
+    assert openness.tokens("Told Ana on Friday that 40 of Bob's chairs are missing.") == (
+        "told <name> on <day> that <number> of <name> chairs are missing .".split()
+    )
+    assert likely("On Friday Ana broke 12 cups.") == likely("On Monday Bob broke 40 cups.")
+
+
+def test_a_title_with_capitals_holds_no_names() -> None:
+    assert openness.tokens("Second Tester Missing: I asked Agata.")[:3] == ["second", "tester", "missing"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Slide On Paper: We have wanted a slide for the yard since spring, and nobody has ordered one yet.",
+        "The lease ends in June and we still have no flat.",
+        "Half of the fence is up, and the goats come on Saturday.",
+        "I told the twins that they would have a kite by Easter, and there is no paper for it yet.",
+    ],
+)
+def test_an_open_goal_is_more_likely_than_not(text: str) -> None:
+    assert likely(text) > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Slide Opened: I watched the children try the new slide, and the headmistress went down first.",
+        "Because the pump had failed, we carried the water in buckets until the fitter came.",
+        "An old sailor told me that the harbour froze over in his youth.",
+        "Your patience with the kids is inspiring. It takes a lot of heart to do what you do.",
+        "We had a lovely picnic, and the little one slept all the way home.",
+    ],
+)
+def test_what_is_over_told_or_talk_is_not_likely_a_goal(text: str) -> None:
+    assert likely(text) < 0
+
+
+def test_what_the_speaker_promised_and_did_not_do_is_not_doubted() -> None:
+    (mark,) = marks_of(Event(text="I promised the twins a kite and have not even bought the paper.", at=AT))
+    assert mark.kind is MarkKind.GOAL
+    assert mark.body["strength"] >= EVIDENT  # type: ignore[operator]
+
+
+def test_what_only_sounds_like_a_goal_is_worth_little_where_the_event_speaks_against_it() -> None:
+    text = "We were asked for help by the next village, carried sandbags all night and were thanked with soup."
+    (told,) = read_rules(Event(text=text, at=AT))
+    assert told.strength >= OPEN  # by rules alone it is open
+    strengths = [mark.body["strength"] for mark in marks_of(Event(text=text, at=AT)) if mark.kind is MarkKind.GOAL]
+    assert max(strengths, default=0.0) <= DOUBTED  # type: ignore[type-var]
+
+
+def test_a_goal_that_no_rule_knows_is_read_and_named_by_a_clause_of_its_own() -> None:
+    text = "Kite Festival: I have sewn 12 of the 40 kites, and the festival is on Sunday."
+    assert not any(one.goal for one in read_rules(Event(text=text, at=AT)))
+    assert goals_in(text) == ["I have sewn 12 of the 40 kites"]
+
+
+def test_the_same_text_weighs_the_same_in_every_process() -> None:
+    text = "The lease ends in June, half of the boxes are packed, and we still have no flat to carry them to."
+    code = f"from recollect.fold.openness import telling; print(repr(telling({text!r})))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert told == {f"{openness.telling(text)!r}\n".encode()}
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a " * 500_000, "A: " * 300_000, "1.2," * 250_000, "'" * 1_000_000])
+def test_hostile_text_costs_little(text: str) -> None:
+    started = time.perf_counter()
+    marks_of(Event(text=text, at=AT))
+    openness.telling(text)
+    assert time.perf_counter() - started < 2
