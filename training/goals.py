@@ -134,6 +134,8 @@ def across_writers(told: Sequence[Told]) -> None:
         model = Fitted([one for one in told if one.writer != writer])
         theirs = [one for one in told if one.writer == writer]
         goals = [one.goal for one in theirs]
+        if len(set(goals)) < 2:  # small talk: it has no goals to be told from
+            continue
         both = [model.score(one) for one in theirs]
         rules = [one.strongest for one in theirs]
         print(f"{writer:8} {len(theirs):5} texts, {np.mean(goals):.2f} goals", end="   ")

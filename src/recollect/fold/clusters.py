@@ -166,13 +166,17 @@ def _name_joins(goal: Goal, earlier: Goal, held: Mapping[str, int]) -> bool:
 
 
 def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list[list[Goal]]:
-    """Add each trouble to the goals that it is about: those that it shares most words with, if any."""
+    """Add each trouble to the goals that it is about: those that it shares most words with, if any.
+
+    The evidence of an intent is what was wanted. No more troubles stand beside it than goals, the likest: long events
+    share some words with everything.
+    """
     holding: dict[str, set[int]] = {}
     for place, cluster in enumerate(clusters):
         for word in {word for goal in cluster for word in words_in(goal)}:
             holding.setdefault(word, set()).add(place)
     wordings = [{words_in(goal) for goal in cluster} for cluster in clusters]
-    grown = [list(cluster) for cluster in clusters]
+    beside: list[list[tuple[float, Goal]]] = [[] for _ in clusters]
     for one in troubles:
         common = Counter(place for word in words_in(one) for place in holding.get(word, ()))
         near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
@@ -181,10 +185,18 @@ def _with_troubles(clusters: list[list[Goal]], troubles: Sequence[Goal]) -> list
         )
         likeness, place = max(alike, default=(0.0, 0))
         if likeness >= SHARED_WORDS:
-            grown[-place].append(one)
+            beside[-place].append((likeness, one))
         elif (only := _of_one(one, common, holding, clusters)) is not None:
-            grown[only].append(one)
-    return [sorted(cluster, key=order_of) for cluster in grown]
+            beside[only].append((1.0, one))
+    return [
+        sorted([*cluster, *_likest(found, len(cluster))], key=order_of)
+        for cluster, found in zip(clusters, beside, strict=True)
+    ]
+
+
+def _likest(found: Sequence[tuple[float, Goal]], most: int) -> list[Goal]:
+    ranked = sorted(found, key=lambda pair: (-pair[0], order_of(pair[1])))
+    return [one for _, one in ranked[:most]]
 
 
 def _of_one(
