@@ -84,12 +84,20 @@ def test_an_open_goal_is_more_likely_than_not(text: str) -> None:
         "Slide Opened: I watched the children try the new slide, and the headmistress went down first.",
         "Because the pump had failed, we carried the water in buckets until the fitter came.",
         "An old sailor told me that the harbour froze over in his youth.",
-        "Your patience with the kids is inspiring. It takes a lot of heart to do what you do.",
         "We had a lovely picnic, and the little one slept all the way home.",
     ],
 )
 def test_what_is_over_told_or_talk_is_not_likely_a_goal(text: str) -> None:
     assert likely(text) < 0
+
+
+def test_talk_holds_no_goal() -> None:
+    for text in (
+        "Your patience with the kids is inspiring. It takes a lot of heart to do what you do.",
+        "Wow, what a view! You must have climbed for hours.",
+        "That sounds like a plan, have fun at the fair!",
+    ):
+        assert goals_in(text) == []
 
 
 def test_what_the_speaker_promised_and_did_not_do_is_not_doubted() -> None:
@@ -107,9 +115,11 @@ def test_what_only_sounds_like_a_goal_is_worth_little_where_the_event_speaks_aga
 
 
 def test_a_goal_that_no_rule_knows_is_read_and_named_by_a_clause_of_its_own() -> None:
-    text = "Kite Festival: I have sewn 12 of the 40 kites, and the festival is on Sunday."
+    text = (
+        "Kite Paper: I am looking for somebody who sells red paper, as thirty kites cannot be made from what we have."
+    )
     assert not any(one.goal for one in read_rules(Event(text=text, at=AT)))
-    assert goals_in(text) == ["I have sewn 12 of the 40 kites"]
+    assert goals_in(text) == ["I am looking for somebody who sells red paper"]
 
 
 def test_the_same_text_weighs_the_same_in_every_process() -> None:
