@@ -169,7 +169,7 @@ def is_goal(text: str) -> bool:
         "The judge orders the school to reopen the gate.",
         "Priya volunteered to paint the fence.",
         "The caterer said he'd call back.",
-        "The vote was adjourned until May.",
+        "The vote is adjourned until May.",
         "They won't deliver the stove until the deposit is there.",
         "Everything but the roof is in place.",
         "Just 40 of the 300 seats are bolted down.",

@@ -41,12 +41,12 @@ DATED = 0.2  # more, where there is a time by which
 EVIDENT = 0.8  # from which one goal alone shows that it is not met
 
 # How likely an event must hold a goal, as openness.py scores it; chosen on CogEval's development sets.
-LEAST_OWN = -0.3  # for what the speaker must, wants or promised; below it is doubted
+LEAST_OWN = 0.8  # for what the speaker must, wants or promised; below it is doubted
 LEAST_OPEN = 1.1  # for what is only said to be open; below it is doubted
 LEAST_WANTED = 1.4  # from here on what others want is open, too
 LEAST_UNSAID = 2.0  # for what is said in no way that rules know
 LEAST_HINTED = 1.5  # from here on that is doubted, below it is nothing
-LEAST_MAYBE = -1.0  # below it even what rules know is nothing
+LEAST_MAYBE = -0.5  # below it even what rules know is nothing
 TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
 
