@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from recollect import Memory
 from recollect.core.words import stem
 from recollect.fold.moments import words_of
 from recollect.fold.naming import TABLE, names_well
-from recollect.fold.wording import label_of, worded
+from recollect.fold.wording import label_of, turned_around, worded
 
 
 def test_the_table_knows_nouns_of_themes_from_words_of_every_tale() -> None:
@@ -56,6 +58,26 @@ def test_a_label_has_a_second_word_where_half_of_the_events_do(texts: list[str],
     read = [words_of(text)[0] for text in texts]
     assert label_of(texts, read, {}, stem(label.split(",")[0].split()[-1])) == label
     assert worded(texts, None)[0]
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 13])
+def test_groups_that_share_two_words_are_neither_one_concept_nor_named_alike(seed: int) -> None:
+    dice = random.Random(seed)
+    things = "dog beach guitar cake mountain library kitten garden violin soup harbour bicycle lantern pottery".split()
+    with Memory.open(":memory:", "hashing") as memory:
+        for _ in range(40):
+            one, other = dice.sample(things, 2)
+            frames = (
+                f"Here is a photo of the {one} and the {other}, image by Ben.",
+                f"An image of my {one} near a {other}, taken as a photo by Ana.",
+                f"This image shows the {one} with the {other}.",
+                f"A photo of one {one}.",
+            )
+            memory.add(dice.choice(frames), speaker="Ana")
+        labels = {concept.label for concept in memory.concepts()}
+    turned = {turned_around(label)[1] for label in labels} - {None}
+    assert turned
+    assert labels.isdisjoint(turned)
 
 
 def test_a_word_that_names_nothing_founds_no_concept() -> None:

@@ -21,6 +21,7 @@ from recollect.fold.graph import Graph, Node
 from recollect.fold.moments import Moment
 from recollect.fold.themes import load_profile
 from recollect.serial import plain
+from recollect.store.folding import COUNTED
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -140,6 +141,18 @@ def test_an_event_lies_beside_the_two_nearest_concepts_also_where_they_come_late
     assert (put.source, put.target) == ("ev_1", "co_second")
     graph.held = {1: {"co_first": 0.4, "co_other": 0.4}}
     assert not sheltering(graph, founded).operations
+
+
+def test_what_only_lies_beside_a_concept_is_shown_with_it_but_not_counted() -> None:
+    with Memory.open(":memory:") as memory:
+        tell(memory, ("The audit of our logs began.", "An audit of access rights.", "Our audit found one account."))
+        tell(memory, ("Somebody checked the ledgers.", "The inspector left a note.", "A kettle boils."))
+        (concept,) = memory.concepts()
+        grounds = memory.concept(concept.id).grounds
+        beside = [ground for ground in grounds if ground.weight < COUNTED]
+        assert beside
+        assert concept.events == len(grounds) - len(beside) >= 3
+        assert memory.stats().concepts == 1
 
 
 def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:

@@ -106,7 +106,7 @@ class Concept:
     label: str  # a phrase of the events that ground it
     description: str  # one line, in words of theirs
     strength: float  # 0.5 to 1: grows by .1 with each event that confirms it
-    events: int  # how many belong to it
+    events: int  # how many count for it, with a weight of .5 or more; those beside it don't
     created_at: datetime  # when the memory learned of it
     first_at: datetime  # when the first of its events happened
     last_at: datetime  # and the last

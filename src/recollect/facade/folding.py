@@ -147,7 +147,8 @@ class Conceiving(Handle):
 
         members = reader.members(self._space, [concept.id], as_of=as_of)
         events = reader.fetch(self._space, [one.seq for one in members])
-        own = [one for one in members if one.seq in events and events[one.seq].wing == self._wing]
+        counted = [one for one in members if one.weight >= COUNTED and one.seq in events]
+        own = [one for one in counted if events[one.seq].wing == self._wing]
         theme = reader.concept_body(self._space, concept.id).get("theme")
         label, description, keys = worded([events[one.seq].text for one in own], theme)
         return replace(
@@ -156,7 +157,7 @@ class Conceiving(Handle):
             description=description,
             keys=keys,
             entities=(),
-            strength=strength_of(sum(one.weight >= COUNTED for one in own)),
+            strength=strength_of(len(own)),
             wings=(self._wing,) if self._wing is not None else concept.wings,
         )
 

@@ -36,7 +36,7 @@ from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, TAIL, WINDOW, Graph, Node, Seen, summed
 from recollect.fold.log import Log
 from recollect.fold.moments import WORD, Moment
-from recollect.fold.wording import description_of, label_of
+from recollect.fold.wording import description_of, label_of, turned_around
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, Member, WorkRow
 
 MOST_NAMES = 8  # of a concept
@@ -140,7 +140,8 @@ class Executor:
         if entry.action == "add_node":
             self._settle([seq for seq in undone.events if seq in self.graph.loose])
         for id in sorted(one for one in undone.concepts if one.startswith(CONCEPT_PREFIX)):
-            if not self._writer.members(self._space, [id]):  # nothing grounds it any more
+            if not any(one.weight >= COUNTED for one in self._writer.members(self._space, [id])):
+                # Nothing counts for it any more.
                 self._writer.close_node(self._space, act, id)
             self.restate(id)
         self._hold_anew()
@@ -214,7 +215,10 @@ class Executor:
     def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
         weights = self.graph.telling_among_loose([seen.terms for seen in window])
         word = theme[len(WORD) :] if theme is not None else None
-        return (label_of(texts, [seen.terms for seen in window], weights, word) if texts else "") or NO_WORDS
+        label = (label_of(texts, [seen.terms for seen in window], weights, word) if texts else "") or NO_WORDS
+        # Groups that two words are common to need not be one: where the other has both, this has its own alone.
+        first, turned = turned_around(label)
+        return label if turned is None or self._writer.concept_of_label(self._space, turned) is None else first
 
     def _body(
         self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES

@@ -24,6 +24,7 @@ SECOND_NAMES = 0.5  # how well it must name things: what is shared by chance is 
 SPREAD_COUNTS = 0.6  # power of a word's rarity: that many of the events have it matters more
 _VOCABULARY = 1 << 15  # words that need not be looked at again
 _REMEMBERED = 512  # texts: several words of one are tried
+_BESIDE = ", "  # between the founding word and one that most events have as well
 _MOST_TRIED = 6  # words that tell as much as one another
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -52,10 +53,15 @@ def label_of(
         return _as_written(pair, texts)[:LONGEST_LABEL]
     second = _second(top, held)
     if second is not None:
-        # In one order, whichever of the two founded it: the same two words are the same concept.
-        first, last = sorted((top, second), key=lambda term: (-names_well(term), term))
-        return ", ".join(_form(_forms(texts, term)[1], term, texts) for term in (first, last))[:LONGEST_LABEL]
+        both = (_form(forms, top, texts), _form(_forms(texts, second)[1], second, texts))
+        return _BESIDE.join(both)[:LONGEST_LABEL]
     return _form(forms, top, texts)[:LONGEST_LABEL]
+
+
+def turned_around(label: str) -> tuple[str, str | None]:
+    """Give the first word of a label, and the label with its two words the other way round; None where it has one."""
+    first, beside, second = label.partition(_BESIDE)
+    return first, f"{second}{_BESIDE}{first}" if beside else None
 
 
 def description_of(texts: Sequence[str], names: Sequence[str]) -> tuple[str, tuple[str, ...]]:

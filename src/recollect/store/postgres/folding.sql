@@ -18,16 +18,18 @@ SELECT min(seq) FROM jobs WHERE kind = $1 AND space = $2;
 
 -- Concepts
 
--- Each as it was worded at a time, with what its events at that time come to.
+-- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
+-- only lie beside it.
 -- name: concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       count(*), count(*) FILTER (WHERE edge.weight >= %(counted)s), min(edge.at), max(edge.at),
+       count(*), min(edge.at), max(edge.at),
        coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
        node.closed_at, node.merged_into
 FROM fold_nodes node
 JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+ AND edge.weight >= %(counted)s
 JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(as_of)s
   AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
@@ -39,34 +41,35 @@ GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
 -- name: strongest_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       few.events, few.counted, few.first_at, few.last_at, '[]', NULL::bigint, NULL::text
-FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at,
-             max(at) AS last_at
+       few.events, few.first_at, few.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
       WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND weight >= %(counted)s
         AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL)
       GROUP BY target
-      ORDER BY least(greatest(count(*) FILTER (WHERE weight >= %(counted)s), %(weakest)s), %(strongest)s) DESC,
-               max(at) DESC, target COLLATE "C" LIMIT %(limit)s) few
+      ORDER BY least(greatest(count(*), %(weakest)s), %(strongest)s) DESC, max(at) DESC, target COLLATE "C"
+      LIMIT %(limit)s) few
 JOIN fold_nodes node ON node.space = %(space)s AND node.id = few.target AND node.closed IS NULL
-ORDER BY least(greatest(few.counted, %(weakest)s), %(strongest)s) DESC, few.last_at DESC, node.id COLLATE "C";
+ORDER BY least(greatest(few.events, %(weakest)s), %(strongest)s) DESC, few.last_at DESC, node.id COLLATE "C";
 
 -- name: concept_wings
 SELECT DISTINCT edge.target, event.wing
 FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.closed IS NULL
-  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL;
+  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL AND edge.weight >= %(counted)s;
 
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       count(edge.number), count(*) FILTER (WHERE edge.weight >= %(counted)s), min(edge.at), max(edge.at),
+       count(edge.number), min(edge.at), max(edge.at),
        coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
        node.closed_at, node.merged_into
 FROM fold_nodes node
 LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+ AND edge.weight >= %(counted)s
 LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
 WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number = (
   SELECT max(latest.number) FROM fold_nodes latest
@@ -78,10 +81,11 @@ GROUP BY node.space, node.number ORDER BY node.number;
 -- name: standing_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
-FROM (SELECT target, count(*) AS events, count(*) FILTER (WHERE weight >= %(counted)s) AS counted, min(at) AS first_at, max(at) AS last_at
+       edge.events, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
       WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND weight >= %(counted)s
       GROUP BY target) edge
 JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number;

@@ -65,7 +65,7 @@ class FoldingRows(Snapshot):
         if found is None or not ids or self.one("wings", {"space": found, "limit": 1}) is None:
             return {}
         of: dict[str, list[str]] = {}
-        for id, wing in self.rows("concept_wings", {"space": found, "ids": words(ids)}):
+        for id, wing in self.rows("concept_wings", {"space": found, "ids": words(ids), "counted": COUNTED}):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
@@ -304,14 +304,14 @@ def _member(row: Row) -> Member:
 
 
 def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
-    _, id, body, created_at, events, counted, first_at, last_at, wings, closed_at, merged_into = row
+    _, id, body, created_at, events, first_at, last_at, wings, closed_at, merged_into = row
     held: dict[str, Any] = json.loads(body)
     closed = bool(closed_at is not None and (as_of is None or closed_at <= to_micros(as_of)[0]))
     return Concept(
         id=id,
         label=held["label"],
         description=held["description"],
-        strength=strength_of(counted),
+        strength=strength_of(events),
         events=events,
         created_at=from_micros(created_at),
         first_at=from_micros(first_at),

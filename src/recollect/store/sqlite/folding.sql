@@ -18,15 +18,17 @@ SELECT min(seq) FROM jobs WHERE kind = ? AND +space = ?;
 
 -- Concepts
 
--- Each as it was worded at a time, with what its events at that time come to.
+-- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
+-- only lie beside it.
 -- name: concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       count(*), sum(edge.weight >= :counted), min(edge.at), max(edge.at),
+       count(*), min(edge.at), max(edge.at),
        json_group_array(DISTINCT event.wing), node.closed_at, node.merged_into
 FROM fold_nodes node
 JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
+ AND edge.weight >= :counted
 JOIN events event ON event.seq = edge.seq
 WHERE node.space = :space AND node.number > :after AND node.born_at <= :as_of
   AND (node.closed_at IS NULL OR node.closed_at > :as_of)
@@ -38,32 +40,34 @@ GROUP BY node.number ORDER BY node.number LIMIT :limit;
 -- name: strongest_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       few.events, few.counted, few.first_at, few.last_at, '[]', NULL, NULL
-FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
+       few.events, few.first_at, few.last_at, '[]', NULL, NULL
+FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges INDEXED BY fold_edges_members
       WHERE space = :space AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND weight >= :counted
         AND target IN (SELECT other.id FROM fold_nodes other INDEXED BY fold_nodes_open
                        WHERE other.space = :space AND other.closed IS NULL)
       GROUP BY target
-      ORDER BY min(max(sum(weight >= :counted), :weakest), :strongest) DESC, last_at DESC, target LIMIT :limit) few
+      ORDER BY min(max(count(*), :weakest), :strongest) DESC, last_at DESC, target LIMIT :limit) few
 JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = few.target AND node.closed IS NULL
-ORDER BY min(max(few.counted, :weakest), :strongest) DESC, few.last_at DESC, node.id;
+ORDER BY min(max(few.events, :weakest), :strongest) DESC, few.last_at DESC, node.id;
 
 -- name: concept_wings
 SELECT DISTINCT edge.target, event.wing
 FROM fold_edges edge INDEXED BY fold_edges_members JOIN events event ON event.seq = edge.seq
 WHERE edge.space = :space AND edge.target IN carray(:ids) AND edge.closed IS NULL AND edge.kind IN ('grounds', 'reinforces')
-  AND event.wing IS NOT NULL;
+  AND event.wing IS NOT NULL AND edge.weight >= :counted;
 
 -- name: concepts_by_id
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       count(edge.number), coalesce(sum(edge.weight >= :counted), 0), min(edge.at), max(edge.at),
+       count(edge.number), min(edge.at), max(edge.at),
        json_group_array(DISTINCT event.wing), node.closed_at, node.merged_into
 FROM fold_nodes node
 LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
  AND edge.kind IN ('grounds', 'reinforces')
  AND (edge.closed_at IS NULL OR edge.closed_at > :as_of) AND edge.born_at <= :as_of
+ AND edge.weight >= :counted
 LEFT JOIN events event ON event.seq = edge.seq
 WHERE node.space = :space AND node.id IN carray(:ids) AND node.number = (
   SELECT max(latest.number) FROM fold_nodes latest
@@ -75,10 +79,11 @@ GROUP BY node.number ORDER BY node.number;
 -- name: standing_concepts
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
-       edge.events, edge.counted, edge.first_at, edge.last_at, '[]', NULL, NULL
-FROM (SELECT target, count(*) AS events, sum(weight >= :counted) AS counted, min(at) AS first_at, max(at) AS last_at
+       edge.events, edge.first_at, edge.last_at, '[]', NULL, NULL
+FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges INDEXED BY fold_edges_members
       WHERE space = :space AND target IN carray(:ids) AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND weight >= :counted
       GROUP BY target) edge
 JOIN fold_nodes node INDEXED BY fold_nodes_id ON node.space = :space AND node.id = edge.target AND node.closed IS NULL
 ORDER BY node.number;
