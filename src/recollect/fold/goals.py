@@ -25,6 +25,7 @@ from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
 from recollect.fold.openness import score, telling
+from recollect.fold.titles import lead_end
 from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
 from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN, Cue, cue_of
 
@@ -197,7 +198,7 @@ def _weighed(one: Read, likely: float) -> Read:
 
 def _most_telling(sentence: str) -> int:
     """Find the clause of a sentence that says most for a goal: where it begins."""
-    starts = [_title_end(sentence), *(match.end() for match in _CLAUSE_END.finditer(sentence, _title_end(sentence)))]
+    starts = [_told_from(sentence), *(match.end() for match in _CLAUSE_END.finditer(sentence, _told_from(sentence)))]
     said = {start: _clause(sentence, start) for start in starts}
     return max(starts, key=lambda start: (telling(sentence[said[start].start : said[start].end]), -start))
 
@@ -242,7 +243,7 @@ def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
     deadline, exact = _deadline(sentence, at) if cue.strength >= OPEN else (None, False)  # another's wish binds nobody
     unmet = says_unmet(sentence.casefold())
     # A title names what it is about, not what is to be done.
-    place = cue.place if cue.place >= _title_end(sentence) else _most_telling(sentence)
+    place = cue.place if cue.place >= _told_from(sentence) else _most_telling(sentence)
     clause = _clause(sentence, place)
     return {
         "category": cue.category.value,
@@ -256,7 +257,6 @@ def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
 _CLAUSE_END = re.compile(
     r"[,;:]\s|\s[-–—]\s|\s(?=but\b|because\b(?! of\b)|since (?:i|we|he|she|it|they|the|my|our|there|nobody)\b)"
 )
-_TITLE = re.compile(r"[^:.?!,;]{1,60}:\s")  # "Second Tester Missing: I have been the only one since April"
 # What a clause goes on from: without that it says little.
 _GOES_ON = re.compile(r"(?:who|whom|whose|which|that|where|when|caused|made|given|so that)\b", re.IGNORECASE)
 _JOINS = re.compile(
@@ -267,7 +267,7 @@ LEAST_SAID = 4  # words of a clause that can stand alone: "..., I must" can't
 
 def _clause(sentence: str, place: int) -> Span:
     """Cut out the clause that a place stands in, without what joins it; one that says too little is the sentence."""
-    starts, end = [_title_end(sentence)], len(sentence)
+    starts, end = [_told_from(sentence)], len(sentence)
     for match in _CLAUSE_END.finditer(sentence, starts[0]):
         if match.end() <= place:
             starts.append(match.end())
@@ -285,10 +285,10 @@ def _clause(sentence: str, place: int) -> Span:
     return Span(start, start + len(sentence[start:end].rstrip(" .!")))
 
 
-def _title_end(sentence: str) -> int:
-    """Tell where what follows a title begins; 0 where there is none, or hardly anything follows."""
-    title = _TITLE.match(sentence)
-    return title.end() if title and len(sentence) > 2 * title.end() else 0
+def _told_from(sentence: str) -> int:
+    """Tell where what follows a lead begins; 0 where there is none, or hardly anything follows."""
+    end = lead_end(sentence)
+    return end if len(sentence) > 2 * end else 0
 
 
 def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:

@@ -17,6 +17,7 @@ from recollect.core.values import Event, Json
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.phrases import COMMON_WORDS
 from recollect.fold.themes import Profile
+from recollect.fold.titles import title_end
 
 MOST_READ = 2_000  # characters: what is longer was pasted, and its beginning tells what it is
 MOST_TERMS = 24  # of an event: a longer one says many things, and the first ones name the topic
@@ -82,8 +83,6 @@ _ORDINAL = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _SENTENCE_END = ".!?:\n\"'“”("
-_TITLE = re.compile(r"[^.!?:\n]{3,80}(?=: |\n)")
-_TITLE_LETTERS = 4  # shorter words may be small in a title too: "Bread and Butter for Four"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,7 +178,7 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Give the telling words of a text as stems, and the names in it."""
     terms: dict[str, None] = {}
     names: dict[str, None] = {}
-    named, title = -2, _title_end(text)
+    named, title = -2, title_end(text)
     for match in _WORD.finditer(text):
         written = match[0]
         term = _term(written) if len(written) <= _LONGEST_WRITTEN else ""
@@ -193,15 +192,6 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             terms[term] = None
     return tuple(terms)[:MOST_TERMS], tuple(names)[:MOST_NAMES]
-
-
-def _title_end(text: str) -> int:
-    """Tell where a title ends that an event begins with: capitals make no names of its words."""
-    found = _TITLE.match(text)
-    if found is None:
-        return 0
-    longer = [word for word in _WORD.findall(found[0]) if len(word) >= _TITLE_LETTERS]
-    return found.end() if len(longer) > 1 and all(word[0].isupper() for word in longer) else 0
 
 
 @lru_cache(maxsize=_VOCABULARY)

@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
+from recollect.fold.titles import lead_end
+
 WEIGHTS = "open_goals.tsv"  # n-gram, tab, weight; what stands in brackets is a sign, no word
 BIAS = "[bias]"
 MOST_WORDS = 120  # of a sentence that are read
@@ -30,7 +32,6 @@ _KINDS = {
     ),
 }
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:%]*|[?!:;,.]")
-_TITLE = re.compile(r"[^:.?!]{1,60}: ")  # its words may all have capitals
 _ENDINGS = ("ed", "ing", "ly", "s")
 _LEAST_STEM = 3  # letters before an ending
 _STOPS = frozenset(".?!:")
@@ -66,8 +67,7 @@ def ngrams(words: Sequence[str], common: Collection[str]) -> set[str]:
 def tokens(sentence: str) -> list[str]:
     """Cut a sentence into words and marks; names, numbers, days and months are all one to it."""
     sentence = sentence.replace("’", "'")
-    title = _TITLE.match(sentence)
-    named_from = title.end() if title else 0
+    named_from = lead_end(sentence)  # its words may all have capitals
     found: list[str] = []
     starts = True  # there a capital says nothing
     for match in _TOKEN.finditer(sentence):
