@@ -60,7 +60,7 @@ class Models:
         wanted = self.wanted(active)
         if active is None:
             return Serving(None, wanted)
-        if wanted is not None and _speaks_for(wanted, active):
+        if wanted is not None and speaks_for(wanted, active):
             return Serving(active, wanted)
         if not self.wants_vectors:
             return Serving(None, None)
@@ -119,7 +119,7 @@ class Models:
         except RecollectError as error:
             self.say(f"The model of this memory, {label}, can't be loaded: {error}")
             return None
-        if not _speaks_for(own, active):
+        if not speaks_for(own, active):
             self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
             return None
         return own
@@ -132,6 +132,7 @@ def warm(embedder: Embedder) -> None:
         begin()
 
 
-def _speaks_for(embedder: Embedder, model: Model) -> bool:
+def speaks_for(embedder: Embedder, model: Model) -> bool:
+    """Tell whether an embedder makes the vectors of a model."""
     card = embedder.card
     return (card.name, card.version, card.dims) == (model.name, model.version, model.dims)

@@ -18,7 +18,7 @@ from recollect.engine.folding import fold_written
 from recollect.engine.graph import owe
 from recollect.engine.owing import owe_summaries
 from recollect.engine.passages import embed
-from recollect.engine.serving import Serving
+from recollect.engine.serving import Serving, speaks_for
 from recollect.extract.llm.scene import is_for_llm
 from recollect.store.facts import ANALYSIS
 from recollect.store.protocol import Draft, Known, Writer
@@ -131,8 +131,9 @@ def _append(
     active = next((model for model in writer.models() if model.state == "active"), None)
     if active is None and serving.embedder is not None and drafts[0].vectors is not None:
         active = engine.models.register(writer, serving.embedder)
-    elif active != serving.model:
-        # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job.
+    elif not (active and serving.embedder and speaks_for(serving.embedder, active)):
+        # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job. That
+        # another writer of a new file was the first to name its model changes nothing, if it is the same one.
         drafts = [replace(draft, vectors=None) for draft in drafts]
     if writer.fact(ANALYSIS) is None:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
