@@ -60,7 +60,7 @@ def test_a_label_has_a_second_word_where_half_of_the_events_do(texts: list[str],
     assert worded(texts, None)[0]
 
 
-@pytest.mark.parametrize("seed", [1, 5, 6, 13])
+@pytest.mark.parametrize("seed", [10, 37, 47])
 def test_groups_that_share_two_words_are_neither_one_concept_nor_named_alike(seed: int) -> None:
     dice = random.Random(seed)
     things = "dog beach guitar cake mountain library kitten garden violin soup harbour bicycle lantern pottery".split()

@@ -213,9 +213,9 @@ class Executor:
         return texts, [Seen.of(one.seq, one.terms, one.names) for one in known]
 
     def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
-        weights = self.graph.telling_among_loose([seen.terms for seen in window])
-        word = theme[len(WORD) :] if theme is not None else None
-        label = (label_of(texts, [seen.terms for seen in window], weights, word) if texts else "") or NO_WORDS
+        terms = [seen.terms for seen in window]
+        word, weights = theme[len(WORD) :] if theme is not None else None, self.graph.telling_among_loose(terms)
+        label = (label_of(texts, terms, weights, word, is_usual=self.graph.is_usual) if texts else "") or NO_WORDS
         # Groups that two words are common to need not be one: where the other has both, this has its own alone.
         first, turned = turned_around(label)
         return label if turned is None or self._writer.concept_of_label(self._space, turned) is None else first

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from recollect.fold.moments import Moment
 from recollect.fold.themes import Profile
 
+USUAL_FROM = 3  # concepts that have a word in half of their events: it names none of them
 MOST_CONCEPTS = 2_048  # at work; an older one comes back by its theme or its label
 MOST_LOOSE = 512  # events that look for company: it comes within the next few hundred, or not at all
 TAIL = 32  # events whose words a concept remembers, so that one that leaves can be replaced by the one before
@@ -344,6 +345,11 @@ class Graph:
         counts.update({term: len(self._having.get(term, ())) for term in counts})
         total = len(self.loose) + len(window)
         return {term: math.log(1 + total / count) for term, count in counts.items()}
+
+    def is_usual(self, term: str) -> bool:
+        """Tell whether several concepts have a word in half of their events: then it says little of any one."""
+        having = sum(2 * node.counts.get(term, 0) >= len(node.window) for node in self.nodes.values() if node.window)
+        return having >= USUAL_FROM
 
     @property
     def middle(self) -> Middle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -30,8 +30,17 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
+def _never(_: str) -> bool:
+    return False
+
+
 def label_of(
-    texts: Sequence[str], terms: Iterable[Iterable[str]], weights: Mapping[str, float], word: str | None = None
+    texts: Sequence[str],
+    terms: Iterable[Iterable[str]],
+    weights: Mapping[str, float],
+    word: str | None = None,
+    *,
+    is_usual: Callable[[str], bool] = _never,
 ) -> str:
     """Name what texts share, by a phrase of theirs.
 
@@ -51,7 +60,7 @@ def label_of(
     pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
     if pair is not None and pairs[pair] >= max(2, PAIR_SHARE * counts[top]):
         return _as_written(pair, texts)[:LONGEST_LABEL]
-    second = _second(top, held)
+    second = _second(top, held, is_usual)
     if second is not None:
         both = (_form(forms, top, texts), _form(_forms(texts, second)[1], second, texts))
         return _BESIDE.join(both)[:LONGEST_LABEL]
@@ -81,14 +90,14 @@ def worded(texts: Sequence[str], theme: str | None) -> tuple[str, str, tuple[str
     return label_of(texts, [terms for terms, _ in read], {}, word) if texts else "", description, keys
 
 
-def _second(top: str, held: Sequence[frozenset[str]]) -> str | None:
+def _second(top: str, held: Sequence[frozenset[str]], is_usual: Callable[[str], bool]) -> str | None:
     """Find a word that many of the events have besides the first, and that names something."""
     beside = Counter(term for terms in held if top in terms for term in terms if term != top)
     least = max(2, SECOND_SHARE * len(held))
     worth = {
         term: round(count + SECOND_COUNTS * names_well(term), 6)
         for term, count in beside.items()
-        if count >= least and names_well(term) >= SECOND_NAMES
+        if count >= least and names_well(term) >= SECOND_NAMES and not is_usual(term)
     }
     return max(worth, key=lambda term: (worth[term], term), default=None)
 
