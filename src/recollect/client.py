@@ -31,6 +31,8 @@ _PAGE = 500  # entries asked for at a time
 _ONLY_HERE = ("progress", "told", "hits")  # objects of this process, which can't be sent
 _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
 _CHUNK = 1 << 16
+_STREAMED = "read changes(), or GET /v1/stream as it comes"
+_ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "follow": _STREAMED, "pulse": _STREAMED}
 
 if TYPE_CHECKING:
     _Methods = Memory  # to a type checker a client is a memory: the same methods with the same types
@@ -68,6 +70,13 @@ class Client(_Methods):
         self._url = url
         self._space_name, self._wing_name = space, wing
         self._owns = True
+
+    def __getattr__(self, name: str) -> Any:
+        """Say where what is not here can be had; only asked for names that are missing."""
+        if name.startswith("_") or not hasattr(Memory, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        where = _ELSEWHERE.get(name, "it is done where the file is: see recollect keys, webhooks and worker")
+        raise AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
 
     def space(self, name: str, *, walled: bool = True) -> Client:
         """Give a client of another space."""

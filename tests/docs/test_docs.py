@@ -29,11 +29,15 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "memory.db").exists()
 
 
-def test_the_tutorial_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"), [("tutorial", 6), ("agents", 2), ("folding", 1), ("graph", 3), ("intents", 2), ("time", 1)]
+)
+def test_a_page_runs_from_top_to_bottom(name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) > 5
-    exec(compile("\n".join(blocks), "tutorial.md", "exec"), {})
+    page = ROOT / "docs" / f"{name}.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= least
+    exec(compile("\n".join(blocks), page.name, "exec"), {})
 
 
 def test_the_commands_of_the_readme_run(

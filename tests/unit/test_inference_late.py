@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,15 @@ TEXTS = [
     "Yes.",
     "",
 ]
+
+
+def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    folder = str(tmp_path / "memory.db")
+    code = f"from recollect import Memory; m = Memory.open({folder!r}); m.add('hello'); m.recall('hello'); m.close()"
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    subprocess.run([sys.executable, "-c", code], env={**kept, **home}, check=True, timeout=120)
+    assert not [path for path in tmp_path.rglob("*") if "microsoft" in path.name.lower() or path.name == "deviceid"]
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def _program(name: str, arguments: list[str], terminal: Terminal) -> int:
         return migrate(arguments)
     from recollect.cli.verbs import default_path
 
-    named = any(argument.split("=")[0] == "--memory" for argument in arguments) or "--help" in arguments
+    named = any(argument.split("=")[0] == "--memory" for argument in arguments) or {"-h", "--help"} & {*arguments}
     given = arguments if named else ["--memory", default_path(make_folder=True), *arguments]
     if name == "serve":
         from recollect.serve.http.__main__ import main as serve

@@ -99,8 +99,10 @@ def _said(error: RecollectError) -> tuple[str, str]:
 
 
 def _package(name: str) -> Check:
+    from recollect.inference.sessions import load_runtime
+
     try:
-        module = import_module(name)
+        module = load_runtime() if name == "onnxruntime" else import_module(name)
         detail = metadata.version(name)
     except Exception as error:  # a package for another processor fails in its own way
         return Check(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
@@ -41,6 +43,8 @@ _EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
     "wake_up": (("explain", "also why each line was chosen"),),
     "forget": (("yes", "do not ask"),),
 }
+
+_NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
 
 _EPILOG = """\
 examples:
@@ -143,6 +147,12 @@ class Parser(argparse.ArgumentParser):
     """argparse, with its errors as ours."""
 
     def error(self, message: str) -> NoReturn:
+        mistaken = _NO_VERB.match(message)
+        if mistaken is not None:
+            known = [*BY_NAME, DOCTOR, WATCH, *PROGRAMS]
+            near = get_close_matches(mistaken[1].replace("-", "_"), known, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(f"There is no verb {mistaken[1]!r}.", fix=f"{meant}See {self.prog} --help.")
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", fix=f"See {self.prog} --help.")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
@@ -217,7 +227,12 @@ def _integer(text: str) -> int:
 
 
 def _count_or_auto(text: str) -> int | str:
-    return AUTO if text == AUTO else _integer(text)
+    if text == AUTO:
+        return AUTO
+    try:
+        return _integer(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, nor {AUTO!r}") from None
 
 
 def _json_object(text: str) -> dict[str, Any]:

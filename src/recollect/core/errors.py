@@ -244,7 +244,7 @@ class ForeignFile(StoreError):
 
 
 class NewerSchema(StoreError):
-    """This memory was written by a newer Recollect; upgrade with pip install -U recollect."""
+    """This memory was written by a newer Recollect; install that version, or a later one."""
 
     exit_code = 11
 

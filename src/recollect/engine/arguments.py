@@ -98,14 +98,14 @@ def checked_count(name: str, value: object, most: int) -> int:
     return value
 
 
-def chosen(choices: type[Choice], name: str, given: str | None) -> Choice | None:
-    """Read one of several words; None where none is given."""
+def chosen(choices: type[Choice], name: str, given: str | None, *, also: str | None = None) -> Choice | None:
+    """Read one of several words; None where none is given. also: another word that the caller knows."""
     if given is None:
         return None
     try:
         return choices(given)
     except ValueError as error:
-        known = ", ".join(choice.value for choice in choices)
+        known = ", ".join([choice.value for choice in choices] + ([also] if also else []))
         raise InvalidFilter(f"{name}={given!r} is not known.", fix=f"Choose one of {known}.") from error
 
 

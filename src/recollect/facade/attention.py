@@ -47,7 +47,7 @@ class Attention(Handle):
         status: by default what is pending or scheduled; "resolved", "rejected", "deferred", "expired" or "any".
         category: "task", "promise", "wish", "question" or "reminder". as_of: by what was known then.
         """
-        wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status)
+        wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status, also=_ANY)
         kind = chosen(IntentCategory, "category", category)
         most = checked_count("limit", limit, 1 << 62)
         statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)

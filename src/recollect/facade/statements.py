@@ -70,7 +70,7 @@ class Statements(Handle):
         return ArtifactFilter(
             kind=chosen(ArtifactKind, "kind", kind),
             about=about,
-            status=None if status == _ANY else chosen(Status, "status", status),
+            status=None if status == _ANY else chosen(Status, "status", status, also=_ANY),
             tag=tag,
             wing=self._wing,
             as_of=None if as_of is None else as_datetime(as_of, "as_of"),

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import partial
-from importlib import import_module
 from threading import Lock, Thread
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.core.errors import EmbeddingFailed, RecollectError
 from recollect.inference.codec import unit
-from recollect.inference.sessions import Session, open_session
+from recollect.inference.sessions import Session, load_runtime, open_session
 from recollect.inference.text import well_formed
 from recollect.inference.tokens import open_tokenizer
 from recollect.inference.weights import ModelFiles
@@ -91,7 +90,7 @@ class TextEncoder(Generic[Made]):
         with self._lock:
             if self._single is None:
                 # Imported before the thread starts: two imports at a time only delay each other.
-                import_module("onnxruntime")
+                load_runtime()
                 # The model loads without the interpreter's lock, which leaves room for the tokenizer.
                 tokenizer = Thread(target=self._load_tokenizer)
                 tokenizer.start()

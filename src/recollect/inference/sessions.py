@@ -27,9 +27,16 @@ class Session(Protocol):
     def run(self, outputs: list[str], feeds: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
+def load_runtime() -> Any:
+    """Import onnxruntime without its reports."""
+    # Unasked it tells its maker what runs here, and keeps an id of the machine. Who wants that sets it to 0.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    return import_module("onnxruntime")
+
+
 def open_session(model: Path, *, sha256: str, threads: int) -> Session:
     """Open a model, from its optimised graph where one is kept; both give the same numbers."""
-    runtime: Any = import_module("onnxruntime")
+    runtime = load_runtime()
     key = _graph_key(sha256, runtime.__version__)
     folder = cache_folder("graphs")
     graph = folder / f"{key}.onnx" if folder else None

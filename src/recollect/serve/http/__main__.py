@@ -80,7 +80,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="recollect serve", description="Serve a memory over HTTP and MCP, with a web page, and do what waits."
     )
-    parser.add_argument("--memory", required=True, metavar="PATH", help="the file; made when there is none")
+    parser.add_argument(
+        "--memory",
+        required=True,
+        metavar="PATH",
+        help="the file, made when there is none, or postgresql://...; recollect serve takes the usual one unasked",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="other addresses than this machine's own need a key")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0 for any")
     parser.add_argument(
