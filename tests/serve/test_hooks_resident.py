@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from recollect import Memory, __version__, hooks
-from recollect.hooks import asking, journal
+from recollect.hooks import asking, journal, positions
 from recollect.hooks.settings import HookSettings, load, save
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
@@ -174,6 +174,53 @@ def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
     for one in waiting:
         one.close()
     os.remove(f"{home}/{asking.SOCKET}")
+
+
+def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
+    save(home, load(home)._replace(timeout_s=1.0))
+    positions.owe(home, "now")
+    slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    slow.bind(f"{home}/{asking.SOCKET}")
+    slow.listen()
+    waiting: list[socket.socket] = []
+
+    def answer() -> None:
+        with suppress(OSError):
+            while True:
+                waiting.append(slow.accept()[0])
+                if json.loads(waiting[-1].recv(1 << 16))["do"] == "start":
+                    waiting[-1].sendall(b'{"text": "You are Atlas."}')
+                    waiting.pop().close()
+
+    threading.Thread(target=answer, daemon=True).start()
+    payload = {"hook_event_name": "UserPromptSubmit", "prompt": "What about the tide tables?", "session_id": "now"}
+    asked = json.dumps(payload).encode()
+    done = subprocess.run([*COMMAND, "run", "--home", home], input=asked, capture_output=True)
+    slow.close()
+    for one in waiting:
+        one.close()
+    os.remove(f"{home}/{asking.SOCKET}")
+    assert done.returncode == 0
+    assert "You are Atlas." in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert not positions.is_owed(home, "now")
+
+
+def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(home, load(home)._replace(resident=False))
+    positions.owe(home, "now")
+    with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+
+    class Closed(io.StringIO):
+        def write(self, _: str, /) -> int:
+            raise BrokenPipeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", Closed())
+        run(home, "UserPromptSubmit", prompt="hello")
+    assert positions.is_owed(home, "now")
+    run(home, "UserPromptSubmit", prompt="hello")
+    assert not positions.is_owed(home, "now")
 
 
 @pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"\xff\n", b"{" * 100_000])
