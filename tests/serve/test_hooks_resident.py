@@ -245,7 +245,11 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_measuring(home: str) -> None:
+    before = sorted(Path(home).iterdir())
     timings = {timing.hook: timing for timing in hooks.measure(home, runs=1)}
+    # The user's own state knows nothing of it.
+    assert [path for path in sorted(Path(home).iterdir()) if not path.name.startswith("m.db")] == before
+    assert hooks.status(home)["transcripts"] == 0
     assert set(timings) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
     assert all(0 < timing.p50_ms <= timing.p95_ms <= timing.most_ms for timing in timings.values())
     assert kept(home) == []
