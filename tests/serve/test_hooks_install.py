@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import hooks
+from recollect.cli import main as cli
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
 from recollect.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
 from recollect.hooks.settings import EVENTS, load
@@ -260,6 +261,63 @@ def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]
     assert "There is no" in capsys.readouterr().err
     with pytest.raises(BadLocation):
         hooks.uninstall(str(path) + ".none", home=home)
+
+
+@pytest.mark.parametrize("verb", ["install", "off"])
+def test_a_home_that_can_not_be_written_is_told(
+    path: Path, home: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--settings", str(path), "--memory", "m.db", "--yes"] if verb == "install" else ["SessionStart"]
+    if verb == "install":
+        home.write_text("a file where a folder should be")
+    else:
+        hooks.install(path, memory="m.db", home=home)
+        (home / "hooks.json.new").mkdir()
+    before = path.read_text(encoding="utf-8")
+    assert hooks.main([verb, *asked, "--home", str(home)]) == 9
+    assert "can't be" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == before
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Somebody whom the system has no home for, as in many containers."""
+
+    def unknown(_: object) -> None:
+        raise KeyError
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "RECOLLECT_HOOKS_HOME", "RECOLLECT_MEMORY", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["install", "--yes", "--memory", "m.db"],
+        ["install", "--yes", "--memory", "~/m.db", "--home", "h", "--settings", "s.json"],
+        ["uninstall", "--yes"],
+        ["status"],
+    ],
+)
+def test_without_a_home_the_fix_is_told(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hooks.main(arguments) == 9
+    assert "Set HOME" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("arguments", [["init", "--yes"], ["stats"], ["add", "hello"]])
+def test_without_a_home_the_command_line_tells_the_fix(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(arguments) == 9
+    assert "Set HOME" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_settings_in_the_documents_can_be_read() -> None:

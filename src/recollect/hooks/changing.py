@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from recollect.core.errors import BadLocation, InvalidInput
+from recollect.core.paths import expanded, user_folder
 
 _INSTALLED = "installed.json"
 _BACKUP = ".before-recollect"
@@ -44,16 +45,12 @@ class Change:
 def default_home() -> Path:
     """Tell where hooks keep their settings, log and positions."""
     named = os.environ.get("RECOLLECT_HOOKS_HOME")
-    if named:
-        return Path(named)
-    from platformdirs import user_state_path
-
-    return user_state_path("recollect", appauthor=False) / "hooks"
+    return Path(named) if named else user_folder("state") / "hooks"
 
 
 def home_of(home: str | Path | None) -> Path:
     """Tell where hooks keep their files, as named or by default."""
-    return (default_home() if home is None else Path(home)).expanduser().absolute()
+    return expanded(default_home() if home is None else home).absolute()
 
 
 def parsed(path: Path, text: str | None) -> Json:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
+from recollect.core.paths import expanded
 from recollect.hooks import asking, journal, positions
 from recollect.hooks.changing import (
     Change,
@@ -50,11 +51,11 @@ def install(
     **options: Any,
 ) -> Change:
     """Add the hooks to a settings file; doing it again changes only what was asked for differently."""
-    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
+    path, place = expanded(settings_path).absolute(), home_of(home)
     unknown = [event for event in events if event not in EVENTS]
     if unknown:
         raise InvalidSetting(f"There is no hook {', '.join(unknown)}.", fix=f"Known: {', '.join(EVENTS)}.")
-    location = memory if "://" in memory else os.path.abspath(os.path.expanduser(memory))
+    location = memory if "://" in memory else os.path.abspath(expanded(memory))
     settings = from_json({**_known(place), **options, "memory": location})
     before = text_of(path)
     if path.suffix == ".toml":
@@ -70,7 +71,7 @@ def install(
 
 def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> Change:
     """Take the hooks out: the file as it was before, or, where it was changed since, just without our entries."""
-    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
+    path, place = expanded(settings_path).absolute(), home_of(home)
     known: Json = installed(place).get(str(path), {})
     before = text_of(path)
     if before is None:
