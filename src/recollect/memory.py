@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import write_events
-from recollect.core.clock import Clock, from_micros, utc_now
+from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
 from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
 from recollect.core.values import (
@@ -297,7 +297,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
                 raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
         raw_ids = None if ids is None else [checked_id(id) for id in ids]
         keys = None if keys is None else [name_to_find("key", key, self._engine.settings) for key in keys]
-        which = self._filter(wing=wing, session=session, speaker=speaker, until=before)
+        end = None if before is None else as_datetime(before, "before")
+        which = self._filter(wing=wing, session=session, speaker=speaker, until=end)
 
         def seqs_of(reader: Reader) -> Seqs:
             return self._named(reader, raw_ids, keys, which)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -388,6 +389,20 @@ def test_a_hook_that_is_not_set_up_ends_with_zero(tmp_path: Path) -> None:
         capture_output=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_hook_without_standard_streams_ends_with_zero(home: str) -> None:
+    set_up(home)
+    hook = f"{shlex.join(asking.COMMAND)} run --home {shlex.quote(home)}"
+    done = subprocess.run(["sh", "-c", f"{hook} <&-"], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert journal.last_errors(home, 1)
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+    said = json.dumps({"hook_event_name": "SessionStart", "session_id": "now", "cwd": "/home/ana/harbour"})
+    for closed in (">&-", ">/dev/full"):
+        done = subprocess.run(["sh", "-c", f"{hook} {closed}"], input=said.encode(), capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b""), closed
 
 
 def test_the_folder_that_is_worked_in_lends_no_modules(home: str, tmp_path: Path) -> None:
