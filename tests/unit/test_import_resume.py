@@ -141,6 +141,36 @@ def test_what_was_forgotten_does_not_come_back_by_itself(memory: Memory, tmp_pat
     assert memory.import_events(path, again=True).added == 10  # unless it is asked for
 
 
+def test_what_was_forgotten_stays_out_however_its_file_is_read_again(memory: Memory, tmp_path: Path) -> None:
+    path = session(tmp_path / "s1.jsonl", 0, 10)
+    memory.import_events(path)
+    memory.forget(session="s1")
+    elsewhere = session(tmp_path / "moved" / "s1.jsonl", 0, 12)
+    done = memory.import_events(elsewhere)
+    assert (done.read, done.added, done.known, done.skipped) == (12, 2, 0, {"it was forgotten": 10})
+    done = memory.import_events(path, redact=False)
+    assert (done.added, done.skipped) == (0, {"it was forgotten": 10})
+    assert memory.space("other").import_events(path).added == 10
+    assert memory.import_events(elsewhere, again=True).added == 10
+    assert memory.import_events(path, redact=False, again=True).known == 10
+
+
+def test_an_export_does_not_bring_back_what_was_forgotten_but_what_was_added_since_stays(
+    memory: Memory, tmp_path: Path
+) -> None:
+    at = "2026-03-01T10:00:00Z"
+    for text, key in (("The boat is red.", None), ("The boat is old.", "k1"), ("The boat is slow.", "k2")):
+        memory.add(text, key=key, at=at)
+    memory.export(tmp_path / "all.jsonl")
+    memory.forget(before="2026-04-01")
+    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1", "k2"}
+    memory.add("The boat is slow.", key="k2", at=at)
+    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1"}
+    done = memory.import_events(tmp_path / "all.jsonl")
+    assert (done.added, done.known, done.skipped) == (0, 1, {"it was forgotten": 2})
+    assert [event.text for event in memory.events()] == ["The boat is slow."]
+
+
 def test_files_of_a_zip_are_known_too(memory: Memory, tmp_path: Path) -> None:
     session(tmp_path / "in" / "s1.jsonl", 0, 10)
     packed = tmp_path / "all.zip"

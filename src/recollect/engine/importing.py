@@ -2,7 +2,8 @@
 
 How far each file was read is noted in the transaction of the events that were read, so that an import goes on where it
 stopped, after a crash or a year later. Events carry keys that follow from their source: what is read twice is stored
-once. What can't be stored is counted with its reason, never dropped in silence.
+once. What was forgotten does not come back by being read again, unless that is asked for. What can't be stored is
+counted with its reason, never dropped in silence.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.forgotten import Forgotten, raw_id_of
 from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, way_of_reading
 from recollect.engine.write import write
 from recollect.store.imports import FileRead
@@ -25,6 +27,7 @@ BATCH = 256  # events a transaction: what a crash in mid-import repeats at most,
 _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
 _SAMPLES = 5  # things not understood that are shown
 _REFUSED = "it can't be stored"
+_FORGOTTEN = "it was forgotten"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class How:
     own: bool = False  # a file that we wrote: when an event was first learned is kept
     strict: bool = False  # what is not an event ends the import: a file of our own has no such thing
     defer: bool = False  # vectors and statements follow with settle()
-    again: bool = False  # read also what was read before
+    again: bool = False  # read also what was read before, and store what was forgotten
     waits: bool = False  # leave a file that may be half written for the next look
 
 
@@ -76,19 +79,21 @@ def import_source(
 ) -> Imported:
     """Store what a format reads of a source and the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
+    forgotten = None if how.again else Forgotten(engine, space)
     for place in _places(engine, space, format, source, how, tally, batch):
         for _ in _read(format, source, place, how, tally, batch):
             if batch.full:
-                _store(engine, space, batch, how, tally)
+                _store(engine, space, batch, how, tally, forgotten)
                 progress("events", tally.read, _estimated(tally, place, batch))
                 batch.clear()
-    _store(engine, space, batch, how, tally)
+    _store(engine, space, batch, how, tally, forgotten)
     progress("events", tally.read, tally.read)
+    left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
     return Imported(
         format=format.NAME,
         read=tally.read,
         added=tally.added,
-        known=tally.remembered + tally.read - tally.added - tally.differing - tally.skipped[_REFUSED],
+        known=tally.remembered + tally.read - tally.added - tally.differing - left_out,
         differing=tally.differing,
         skipped={reason: count for reason, count in tally.skipped.items() if count},
         not_understood=tuple(tally.not_understood),
@@ -173,21 +178,29 @@ def _clean(event: dict[str, Json], how: How, tally: _Tally) -> dict[str, Json]:
     return clean
 
 
-def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally) -> None:
+def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, forgotten: Forgotten | None) -> None:
     """Write a batch; where one of it is refused, each by itself, so that the others are not lost for it."""
 
     def note(writer: Writer) -> None:
         writer.put_files_read(space, list(batch.noted.values()))
 
+    events = batch.events if forgotten is None else _not_forgotten(batch.events, forgotten)
     tally.read += len(batch.events)
+    tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
     try:
-        tally.added += _written(engine, space, batch.events, how, note)
+        tally.added += _written(engine, space, events, how, note)
     except (KeyConflict, InvalidEvent):
         if how.strict:
             raise
-        for event in batch.events:
+        for event in events:
             _store_one(engine, space, event, how, tally)
         _written(engine, space, [], how, note)
+
+
+def _not_forgotten(events: Sequence[Mapping[str, Json]], forgotten: Forgotten) -> list[Mapping[str, Json]]:
+    raw_ids = [raw_id_of(event) for event in events]
+    gone = forgotten.among(raw_id for raw_id in raw_ids if raw_id is not None)
+    return [event for event, raw_id in zip(events, raw_ids, strict=True) if raw_id not in gone]
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, tally: _Tally) -> None:

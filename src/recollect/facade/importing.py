@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from recollect.core.errors import RecollectError
 from recollect.core.values import Imported
@@ -41,11 +41,18 @@ class Importing(Handle):
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
         from where reading stopped. format: its name, where it can't be told by looking. redact: take secrets out of
         what comes from elsewhere. defer_embeddings: make words searchable at once; vectors and statements follow with
-        settle(). again: read also what was read before.
+        settle(). again: read also what was read before, and bring back what was forgotten since.
         """
         return self._import(
             path, format=format, redact=redact, defer=defer_embeddings, again=again, progress=progress, waits=False
         )
+
+    def forgotten(self, keys: Iterable[str]) -> set[str]:
+        """Tell which of these keys were forgotten and are not there now, for programs that read their files again."""
+        from recollect.engine.forgotten import Forgotten, raw_id_of
+
+        raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
+        return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
 
     def follow(
         self,
