@@ -11,6 +11,7 @@ from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from recollect import Memory
+from recollect.adapters import documents
 from recollect.adapters.langgraph_store import RecollectStore
 from recollect.adapters.mem0 import Mem0
 from recollect.adapters.openai_session import RecollectSession
@@ -101,6 +102,14 @@ class TestMem0:
         mem0.reset()
         assert [event.text for event in memory.events()] == ["Not by this interface."]
 
+    def test_what_others_said_crowds_nobody_out(self, mem0: Mem0, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(documents, "_HITS", (2, 4))
+        mem0.add("My boat needs paint.", agent_id="clerk")
+        for number in range(8):
+            mem0.add(f"The boat, the boat, boat {number}!", agent_id="other")
+        assert words(mem0.search("boat", agent_id="clerk")) == ["My boat needs paint."]
+        assert len(words(mem0.search("boat", agent_id="other", top_k=3))) == 3
+
     def test_secrets_stay_out_and_statements_are_derived(self, mem0: Mem0, memory: Memory) -> None:
         mem0.add("I prefer tea over coffee. My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", user_id="Ana")
         assert "ghp_" not in mem0.get_all(user_id="Ana")["results"][0]["memory"]
@@ -156,6 +165,29 @@ class TestLangGraph:
         assert item is not None
         assert item.created_at <= item.updated_at
         assert memory.stats().events == 4  # every version stays
+
+    def test_what_others_keep_crowds_nobody_out(self, store: RecollectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(documents, "_HITS", (2, 4))
+        store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
+        for number in range(8):
+            store.put(("users", "bo"), str(number), {"text": f"The boat, the boat, boat {number}!"})
+        assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
+        assert len(store.search(("users",), query="boat", limit=3)) == 3
+
+    def test_items_of_older_memories_are_found(self, store: RecollectStore, memory: Memory) -> None:
+        store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
+        new = next(iter(memory.events()))
+        said = {name: value for name, value in new.meta["langgraph"].items() if name != "labelled"}
+        memory.forget(ids=[new.id])
+        memory.add(
+            new.text, key=new.key, session=new.session, speaker=new.speaker, role="tool", meta={"langgraph": said}
+        )
+        assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
+        assert store.search(("users", "bo"), query="boat") == []
+
+    def test_words_of_any_language_are_found(self, store: RecollectStore, memory: Memory) -> None:
+        store.put(("n",), "a", {"tags": ["Segelboot", "Müller"]})
+        assert "Müller" in next(iter(memory.events())).text
 
     def test_async(self, store: RecollectStore) -> None:
         async def use() -> Any:

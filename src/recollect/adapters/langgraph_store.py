@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from recollect.adapters.documents import Document, Documents
@@ -41,7 +42,6 @@ else:
 __all__ = ["RecollectStore"]
 
 _NAME = "langgraph"
-_MOST = 1_000  # documents that a search looks through
 _ANY = "*"  # in a path: whatever stands there
 
 Namespace = tuple[str, ...]
@@ -89,12 +89,13 @@ class RecollectStore(BaseStore):
             "value": dict(op.value),
             "indexed": op.index is not False,
         }
-        self._documents.put(key, _words(op.value), body)
+        self._documents.put(key, _words(op.value), body, labels=_labels(op.namespace))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: Iterator[Document]
         if op.query:
-            found = (one for one in self._documents.search(op.query, limit=_MOST) if one.body.get("indexed"))
+            labels = _labels(op.namespace_prefix)
+            found = (one for one in self._documents.search(op.query, labels=labels) if one.body.get("indexed"))
         else:
             found = self._documents.each()
         matching = (
@@ -102,8 +103,7 @@ class RecollectStore(BaseStore):
             for one in found
             if _namespace(one)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix) and _meets(one, op.filter)
         )
-        several = [one for one, _ in zip(matching, range(op.offset + op.limit), strict=False)]
-        return [_search_item(one) for one in several[op.offset :]]
+        return [_search_item(one) for one in islice(matching, op.offset, op.offset + op.limit)]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions: Iterable[MatchCondition] = op.match_conditions or ()
@@ -114,7 +114,12 @@ class RecollectStore(BaseStore):
 
 
 def _key(namespace: Namespace, key: str) -> str:
-    return json.dumps([*namespace, key], ensure_ascii=False)
+    return _written([*namespace, key])
+
+
+def _labels(namespace: Namespace) -> dict[str, str]:
+    """Name each level of a namespace, so that recall can look below one of them alone."""
+    return {str(level): name for level, name in enumerate(namespace)}
 
 
 def _namespace(document: Document) -> Namespace:
@@ -123,8 +128,12 @@ def _namespace(document: Document) -> Namespace:
 
 def _words(value: Mapping[str, Any]) -> str:
     """Write a value as lines that recall can read."""
-    lines = (f"{name}: {said if isinstance(said, str) else json.dumps(said)}" for name, said in value.items())
+    lines = (f"{name}: {said if isinstance(said, str) else _written(said)}" for name, said in value.items())
     return "\n".join(lines) or "{}"
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _item(document: Document) -> Item:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 from uuid import UUID, uuid5
 
@@ -29,7 +30,6 @@ __all__ = ["Mem0"]
 _NAME = "mem0"
 _IDS = UUID("6f1c1f8e-5f0a-5c57-9a55-2a1f4f7f8a10")  # what ids are derived under: the same words have the same id
 _SCOPES = ("user_id", "agent_id", "run_id")
-_MOST = 1_000
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Answer = dict[str, Any]
@@ -64,7 +64,7 @@ class Mem0:
             if not known:
                 body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": dict(metadata or {})}
                 speaker = user_id if role == "user" else agent_id or role
-                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker)
+                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=scope)
             results.append({"id": id, "memory": clean, "event": "NONE" if known else "ADD", "role": role})
         return {"results": results}
 
@@ -86,9 +86,12 @@ class Mem0:
         """Find memories, best first. The order is that of `recall`, whatever `rerank` says."""
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         most = limit or top_k
-        found = self._documents.search(query, limit=_MOST, wing=_wing(wanted))
-        results = [_told(one) for one in found if _meets(_fields(one), wanted)]
-        return {"results": [one for one in results if threshold is None or one["score"] >= threshold][:most]}
+        found = (
+            _told(one)
+            for one in self._documents.search(query, wing=_wing(wanted), labels=_labels(wanted))
+            if _meets(_fields(one), wanted) and (threshold is None or (one.score or 0.0) >= threshold)
+        )
+        return {"results": list(islice(found, most))}
 
     def get(self, memory_id: str) -> Answer | None:
         """Read one memory; None where there is none."""
@@ -108,7 +111,7 @@ class Mem0:
         """List memories, the last changed first."""
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         found = (one for one in self._documents.each(wing=_wing(wanted)) if _meets(_fields(one), wanted))
-        return {"results": [_told(one) for one, _ in zip(found, range(limit), strict=False)]}
+        return {"results": [_told(one) for one in islice(found, limit)]}
 
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Json] | None = None) -> Answer:
         """Give a memory other words; the old ones stay in its history."""
@@ -116,7 +119,15 @@ class Mem0:
         body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **(metadata or {})}}
         text = redact(data).text if self._redacts else data
         said = known.event
-        self._documents.put(memory_id, text, body, wing=said.wing, role=said.role or "user", speaker=said.speaker)
+        self._documents.put(
+            memory_id,
+            text,
+            body,
+            wing=said.wing,
+            role=said.role or "user",
+            speaker=said.speaker,
+            labels=_dict(body.get("scope")),
+        )
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> Answer:
@@ -212,10 +223,19 @@ def _all_filters(filters: Mapping[str, Any] | None, scope: Mapping[str, Any]) ->
     return [one for one in (filters, scope) if one]
 
 
+def _labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Find the scope that all that can match must have, so that no others are searched."""
+    return {
+        name: value
+        for one in filters
+        for name, value in one.items()
+        if name in _SCOPES and isinstance(value, str) and value != "*"
+    }
+
+
 def _wing(filters: Sequence[Mapping[str, Any]]) -> str | None:
-    """Find whose memories alone can match, so that others' are not searched."""
-    named = [one["user_id"] for one in filters if isinstance(one.get("user_id"), str) and one["user_id"] != "*"]
-    return named[0] if named else None
+    """Find whose memories alone can match, so that others' are not gone through."""
+    return _labels(filters).get("user_id")
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:

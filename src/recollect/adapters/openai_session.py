@@ -90,4 +90,4 @@ def _words(item: Mapping[str, Any]) -> str:
         said: Any = cast("dict[str, Any]", part).get("text") if isinstance(part, dict) else None
         parts += [said] if isinstance(said, str) else []
     words = "\n".join(part for part in parts if part.strip())
-    return (words or json.dumps(dict(item), default=str))[:_MOST_WORDS]
+    return (words or json.dumps(dict(item), ensure_ascii=False, default=str))[:_MOST_WORDS]
