@@ -189,6 +189,14 @@ class TestLangGraph:
         store.put(("n",), "a", {"tags": ["Segelboot", "Müller"]})
         assert "Müller" in next(iter(memory.events())).text
 
+    def test_a_large_value_comes_back_as_it_went_in(self, store: RecollectStore) -> None:
+        value = {"text": "Ünicode and words. " * 30_000, "n": 1}
+        store.put(("n",), "large", value)
+        item = store.get(("n",), "large")
+        assert item is not None
+        assert item.value == value
+        assert [one.key for one in store.search(("n",), query="words", filter={"n": 1})] == ["large"]
+
     def test_async(self, store: RecollectStore) -> None:
         async def use() -> Any:
             await store.aput(("n",), "k", {"v": 1})
@@ -234,3 +242,15 @@ class TestOpenAISession:
 
         asyncio.run(use())
         assert memory.recall("harbour")[0].text == "In the harbour."
+
+    def test_large_items_cost_no_other(self, memory: Memory) -> None:
+        session = RecollectSession("s1", memory)
+        large = {"type": "function_call_output", "call_id": "c", "output": "Öl 7 " * 100_000}
+        items: list[dict[str, Any]] = [{"role": "user", "content": "What is in the log?"}, large]
+
+        async def use() -> None:
+            await session.add_items(items)
+            assert await session.get_items() == items
+            assert await session.pop_item() == large
+
+        asyncio.run(use())

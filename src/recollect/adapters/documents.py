@@ -7,6 +7,7 @@ Labels, such as whose a document is, stand beside it for recall: those of others
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +17,8 @@ from recollect.core.errors import KeyConflict, StoreBusy
 from recollect.core.values import Event, Hit, Json
 from recollect.memory import Memory
 
+# Bytes of JSON that stand beside a text: half of what a memory takes.
+_MOST_BESIDE = 128 * 1024
 _MOST_RACES = 100  # lost in a row: each loss is another's success
 _HITS = (50, 1_000)  # asked for at first, and where too many of those are old versions, deleted, or of no use
 
@@ -178,3 +181,16 @@ class Documents:
 
     def _session(self, key: str) -> str:
         return f"{self.name}:{key}"
+
+
+def fits_beside(value: Mapping[str, Any]) -> bool:
+    """Tell whether JSON can stand beside a text; what is larger is kept as the text itself."""
+    try:
+        return len(json.dumps(dict(value))) <= _MOST_BESIDE
+    except (TypeError, ValueError, RecursionError):
+        return True  # the memory will refuse it, with the reason
+
+
+def written(value: Any) -> str:
+    """Write JSON in the letters of its own language, so that its words are found."""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from recollect.adapters.documents import Document, Documents
+from recollect.adapters.documents import Document, Documents, fits_beside, written
 from recollect.core.errors import InvalidFilter
 from recollect.core.extras import need
+from recollect.core.values import Json
 from recollect.memory import Memory
 
 if TYPE_CHECKING:
@@ -83,13 +84,11 @@ class RecollectStore(BaseStore):
         if op.value is None:
             self._documents.delete(key)
             return
-        body = {
-            "namespace": list(op.namespace),
-            "key": op.key,
-            "value": dict(op.value),
-            "indexed": op.index is not False,
-        }
-        self._documents.put(key, _words(op.value), body, labels=_labels(op.namespace))
+        body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": op.index is not False}
+        text = written(op.value)
+        if fits_beside(op.value):
+            body, text = {**body, "value": dict(op.value)}, _words(op.value)
+        self._documents.put(key, text, body, labels=_labels(op.namespace))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: Iterator[Document]
@@ -114,7 +113,7 @@ class RecollectStore(BaseStore):
 
 
 def _key(namespace: Namespace, key: str) -> str:
-    return _written([*namespace, key])
+    return written([*namespace, key])
 
 
 def _labels(namespace: Namespace) -> dict[str, str]:
@@ -128,17 +127,17 @@ def _namespace(document: Document) -> Namespace:
 
 def _words(value: Mapping[str, Any]) -> str:
     """Write a value as lines that recall can read."""
-    lines = (f"{name}: {said if isinstance(said, str) else _written(said)}" for name, said in value.items())
+    lines = (f"{name}: {said if isinstance(said, str) else written(said)}" for name, said in value.items())
     return "\n".join(lines) or "{}"
 
 
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _value(document: Document) -> dict[str, Any]:
+    return cast("dict[str, Any]", document.body["value"] if "value" in document.body else json.loads(document.text))
 
 
 def _item(document: Document) -> Item:
     return Item(
-        value=cast("dict[str, Any]", document.body["value"]),
+        value=_value(document),
         key=str(document.body["key"]),
         namespace=_namespace(document),
         created_at=document.created_at,
@@ -148,7 +147,7 @@ def _item(document: Document) -> Item:
 
 def _search_item(document: Document) -> SearchItem:
     return SearchItem(
-        value=cast("dict[str, Any]", document.body["value"]),
+        value=_value(document),
         key=str(document.body["key"]),
         namespace=_namespace(document),
         created_at=document.created_at,
@@ -158,7 +157,7 @@ def _search_item(document: Document) -> SearchItem:
 
 
 def _meets(document: Document, wanted: Mapping[str, Any] | None) -> bool:
-    value = cast("Mapping[str, Any]", document.body["value"])
+    value = _value(document)
     return all(_holds(value.get(name), operand) for name, operand in (wanted or {}).items())
 
 
