@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,11 @@ from recollect import Memory
 from recollect.adapters import documents
 from recollect.adapters.langgraph_store import RecollectStore
 from recollect.adapters.mem0 import Mem0
+from recollect.adapters.memory_files import MemoryFiles
 from recollect.adapters.openai_session import RecollectSession
+from recollect.adapters.reference_memory import KnowledgeGraph
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.settings import Settings
 
 
 @pytest.fixture
@@ -254,3 +259,21 @@ class TestOpenAISession:
             assert await session.pop_item() == large
 
         asyncio.run(use())
+
+
+def test_secrets_stay_out_of_every_adapter_by_the_memory_s_own_patterns(tmp_path: Path) -> None:
+    patterns = tmp_path / "patterns.json"
+    patterns.write_text(json.dumps({"employee number": "EMP-[0-9]{6}"}))
+    said = "My number is EMP-123456."
+    with Memory.open(":memory:", embedder="none", settings=Settings(secret_patterns=str(patterns))) as memory:
+        RecollectStore(memory).put(("n",), "a", {"text": said, "inner": {"text": [said]}})
+        mem0 = Mem0(memory)
+        mem0.update(mem0.add("x", user_id="ana")["results"][0]["id"], said, metadata={"note": said})
+        mem0.add(said, user_id="ana", metadata={"note": said})
+        asyncio.run(RecollectSession("s1", memory).add_items([{"role": "user", "content": said}]))
+        KnowledgeGraph(memory).create_entities([{"name": "Ana", "entityType": "person", "observations": [said]}])
+        MemoryFiles(memory).create("/memories/a", said)
+        assert "EMP-" not in " ".join(f"{event.text} {event.meta}" for event in memory.events())
+        asyncio.run(RecollectSession("s2", memory, redact_secrets=False).add_items([{"role": "user", "content": said}]))
+        RecollectStore(memory, redact_secrets=False).put(("n",), "b", {"text": said})
+        assert [event.text for event in memory.events() if "EMP-" in event.text] == [said, f"text: {said}"]

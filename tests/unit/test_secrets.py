@@ -180,6 +180,17 @@ def test_letters_that_grow_when_lowered_do_not_move_the_place() -> None:
     assert redact("İİİİ password = '" + secret + "'").text == "İİİİ password = '[redacted: password]'"
 
 
+def test_a_name_in_meta_tells_what_its_value_is() -> None:
+    meta = {"password": "correct7horse", "user": "correct7horse", "inner": {"api_key": "0a1b2c3d4e5f60718293"}}
+    clean, found = redact_event({"text": "x", "meta": meta})
+    assert clean["meta"] == {
+        "password": "[redacted: password]",
+        "user": "correct7horse",
+        "inner": {"api_key": "[redacted: password]"},
+    }
+    assert [one.span for one in found] == [(0, 13), (0, 20)]
+
+
 def test_patterns_are_settings() -> None:
     ours = DEFAULT.plus(make_pattern("badge", r"badge (?P<secret>\d{6})", hints=("badge ",)))
     assert redact("badge 123456", ours).text == "badge [redacted: badge]"

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.documents import Document, Documents, fits_beside, written
 from recollect.core.errors import InvalidFilter
 from recollect.core.extras import need
@@ -53,8 +54,9 @@ class RecollectStore(BaseStore):
 
     supports_ttl = False
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
         self.memory = memory
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
         self._documents = Documents(memory, _NAME)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -85,9 +87,10 @@ class RecollectStore(BaseStore):
             self._documents.delete(key)
             return
         body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": op.index is not False}
-        text = written(op.value)
-        if fits_beside(op.value):
-            body, text = {**body, "value": dict(op.value)}, _words(op.value)
+        value = self._cleaning.json(op.value)
+        text = written(value)
+        if fits_beside(value):
+            body, text = {**body, "value": value}, self._cleaning.text(_words(value))
         self._documents.put(key, text, body, labels=_labels(op.namespace))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:

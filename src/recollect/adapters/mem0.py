@@ -19,8 +19,8 @@ from itertools import islice
 from typing import Any, cast
 from uuid import UUID, uuid5
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.documents import Document, Documents
-from recollect.capture.secrets import redact
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -41,7 +41,7 @@ class Mem0:
     def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
         self.memory = memory
         self._documents = Documents(memory, _NAME, said_by_others=True)
-        self._redacts = redact_secrets
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
 
     def add(
         self,
@@ -58,11 +58,12 @@ class Mem0:
         scope = _scope(user_id, agent_id, run_id)
         results: list[Answer] = []
         for role, text in _messages(messages):
-            clean = redact(text).text if self._redacts else text
+            clean = self._cleaning.text(text)
             id = str(uuid5(_IDS, json.dumps([scope, role, clean], sort_keys=True)))
             known = self._documents.get(id) is not None
             if not known:
-                body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": dict(metadata or {})}
+                labelled = self._cleaning.json(metadata or {})
+                body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": labelled}
                 speaker = user_id if role == "user" else agent_id or role
                 self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=scope)
             results.append({"id": id, "memory": clean, "event": "NONE" if known else "ADD", "role": role})
@@ -116,8 +117,8 @@ class Mem0:
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Json] | None = None) -> Answer:
         """Give a memory other words; the old ones stay in its history."""
         known = self._known(memory_id)
-        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **(metadata or {})}}
-        text = redact(data).text if self._redacts else data
+        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **self._cleaning.json(metadata or {})}}
+        text = self._cleaning.text(data)
         said = known.event
         self._documents.put(
             memory_id,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.ledger import Change, Entry, Ledger
-from recollect.capture.secrets import redact
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -33,7 +33,7 @@ class MemoryFiles:
 
     def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean: Callable[[str], str] = (lambda text: redact(text).text) if redact_secrets else str
+        self._clean = Cleaning(memory, redact_secrets=redact_secrets).text
 
     def files(self) -> Mapping[str, str]:
         """Read all files that there are: their contents by path."""

@@ -1,7 +1,7 @@
 """A session of the OpenAI Agents SDK on a memory: `Runner.run(agent, text, session=RecollectSession("s1", memory))`.
 
 The SDK asks for a few async methods and no base class, so that it need not be installed here. Items are kept as they
-came; what was said in them is searchable like any other event.
+came, but for secrets; what was said in them is searchable like any other event.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.documents import fits_beside, written
 from recollect.adapters.ledger import Change, Entry, Ledger
 from recollect.core.values import Json
@@ -24,10 +25,13 @@ _NAME = "openai-agents"
 class RecollectSession:
     """The items of one conversation, in order."""
 
-    def __init__(self, session_id: str, memory: Memory, *, wing: str | None = None) -> None:
+    def __init__(
+        self, session_id: str, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True
+    ) -> None:
         self.session_id = session_id
         self.session_settings: Any = None  # what the SDK's runner may set
         self.memory = memory
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
         self._ledger = Ledger(memory, f"{_NAME}:{session_id}", wing=wing)
 
     async def get_items(self, limit: int | None = None) -> list[dict[str, Any]]:
@@ -66,10 +70,11 @@ class RecollectSession:
 
     def _added(self, item: Mapping[str, Any]) -> Change:
         """Keep an item beside what it says; a large one, such as a tool's answer, as the text itself."""
-        if not fits_beside(item):
-            return Change(text=written(dict(item)), session=self.session_id, meaning={"do": "add"})
-        meaning: dict[str, Json] = {"do": "add", "item": cast("Json", dict(item))}
-        return Change(text=_words(item), session=self.session_id, meaning=meaning)
+        kept = self._cleaning.json(item)
+        if not fits_beside(kept):
+            return Change(text=written(kept), session=self.session_id, meaning={"do": "add"})
+        meaning: dict[str, Json] = {"do": "add", "item": cast("Json", kept)}
+        return Change(text=self._cleaning.text(_words(kept)), session=self.session_id, meaning=meaning)
 
 
 def _standing(entries: Sequence[Entry]) -> list[tuple[int, dict[str, Any]]]:

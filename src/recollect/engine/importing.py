@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from recollect.capture.formats import Format, Skipped, Source
 from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
+from recollect.core.ids import event_id
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.forgotten import Forgotten, raw_id_of
@@ -171,11 +172,17 @@ def _count_unreadable(source: Source, part: str, error: InvalidInput, how: How, 
 
 
 def _clean(event: dict[str, Json], how: How, tally: _Tally) -> dict[str, Json]:
-    if how.patterns is None:
+    if how.patterns is None or (how.own and _is_ours(event)):
         return event
     clean, found = redact_event(event, how.patterns)
     tally.redacted.update(secret.kind for secret in found)
     return clean
+
+
+def _is_ours(event: Mapping[str, Json]) -> bool:
+    """Tell what an export wrote, which stays as it was, from what others laid out alike."""
+    raw_id = raw_id_of(event)
+    return "recorded_at" in event and raw_id is not None and event.get("id") == event_id(raw_id)
 
 
 def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, forgotten: Forgotten | None) -> None:
@@ -190,7 +197,7 @@ def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, f
     try:
         tally.added += _written(engine, space, events, how, note)
     except (KeyConflict, InvalidEvent):
-        if how.strict:
+        if how.strict and not tally.redacted:
             raise
         for event in events:
             _store_one(engine, space, event, how, tally)
@@ -209,6 +216,8 @@ def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, 
     except KeyConflict:
         tally.differing += 1  # it was edited, or redacted otherwise, since it was stored
     except InvalidEvent as error:
+        if how.strict:
+            raise
         tally.skipped[_REFUSED] += 1
         if len(tally.not_understood) < _SAMPLES:
             tally.not_understood.append(error.detail)
