@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from recollect import Memory
 from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
 from recollect.capture.recognise import Recognised, recognise
 from recollect.core.errors import BadLocation, InvalidInput, RecollectError
@@ -135,6 +137,41 @@ def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> Non
 
 
 # Large and broken files
+
+
+def test_what_is_no_file_is_not_waited_for_and_a_link_to_itself_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Boat\n\nShe is red.\n")
+    os.mkfifo(tmp_path / "b.md")
+    (tmp_path / "c.md").symlink_to("c.md")
+    with Memory.open(":memory:", embedder="none") as memory:
+        done = memory.import_events(tmp_path)
+        assert (done.added, done.skipped) == (1, {"a file that can't be read": 1})
+        with pytest.raises(BadLocation):
+            memory.import_events(tmp_path / "b.md")
+
+
+def test_names_of_any_script_are_read_and_those_that_are_not_are_counted(tmp_path: Path) -> None:
+    for name in ("👩\u200d🚀.md", "le 3\u202fmai.md", "soft\u00adhyphen.md", "bell\a.md", "txt\u202e.md"):
+        (tmp_path / name).write_text(f"# Note\n\nIn {name.strip()}.\n")
+    with zipfile.ZipFile(tmp_path.parent / "all.zip", "w") as archive:
+        for path in tmp_path.iterdir():
+            archive.write(path, path.name)
+    for source in (tmp_path, tmp_path.parent / "all.zip"):
+        with Memory.open(":memory:", embedder="none") as memory:
+            done = memory.import_events(source)
+            assert (done.added, done.skipped) == (3, {"a file whose name has control characters": 2})
+
+
+def test_every_way_of_packing_that_was_damaged_is_an_error_of_ours(tmp_path: Path) -> None:
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        path = tmp_path / f"{method}.zip"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("a.md", "# Boat\n\n" + "She is red. " * 1000)
+        content = bytearray(path.read_bytes())
+        content[60:90] = b"\xff" * 30
+        path.write_bytes(content)
+        with Memory.open(":memory:", embedder="none") as memory, pytest.raises(InvalidInput):
+            memory.import_events(path, format="markdown")
 
 
 def _conversation(number: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.ledger import Change, Entry, Ledger
+from recollect.capture.formats.sources import is_plain
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -184,12 +185,12 @@ def _checked(path: object) -> str:
     """Give the one spelling of a path; whatever could lead out of /memories, for us or for whom we tell, is refused."""
     if not isinstance(path, str) or not (path == ROOT or path.startswith(f"{ROOT}/")):
         raise InvalidInput(f"Path must start with {ROOT}, got: {path!s:.200}")
-    if len(path) > _MOST_PATH_CHARS or not path.isprintable():
+    if len(path) > _MOST_PATH_CHARS or not is_plain(path):
         raise InvalidInput(f"Path {path[:200]!r} is too long or has characters that no path has")
     seen = path
     for _ in range(_MOST_DECODINGS):  # a path may be decoded again by what it is handed on to
         parts = normalize("NFKC", seen).replace("\\", "/").split("/")
-        if any(part.strip(" .") == "" and "." in part for part in parts) or not seen.isprintable():
+        if any(part.strip(" .") == "" and "." in part for part in parts) or not is_plain(seen):
             raise InvalidInput(f"Path {path} would escape {ROOT} directory")
         decoded = unquote(seen)
         if decoded == seen:
