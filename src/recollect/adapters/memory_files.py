@@ -1,7 +1,8 @@
 """Text files under /memories, kept as a history of events: what Anthropic's memory tool works on.
 
 Each write is an event that holds the whole file as it was from then on, so that old versions can be read, found and
-forgotten one by one. Deleting and renaming are events too; only `Memory.forget` removes words.
+forgotten one by one. Deleting and renaming are events too, of each file by itself, so that whatever is forgotten of one
+file brings nothing back of it or of another; only `Memory.forget` removes words.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ class MemoryFiles:
         def decide(files: Files) -> tuple[list[Change], str]:
             if place not in files and not _is_folder(place, files):
                 raise NotFound(f"The path {path} does not exist")
-            change = Change(text=f"Deleted {place}", session=place, meaning={"do": "delete", "path": place})
-            return [change], f"Successfully deleted {path}"
+            gone = [_gone(name, f"Deleted {name}") for name in files if _is_at(name, place)]
+            return gone, f"Successfully deleted {path}"
 
         return self._change(decide)
 
@@ -123,10 +124,10 @@ class MemoryFiles:
             if new.startswith(f"{old}/"):
                 raise InvalidInput(f"Cannot move {old_path} into itself")
             _check_parents(new, new_path, files)
-            change = Change(
-                text=f"Renamed {old} to {new}", session=new, meaning={"do": "rename", "path": old, "to": new}
-            )
-            return [change], f"Successfully renamed {old_path} to {new_path}"
+            moved = {name: new + name[len(old) :] for name in files if _is_at(name, old)}
+            changes = [_write(to, files[name]) for name, to in moved.items()]
+            changes += [_gone(name, f"Renamed {name} to {to}") for name, to in moved.items()]
+            return changes, f"Successfully renamed {old_path} to {new_path}"
 
         return self._change(decide)
 
@@ -152,6 +153,10 @@ def _write(place: str, content: str) -> Change:
     return Change(text=f"{place} is empty", session=place, meaning={**meaning, "content": content})
 
 
+def _gone(place: str, text: str) -> Change:
+    return Change(text=text, session=place, meaning={"do": "delete", "path": place})
+
+
 def _fold(entries: Sequence[Entry]) -> Files:
     files: Files = {}
     for entry in entries:
@@ -161,7 +166,7 @@ def _fold(entries: Sequence[Entry]) -> Files:
                 files[place] = str(entry.meaning.get("content", entry.event.text))
             case "delete":
                 files = {name: content for name, content in files.items() if not _is_at(name, place)}
-            case "rename":
+            case "rename":  # as it was once written
                 files = {
                     to + name[len(place) :] if _is_at(name, place) else name: content for name, content in files.items()
                 }
