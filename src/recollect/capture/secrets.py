@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
-from recollect.capture.secret_patterns import DEFAULT, LONG_WORD, Pattern, Patterns, make_pattern
+from recollect.capture.secret_patterns import DEFAULT
+from recollect.capture.secret_shapes import LONG_WORD, Pattern, Patterns, make_pattern
 from recollect.core.values import Json, Span
 
 __all__ = ["DEFAULT", "Found", "Pattern", "Patterns", "Redacted", "make_pattern", "redact", "redact_event"]
