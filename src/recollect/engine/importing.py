@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from recollect.capture.formats import Format, Skipped, Source
 from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
-from recollect.core.ids import event_id
+from recollect.core.ids import event_id, identity_of
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.forgotten import Forgotten, raw_id_of
@@ -65,6 +65,7 @@ class _Batch:
     """Events that are stored together, and how far the files that they come from are read with them."""
 
     events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    formers: dict[str, bytes] = field(default_factory=dict[str, bytes])  # by key, the id under which it was once stored
     chars: int = 0
     noted: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
 
@@ -73,7 +74,7 @@ class _Batch:
         return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
 
     def clear(self) -> None:
-        self.events, self.chars, self.noted = [], 0, {}
+        self.events, self.formers, self.chars, self.noted = [], {}, 0, {}
 
 
 def import_source(
@@ -148,6 +149,8 @@ def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally,
             events += 1
             event = _clean(item.event, how, tally)
             batch.events.append(event)
+            if item.former_key is not None:
+                batch.formers[item.event["key"]] = identity_of(item.former_key, b"")
             batch.chars += len(str(event.get("text", "")))
             batch.noted[noted.path] = replace(noted, position=position, events=events)
             yield
@@ -193,9 +196,10 @@ def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, f
     def note(writer: Writer) -> None:
         writer.put_files_read(space, list(batch.noted.values()))
 
-    events = batch.events if forgotten is None else _not_forgotten(batch.events, forgotten)
+    events = batch.events if forgotten is None else _not_forgotten(batch, forgotten)
     tally.read += len(batch.events)
     tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
+    events = _not_known_otherwise(engine, space, events, batch.formers)
     try:
         tally.added += _written(engine, space, events, how, note)
     except (KeyConflict, InvalidEvent):
@@ -206,10 +210,21 @@ def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, f
         _written(engine, space, [], how, note)
 
 
-def _not_forgotten(events: Sequence[Mapping[str, Json]], forgotten: Forgotten) -> list[Mapping[str, Json]]:
-    raw_ids = [raw_id_of(event) for event in events]
-    gone = forgotten.among(raw_id for raw_id in raw_ids if raw_id is not None)
-    return [event for event, raw_id in zip(events, raw_ids, strict=True) if raw_id not in gone]
+def _not_forgotten(batch: _Batch, forgotten: Forgotten) -> list[Mapping[str, Json]]:
+    ids = [{raw_id_of(event), batch.formers.get(event.get("key", ""))} - {None} for event in batch.events]
+    gone = forgotten.among(raw_id for several in ids for raw_id in several if raw_id is not None)
+    return [event for event, several in zip(batch.events, ids, strict=True) if not several & gone]
+
+
+def _not_known_otherwise(
+    engine: Engine, space: str, events: list[Mapping[str, Json]], formers: Mapping[str, bytes]
+) -> list[Mapping[str, Json]]:
+    """Leave out what is there under the key that it would have been given once."""
+    if not formers:
+        return events
+    with engine.store.reader() as reader:
+        known = reader.find(space, list(formers.values())).keys()
+    return [event for event in events if formers.get(event.get("key", "")) not in known]
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, tally: _Tally) -> None:
