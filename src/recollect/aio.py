@@ -83,6 +83,8 @@ class AsyncMemory:
     sessions = _in_thread(Memory.sessions)
     stats = _in_thread(Memory.stats)
     forget = _in_thread(Memory.forget)
+    forgotten = _in_thread(Memory.forgotten)
+    redacted = _in_thread(Memory.redacted)
     verify = _in_thread(Memory.verify)
     rebuild = _in_thread(Memory.rebuild)
     settle = _in_thread(Memory.settle)

@@ -134,6 +134,16 @@ def test_a_transcript_that_begins_anew_is_read_anew(work: Work, transcript: Tran
     assert work.save(what) == 1
 
 
+def test_what_was_forgotten_is_not_saved_again(work: Work, transcript: Transcript, home: str) -> None:
+    transcript.say("I keep my boat in Porto.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
+    work.memory.forget(ids=[event.id for event in work.memory.events()])
+    os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
+    transcript.say("She is called Rosa.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
+    assert kept(home) == ["She is called Rosa."]
+
+
 def test_what_tools_did_is_left_out_unless_asked_for(home: str, transcript: Transcript) -> None:
     transcript.say("List the files.")
     transcript.use_tool()

@@ -179,5 +179,8 @@ def _deeper_than(value: object, most: int) -> bool:
 
 
 def at_was_given(given: Event | Mapping[str, Json]) -> bool:
-    """Tell whether the caller said when it happened."""
+    """Tell whether the caller said when it happened; a guess, such as when its file was written, says nothing."""
+    meta = given.meta if isinstance(given, Event) else given.get("meta")
+    if isinstance(meta, Mapping) and cast("Mapping[str, Json]", meta).get("at_is_a_guess") is True:
+        return False
     return isinstance(given, Event) or given.get("at") is not None
