@@ -16,6 +16,7 @@ from recollect.core.values import DEFAULT_SPACE, Span
 
 ENTITY_PREFIX = "en_"
 FACT_PREFIX = "fa_"
+ANY = ""  # the object of a claim that ends whatever holds: "I was fired" names no employer
 
 
 class EntityType(StrEnum):
@@ -136,7 +137,7 @@ class FactDraft:
     subject: str  # id of an entity
     subject_name: str
     relation: str
-    object: str  # id of an entity, or the words folded, where the relation's object is no entity
+    object: str  # id of an entity, or the words folded, where the relation's object is no entity; ANY only ends
     object_name: str
     event_id: str
     span: Span

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from recollect.extract.facts.claims import CLEAR, LIKELY, OUTRIGHT, Claim, Course, course_of, ends_now
+from recollect.extract.facts.endings import endings
 from recollect.extract.facts.occupations import born, occupation, role_in
 from recollect.extract.facts.tastes import liking, speaking
 from recollect.extract.rules.clauses import Clause, Who
@@ -100,7 +101,7 @@ def claims_of(clause: Clause) -> list[Claim]:
     """List what a clause claims of its subject."""
     if clause.helpers & _UNREAL or clause.subject.who in (Who.NONE, Who.THING):
         return []
-    return [claim for rule in _BY_VERB.get(clause.verb, ()) for claim in rule(clause)]
+    return [*(claim for rule in _BY_VERB.get(clause.verb, ()) for claim in rule(clause)), *endings(clause)]
 
 
 def _living(clause: Clause) -> Iterator[Claim]:
@@ -312,7 +313,7 @@ _BY_VERB: dict[str, tuple[Rule, ...]] = {
     "work": (_working,),
     **dict.fromkeys(("start", "begin", "take", "accept"), (_starting,)),
     "join": (_joining,),
-    **dict.fromkeys(("leave", "quit", "resign", "lose"), (_leaving,)),
+    **dict.fromkeys(("leave", "quit", "resign", "lose", "retire"), (_leaving,)),
     "be": (_being,),
     "marry": (_marrying,),
     "get": (_getting, _having),

@@ -20,7 +20,7 @@ from recollect.extract.rules.found import TIME_HINT, Found
 from recollect.extract.rules.table import first_find, first_find_of_assistant, worth_asking_assistant
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/2"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/3"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")

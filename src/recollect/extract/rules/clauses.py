@@ -390,7 +390,7 @@ def _verb_of(
     word = _WORD.match(rest)
     lower = word[0].lower() if word else ""
     form = form_of(lower)
-    last = helpers[-1] if helpers else ""
+    last = next((helper for helper in reversed(helpers) if helper != "no longer"), "")  # "is no longer" is a being
     main = ""
     if last in _BE and not (form and form.tense == "ing"):
         main = "be"

@@ -43,9 +43,9 @@ _GOT = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
-    r"(?:(?:just|finally|recently|officially) )?(?:promoted|fired|hired|laid off|accepted|rejected|robbed|injured"
-    r"|hospitali[sz]ed|elected|invited|nominated|awarded|ill|sick|in (?:the )?hospital|evicted|arrested|diagnosed"
-    r"|selected|chosen|admitted|stolen|cancelled|canceled|postponed|delayed)\b",
+    r"(?:(?:just|finally|recently|officially) )?(?:promoted|fired(?! up)|hired|laid off|accepted|rejected|robbed"
+    r"|injured|hospitali[sz]ed|elected|invited|nominated|awarded|ill|sick|in (?:the )?hospital|evicted|arrested"
+    r"|diagnosed|selected|chosen|admitted|stolen|cancelled|canceled|postponed|delayed)\b",
     re.IGNORECASE,
 )
 _TO_PLACE = re.compile(
