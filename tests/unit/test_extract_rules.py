@@ -417,3 +417,7 @@ def test_a_relation_that_is_over_is_told_so(text: str, content: str, stance: Sta
     event = Event(text=text, id="e", speaker="Iris", role="user", at=datetime(2026, 4, 2, tzinfo=UTC))
     found = [one for one in extract(event).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
     assert [(one.content, one.stance) for one in found] == [(content, stance)]
+
+
+def test_a_place_keeps_its_saint() -> None:
+    assert one("I live in St. Gallen.").value == "St. Gallen"
