@@ -421,3 +421,23 @@ def test_a_relation_that_is_over_is_told_so(text: str, content: str, stance: Sta
 
 def test_a_place_keeps_its_saint() -> None:
     assert one("I live in St. Gallen.").value == "St. Gallen"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Paris in spring. Will was tired, he bought a scarf.", []),
+        ("Siemens is hiring. He bought a scarf.", []),
+        ("Rui is here. He bought a scarf.", ["Rui"]),
+    ],
+)
+def test_he_is_nobody_who_is_a_place_or_a_company(text: str, about: list[str]) -> None:
+    assert [draft.about for draft in extract(said(text)).artifacts if draft.value == "buy a scarf"] == about
+
+
+def test_what_points_at_the_talk_itself_is_no_event() -> None:
+    assert one("The venue is Salt Hall, not Bo Dale as I wrote in the mail.").kind is ArtifactKind.KEY_FACT
+
+
+def test_a_joke_is_no_statement() -> None:
+    assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}

@@ -229,6 +229,25 @@ def test_nobody_owns_an_ex() -> None:
     assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("I switched from Visual Studio to Zed.", {"Visual Studio", "Zed"}),
+        ("I use Adobe Premiere Pro.", {"Adobe Premiere Pro"}),
+        ("We use Google Docs and Slack.", {"Google Docs", "Slack"}),
+    ],
+)
+def test_a_tool_keeps_its_whole_name(text: str, tools: set[str]) -> None:
+    assert {draft.object_name for draft in _said(text)} == tools
+
+
+@pytest.mark.parametrize("text", ["Our car was stolen last night.", "The audit was postponed."])
+def test_what_befell_a_thing_is_nobodys_deed(text: str) -> None:
+    event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
+    assert extract(event).artifacts
+    assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
+
+
 # What is so when
 
 

@@ -165,7 +165,9 @@ class _Reading:
     def _resolved(self, clause: Clause) -> Clause:
         subject = clause.subject
         if subject.who is Who.PERSON:
-            self.last_person = subject
+            named = self._mention(subject.name) if subject.name else None
+            is_one = subject.kin is not None or (named is not None and named.type is EntityType.PERSON)
+            self.last_person = subject if is_one else None
         elif subject.who is Who.PRONOUN and subject.words.lower() != "they":
             person = self.last_person or self._only_person_before(clause.span.start)
             return replace(clause, subject=person) if person else clause

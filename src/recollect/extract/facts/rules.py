@@ -25,7 +25,8 @@ _UNREAL = frozenset(
 )
 _THE_NAME = r"(?P<v>(?:the )?(?-i:[^\W\d_a-z]).*)"  # a capital begins a name
 _NAME = r"(?P<v>(?-i:[^\W\d_a-z]).*)"
-_TOOL = r"(?-i:[^\W\d_a-z])[\w.+#-]*"
+_WORD_OF_TOOL = r"(?-i:[^\W\d_a-z])[\w.+#-]*"
+_TOOL = rf"{_WORD_OF_TOOL}(?: {_WORD_OF_TOOL}){{0,3}}"  # the whole name: Visual Studio Code
 
 _LIVES_IN = re.compile(rf"(?:\w+ ){{0,2}}?in {_THE_NAME}")
 _MOVED_TO = re.compile(
@@ -81,7 +82,7 @@ _SUBJECT = re.compile(r"(?P<v>[a-z][a-z-]+(?: [a-z-]+){0,2}?)(?= at\b| in\b|$| a
 _NOT_SUBJECTS = frozenset(
     "for hard at in with all every a the my on until late together abroad here there so more".split()
 )
-_USED = re.compile(rf"(?P<v>{_TOOL}(?: {_TOOL})?)(?: and (?P<w>{_TOOL}))?")
+_USED = re.compile(rf"(?P<v>{_TOOL})(?: and (?P<w>{_TOOL}))?")
 _SWITCHED = re.compile(r"(?:over |back )?(?:to|from)\b")
 _TO_TOOL = re.compile(rf"\bto (?P<v>{_TOOL})")
 _FROM_TOOL = re.compile(rf"\bfrom (?P<v>{_TOOL})")

@@ -18,6 +18,7 @@ from recollect.extract.rules.clauses import Clause, Who, clauses
 from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import TIME_HINT, Found
 from recollect.extract.rules.table import first_find, first_find_of_assistant, worth_asking_assistant
+from recollect.extract.rules.verbs import form_of
 from recollect.extract.rules.wording import names_in, whom, worded
 
 EXTRACTOR = "rules/3"  # the number changes whenever the same event would give other artifacts
@@ -129,10 +130,24 @@ class _Reading:
     def _resolved(self, clause: Clause) -> Clause:
         """Put the person that was last spoken of in the place of "he" or "she"."""
         if clause.subject.who is Who.PERSON:
-            self.last_person = clause
+            self.last_person = clause if self._may_be_he(clause) else None
         elif clause.subject.who is Who.PRONOUN and self.last_person and clause.subject.words.lower() != "they":
             return replace(clause, subject=self.last_person.subject)
         return clause
+
+    def _may_be_he(self, clause: Clause) -> bool:
+        """Tell whether "he" can mean a clause's subject: a place or a company can't, nor a name without a verb."""
+        from recollect.extract.entities.gazetteer import (
+            ORGANISATIONS,
+            PLACES,
+            PRODUCTS,
+        )  # it reads this package's words
+
+        subject = clause.subject
+        name = (subject.name or "").casefold()
+        if subject.kin is not None or name in self.names:
+            return True
+        return form_of(clause.verb) is not None and not any(name in one for one in (PLACES, ORGANISATIONS, PRODUCTS))
 
     def _relations(self, clause: Clause, sentence: Span) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         for found in (relating.relation(clause), relating.implied(clause)):

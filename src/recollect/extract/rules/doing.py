@@ -168,7 +168,9 @@ def befell(clause: Clause) -> Found | None:
         and (clause.past or clause.helpers & {"been"})
         and clause.subject.who in (*_PEOPLE, Who.THING)
     ):
-        return _event(clause, CLEAR)
+        found = _event(clause, CLEAR)
+        # What befell a thing is nobody's deed.
+        return replace(found, stance=Stance.HOLDS) if clause.subject.who is Who.THING else found
     return None
 
 

@@ -10,7 +10,8 @@ from recollect.extract.rules.clauses import Clause
 _IRONY = re.compile(
     r"^(?:oh|yeah|yes|sure|wow|ah)[, ]+(?:sure|right|great|yeah|and i'?m|of course|joy|fantastic|wonderful|perfect)\b"
     r"|^sure, and\b|\s/s$|\bsaid (?:nobody|no one)\b|\b(?:exactly|just) what i (?:needed|wanted)\b"
-    r"|\ball the time in the world\b|^great, another\b|^as if i\b|^not that i\b|\bnot like i\b",
+    r"|\ball the time in the world\b|^great, another\b|^as if i\b|^not that i\b|\bnot like i\b"
+    r"|\b(?:just|only) (?:kidding|joking)\b|^jk\b|\bjk[.!]*$",
     re.IGNORECASE,
 )
 _SUPPOSING = re.compile(
