@@ -441,3 +441,5 @@ def test_what_points_at_the_talk_itself_is_no_event() -> None:
 
 def test_a_joke_is_no_statement() -> None:
     assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}
+    assert reasons("I bought a yacht. Just kidding!") == {Reason.SARCASM}
+    assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).artifacts) == 1

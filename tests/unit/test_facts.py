@@ -224,6 +224,10 @@ def test_what_only_sounds_like_an_end_is_none(text: str) -> None:
     assert _said(text) == []
 
 
+def test_a_joke_claims_nothing() -> None:
+    assert _said("I live in Porto. Just kidding!") == []
+
+
 def test_nobody_owns_an_ex() -> None:
     event = Event(text="Tom, my ex-husband, called.", speaker="Vee", role="user", at=NOW, id="e")
     assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []

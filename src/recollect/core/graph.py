@@ -167,7 +167,7 @@ class Fact:
     object_name: str
     valid_from: datetime | None
     valid_to: datetime | None
-    recorded_at: datetime  # when it was first said
+    recorded_at: datetime  # when it was first said, by its event's `at`; when the memory learned it is the event's own
     confidence: float
     sources: tuple[FactDraft, ...]
     conflicts: bool = False  # another fact says otherwise of the same time, and neither is the later word

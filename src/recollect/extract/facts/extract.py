@@ -86,8 +86,10 @@ class _Reading:
     def drafts(self) -> list[FactDraft]:
         self._kinships()
         kept, _ = worth_reading(self.text)
-        for sentence in kept:
+        for index, sentence in enumerate(kept):
             words = self.text[sentence.start : sentence.end]
+            if index + 1 < len(kept) and guards.takes_back(self.text[slice(*kept[index + 1])]):
+                continue
             if _TRIGGER.search(words) and guards.sentence_reason(words) is None:
                 self._sentence(sentence, words)
                 self._passing(sentence, words)

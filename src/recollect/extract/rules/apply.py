@@ -56,8 +56,11 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
     kept, skipped = worth_reading(text)
     reading = _Reading(event=event, text=text, names=known_speakers)
     drafts: dict[tuple[object, ...], ArtifactDraft] = {}
-    for sentence in kept:
-        reason = guards.sentence_reason(text[sentence.start : sentence.end])
+    for index, sentence in enumerate(kept):
+        if index + 1 < len(kept) and guards.takes_back(text[slice(*kept[index + 1])]):
+            reason = Reason.SARCASM
+        else:
+            reason = guards.sentence_reason(text[sentence.start : sentence.end])
         if reason is not None:
             skipped.append(Skipped(span=sentence, reason=reason))
             continue

@@ -14,6 +14,11 @@ _IRONY = re.compile(
     r"|\b(?:just|only) (?:kidding|joking)\b|^jk\b|\bjk[.!]*$",
     re.IGNORECASE,
 )
+_TAKEN_BACK = re.compile(
+    r"(?:(?:haha|lol|no|nah|ok|okay|well)[,!. ]+)*(?:i(?:['’]m| am) )?(?:(?:just|only) (?:kidding|joking)|kidding|jk)"
+    r"[.!… ]*(?::-?[)DP])?",
+    re.IGNORECASE,
+)
 _SUPPOSING = re.compile(
     r"^(?:and |but |so |well,? |even |like |say |or ){0,2}(?:if|unless|suppose|supposing|imagine|pretend|assuming"
     r"|assume|what if|let(?:'s| us) (?:say|pretend|assume|imagine)|maybe|perhaps|should (?:i|we)|had (?:i|we)"
@@ -58,6 +63,11 @@ def sentence_reason(sentence: str) -> Reason | None:
     if _SUPPOSING.match(sentence):
         return Reason.HYPOTHETICAL
     return None
+
+
+def takes_back(sentence: str) -> bool:
+    """Tell whether a sentence says that the one before was a joke: "Just kidding!"."""
+    return _TAKEN_BACK.fullmatch(sentence) is not None
 
 
 def hide_quotations(text: str) -> str:
