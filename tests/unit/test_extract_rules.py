@@ -399,3 +399,47 @@ def test_a_message_takes_a_millisecond_or_so() -> None:
         extract(said(text))
         taken.append(time.thread_time() - begun)
     assert sorted(taken)[25] < 0.004  # twice the budget: this machine may be busy with something else
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "stance"),
+    [
+        ("My former boss Dana called.", "Iris's boss was Dana", Stance.ENDED),
+        ("My late wife Eva loved opera.", "Iris's wife was Eva", Stance.ENDED),
+        ("Dana was my manager until March.", "Iris's manager was Dana", Stance.ENDED),
+        ("Dana is no longer my manager.", "Iris's manager was Dana", Stance.ENDED),
+        ("My ex-husband Tom called.", "Iris's ex-husband is Tom", Stance.ENDED),
+        ("My late father Karl was a baker.", "Iris's father is Karl", Stance.HOLDS),
+        ("Dana is my new manager.", "Iris's manager is Dana", Stance.HOLDS),
+    ],
+)
+def test_a_relation_that_is_over_is_told_so(text: str, content: str, stance: Stance) -> None:
+    event = Event(text=text, id="e", speaker="Iris", role="user", at=datetime(2026, 4, 2, tzinfo=UTC))
+    found = [one for one in extract(event).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    assert [(one.content, one.stance) for one in found] == [(content, stance)]
+
+
+def test_a_place_keeps_its_saint() -> None:
+    assert one("I live in St. Gallen.").value == "St. Gallen"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Paris in spring. Will was tired, he bought a scarf.", []),
+        ("Siemens is hiring. He bought a scarf.", []),
+        ("Rui is here. He bought a scarf.", ["Rui"]),
+    ],
+)
+def test_he_is_nobody_who_is_a_place_or_a_company(text: str, about: list[str]) -> None:
+    assert [draft.about for draft in extract(said(text)).artifacts if draft.value == "buy a scarf"] == about
+
+
+def test_what_points_at_the_talk_itself_is_no_event() -> None:
+    assert one("The venue is Salt Hall, not Bo Dale as I wrote in the mail.").kind is ArtifactKind.KEY_FACT
+
+
+def test_a_joke_is_no_statement() -> None:
+    assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}
+    assert reasons("I bought a yacht. Just kidding!") == {Reason.SARCASM}
+    assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).artifacts) == 1
