@@ -506,6 +506,33 @@ def test_a_feeling_of_today_may_come_from_either_side() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "first_day", "guessed"),
+    [
+        ("They moved the exam to Friday.", "2023-05-19", False),
+        ("The review was postponed for a reason until Friday.", "2023-05-17", False),
+        ("I rescheduled the dentist for Friday.", "2023-05-19", False),
+        ("I booked a table for Friday.", "2023-05-19", False),
+        ("We got tickets for this Saturday.", "2023-05-20", False),
+        ("I quit here and start there on Monday.", "2023-05-22", False),
+        ("I bought tickets for the opera on June 3.", "2023-06-03", True),
+        ("I bought tickets for the opera on Monday.", "2023-05-15", False),
+        ("I signed up on June 3.", "2022-06-03", False),
+        ("I booked it on Friday.", "2023-05-12", False),
+        ("I got a bike for Christmas.", "2022-12-25", False),
+        ("I went to my appointment on Friday.", "2023-05-12", False),
+    ],
+)
+def test_what_a_deed_arranged_has_its_own_time(said: str, first_day: str, guessed: bool) -> None:
+    (mention,) = find_dates(said, NOW, past=True, mostly=True, nearest=True)
+    assert (mention.start, mention.guessed) == (_day(first_day), guessed)
+
+
+def test_the_times_that_something_was_moved_between_are_no_range() -> None:
+    old, new = find_dates("They moved the exam from June 8 to June 15.", NOW)
+    assert (old.guessed, new.start, new.guessed) == (True, _day("2023-06-15"), False)
+
+
+@pytest.mark.parametrize(
     ("said", "behind", "nearest"),
     [
         ("Release: June 14.", "2022-06-14", "2023-06-14"),

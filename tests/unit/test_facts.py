@@ -141,6 +141,11 @@ def test_a_beginning_is_not_when_it_was_agreed() -> None:
     assert accepted.date is None
 
 
+def test_what_was_decided_has_its_own_time() -> None:
+    (decided,) = [draft for draft in _said("We decided to set the play in 1890.") if draft.relation == "decided"]
+    assert decided.valid_from == NOW
+
+
 # What is so when
 
 

@@ -7,22 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recollect.core.dates.almanac import DAY, Stretch, parts
-from recollect.core.dates.tense import leaning
+from recollect.core.dates.tense import arranged, leaning
 
 _NEIGHBOUR = 24  # characters in which the word before or after a place is looked for
+_MOVING = 64  # characters in which "moved the exam to" is looked for before a place
 
 # Words that look ahead where no verb says otherwise, and those that do so whatever it says: "a week from Friday",
-# "the launch was moved to Friday".
+# "the launch was moved to Friday", "they postponed the exam until Friday".
 _AHEAD = re.compile(
     r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?(?: (?:end|start|beginning|middle) of)?"
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
+_PUT_OFF = r"(?:moved|pushed|shifted|changed|delayed|postponed|rescheduled|bumped|deferred|put|brought)"
 _FROM_ONE = re.compile(
-    r"\b(?:(?:day|week|month|year)s? from|(?:moved|pushed|shifted|changed|delayed)(?: back| out| forward)? to"
-    r"(?: the)?) $",
+    rf"\b(?:(?:day|week|month|year)s? from|{_PUT_OFF}(?: [\w'-]+){{0,6}}? (?:to|until|till)(?: the)?"
+    r"|(?:postponed|rescheduled)(?: [\w'-]+){0,4}? for(?: the)?) $",
     re.IGNORECASE,
 )
+_MOVED = re.compile(rf"\b{_PUT_OFF}(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s{1,3}([A-Za-z][A-Za-z']*)")
 # Words before a number, or between a part and its whole, that make it a year or a month.
 YEAR_WORDS = frozenset("in since until till by during before after around circa year of from to late early mid".split())
@@ -35,11 +38,12 @@ _CENTURY_TURN = 70  # of years with two digits, those from here on are of the la
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A text, read at its anchor; `past` overrides what its verbs say."""
+    """A text, read at its anchor; `past` overrides what its verbs say, or with `mostly` what the farther ones do."""
 
     text: str
     now: int  # seconds, as `almanac` counts
     past: bool | None
+    mostly: bool = False
     unsaid: bool = True  # what is taken to be past where nothing says which
 
     @property
@@ -48,21 +52,36 @@ class Scene:
 
     def leaning(self, start: int, end: int) -> bool | None:
         """Tell whether what stands around a place looks back (True) or ahead (False), by the nearest verb."""
-        if self.past is not None:
+        if self.past is not None and not self.mostly:
             return self.past
-        return leaning(self.text, start, end)
+        if _FROM_ONE.search(self.text, max(0, start - _MOVING), start) is not None:
+            return False
+        past = self.by_verb(start, end)
+        return past and (None if self.moved_from(start) else arranged(self.text, start))
+
+    def by_verb(self, start: int, end: int) -> bool | None:
+        """Tell what the verbs alone say, whatever was arranged for that time."""
+        if self.past is None:
+            return leaning(self.text, start, end)
+        if self.past and self.mostly and leaning(self.text, start, end, verbs_only=True) is False:
+            return False
+        return self.past
 
     def looks_back(self, match: re.Match[str]) -> bool:
         """Tell whether a find without a direction of its own lies behind; `unsaid` where nothing says which."""
         if self.before(match.start()) == "since":
             return True
         past = self.leaning(match.start(), match.end())
-        if past is not None and (self.past is not None or not past):
+        if past is not None:
             return past
-        ahead = _AHEAD if past is None else _FROM_ONE
-        if ahead.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is not None:
+        if _AHEAD.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is not None:
             return False
-        return self.unsaid if past is None else past
+        return self.unsaid
+
+    def moved_from(self, place: int) -> bool:
+        """Tell whether a place is the time that something was moved from: "moved the exam from 8 to 15 June"."""
+        moved = _MOVED.search(self.text, max(0, place - _MOVING), place)
+        return moved is not None and (moved["from"] is not None or self.text[place : place + 5].lower() == "from ")
 
     def before(self, place: int) -> str:
         """Give the word, in small letters, that stands right before a place; with its punctuation, if it has any."""

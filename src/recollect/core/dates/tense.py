@@ -28,6 +28,8 @@ _FIXED = frozenset(
     compete interview freeze merge premiere debut ride drive""".split()
 )
 _WHO_DOES = frozenset("i we they you".split())
+_GOING_ON = frozenset("and then but".split())  # "I quit here and start there on Monday": of verbs that are no nouns
+_SETTING_OUT = frozenset("start begin leave arrive fly go come depart resume".split())
 # Before a plural, and not before a verb.
 _COUNTING = frozenset(
     """the a an two three four five six some several many few more most all both my your his her its our their these
@@ -76,18 +78,31 @@ _RAISED = frozenset("used seems seem appears appear claims claim".split())  # "s
 _WAS = frozenset("was were wasn't weren't did didn't had hadn't".split())
 _WISHING = frozenset("want wants need needs".split())
 _WOULD = frozenset("would i'd we'd he'd she'd they'd you'd".split())
+_FUTURE_VERBS = frozenset("starts begins leaves arrives flies".split())
+
+# Deeds that arrange something for a time, and those that do so if it is a thing which has its own.
+_ARRANGING = frozenset("booked reserved scheduled arranged registered enrolled invited planned".split())
+_GETTING = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
+_TO_COME = frozenset(
+    """ticket tickets flight flights appointment appointments reservation reservations booking table seat seats slot
+    slots spot invitation invitations invite invites pass passes""".split()
+)
+_BARE = 2  # words after such a deed that name no thing: "it on", "up on"
 _SUBJECTS = frozenset("i we he she they who which that".split())
 
 
-def leaning(text: str, start: int, end: int) -> bool | None:
-    """Tell whether the verbs around a place look back (True) or ahead (False); None where none says which."""
+def leaning(text: str, start: int, end: int, *, verbs_only: bool = False) -> bool | None:
+    """Tell whether the verbs around a place look back (True) or ahead (False); None where none says which.
+
+    Nouns ("my appointment") and what was once meant to be ("I was going to fly") count too, unless `verbs_only`.
+    """
     behind = words_before(text, start)
     after = text[end : end + _CLAUSE]
     stop = _CLAUSE_END.search(after)
     ahead = _VERB_WORD.findall(after[: stop.start()].lower() if stop else after.lower())
     for distance in range(max(len(behind), len(ahead) + _AFTER_PENALTY)):
         if distance < len(behind):
-            hint = _hint(behind, len(behind) - 1 - distance)
+            hint = _hint(behind, len(behind) - 1 - distance, verbs_only)
             if hint is not None:
                 return hint
         place = distance - _AFTER_PENALTY
@@ -95,7 +110,7 @@ def leaning(text: str, start: int, end: int) -> bool | None:
             if ahead[place] in _OTHER_CLAUSE:
                 ahead = ahead[:place]
                 continue
-            hint = _hint(ahead, place)
+            hint = _hint(ahead, place, verbs_only)
             if hint is not None:
                 return hint
     return None
@@ -108,12 +123,32 @@ def words_before(text: str, start: int) -> list[str]:
     return _VERB_WORD.findall(before[ends[-1] :].lower() if ends else before.lower())
 
 
-def _hint(words: list[str], place: int) -> bool | None:
+def arranged(text: str, start: int) -> bool | None:
+    """Tell whether the deed before a place lies at it (True), or the thing that it arranged does.
+
+    "I booked a table for Friday" dates the table (False); "I bought tickets for the concert on 3 June" may date
+    either (None).
+    """
+    words = words_before(text, start)
+    deed = next((place for place in range(len(words) - 1, -1, -1) if _hint(words, place)), None)
+    if deed is None:
+        return True
+    thing = words[deed + 1 :]
+    for_it = thing[-1:] == ["for"] or thing[-2:] == ["for", "the"]
+    if words[deed] in _ARRANGING or (words[deed] == "signed" and thing[:1] == ["up"]):
+        # "I booked it on Friday" and "I signed up on Friday" date the deed.
+        return False if for_it else None if len(thing) > _BARE else True
+    if words[deed] in _GETTING and not _TO_COME.isdisjoint(thing):
+        return False if for_it else None
+    return True
+
+
+def _hint(words: list[str], place: int, verbs_only: bool = False) -> bool | None:
     """Tell what one word says of the tense: True for what is past, False for what is to come."""
     word = words[place]
     follows = words[place + 1] if place + 1 < len(words) else ""
     if word in _FUTURE or f"{word}-{follows}" in _FUTURE_PAIRS:
-        return False
+        return None if verbs_only and not (word in _WILL or word in _FUTURE_VERBS or word.endswith("'ll")) else False
     if word in _NOT_PAST:
         return None
     if word in _PARTICIPLES or word in _PARTICIPLES_ALONE or word.endswith("ed"):
@@ -134,7 +169,7 @@ def _hint(words: list[str], place: int) -> bool | None:
 
 def _is_fixed(word: str, before: str) -> bool:
     if word in _FIXED:
-        return before in _WHO_DOES
+        return before in _WHO_DOES or (word in _SETTING_OUT and before in _GOING_ON)
     verb = word.removesuffix("s")
     return (verb in _FIXED or verb.removesuffix("e") in _FIXED) and verb != word and before not in _COUNTING
 
