@@ -68,6 +68,14 @@ def test_a_date_that_is_only_a_year_is_about(memory: Memory) -> None:
     assert "2019: “In 2019 I climbed" in given.text
 
 
+def test_what_lasts_until_a_day_is_counted_from_that_day() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("My leave runs until March 20.", at="2026-01-12T10:00Z")
+        memory.add("I sold the old motorbike today.", at="2026-04-02T10:00Z")
+        given = memory.ask("How many days were there between my leave and selling the motorbike?")
+    assert given.text.startswith("13 days.\n20 March 2026: “My leave runs")
+
+
 def test_when_gives_the_date_that_the_words_come_to(memory: Memory) -> None:
     assert memory.ask("When did I adopt a kitten?").text.startswith("2 February 2026: “Yesterday I adopted a kitten")
 
