@@ -51,10 +51,10 @@ _CORRECTED = re.compile(
 )
 _NEW = re.compile(r"\bnew ((?:[\w'-]+ ){0,1}[\w'-]+)", re.IGNORECASE)  # "the new door code is 4771"
 # "When is the exam?" asks for what may have been moved; "when did ..." for what lies where it lay.
-_TO_COME = re.compile(
+TO_COME = re.compile(
     r"\b(?:when|(?:what|which) (?:day|date|time|month))(?:'s|'re| (?:is|are|does|do|will|can|should))\b", re.IGNORECASE
 )
-_SUPPOSED = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
+SUPPOSED = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
 
 
@@ -98,7 +98,7 @@ def wanted_today(question: str, asked: Analysis) -> Wanted | None:
     if than_once or asked.says_now or asked.first_last == "last" or _LATELY.search(question):
         return Wanted.ANYTHING
     if asked.kind is Kind.TEMPORAL:
-        return Wanted.CHANGE if asked.shape is Shape.DATE and _TO_COME.search(question) else None
+        return Wanted.CHANGE if asked.shape is Shape.DATE and TO_COME.search(question) else None
     return Wanted.CHANGE if asked.current and asked.kind in (Kind.LOOKUP, Kind.PREFERENCE) else None
 
 
@@ -108,9 +108,7 @@ class _Stating:
     def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
         quote = hit.event.text[hit.span.start : hit.span.end]
         told = [quote[span.start : span.end] for span in sentences(quote)]
-        told = [
-            one for one in told if not _SUPPOSED.search(one) and (wanted is not Wanted.AMOUNT or _VALUE.search(one))
-        ]
+        told = [one for one in told if not SUPPOSED.search(one) and (wanted is not Wanted.AMOUNT or _VALUE.search(one))]
         best = max(told, key=lambda one: len(terms & term_counts(one).keys()), default="")
         self.hit = hit
         self.shared = terms & term_counts(best).keys()
