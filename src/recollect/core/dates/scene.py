@@ -19,13 +19,13 @@ _AHEAD = re.compile(
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
-_PUT_OFF = r"(?:moved|pushed|shifted|changed|delayed|postponed|rescheduled|bumped|deferred|put|brought)"
+_PUT_OFF = r"(?:moved|pushed|shifted|delayed|postponed|rescheduled|bumped|deferred|put (?:off|back)|brought forward)"
 _FROM_ONE = re.compile(
     rf"\b(?:(?:day|week|month|year)s? from|{_PUT_OFF}(?: [\w'-]+){{0,6}}? (?:to|until|till)(?: the)?"
-    r"|(?:postponed|rescheduled)(?: [\w'-]+){0,4}? for(?: the)?) $",
+    r"|changed(?: [\w'-]+){0,4}? to(?: the)?|(?:postponed|rescheduled)(?: [\w'-]+){0,4}? for(?: the)?) $",
     re.IGNORECASE,
 )
-_MOVED = re.compile(rf"\b{_PUT_OFF}(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
+_MOVED = re.compile(rf"\b(?:{_PUT_OFF}|changed)(?: [\w'-]+){{0,4}}?(?P<from> from(?: the)?)? $", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s{1,3}([A-Za-z][A-Za-z']*)")
 # Words before a number, or between a part and its whole, that make it a year or a month.
 YEAR_WORDS = frozenset("in since until till by during before after around circa year of from to late early mid".split())

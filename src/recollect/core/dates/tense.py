@@ -81,13 +81,15 @@ _WOULD = frozenset("would i'd we'd he'd she'd they'd you'd".split())
 _FUTURE_VERBS = frozenset("starts begins leaves arrives flies".split())
 
 # Deeds that arrange something for a time, and those that do so if it is a thing which has its own.
-_ARRANGING = frozenset("booked reserved scheduled arranged registered enrolled invited planned".split())
+_ARRANGING = frozenset("booked reserved scheduled arranged planned".split())
+_ARRANGING_FOR = frozenset("registered enrolled invited signed".split())  # "registered for the regatta", not "the car"
 _GETTING = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
 _TO_COME = frozenset(
     """ticket tickets flight flights appointment appointments reservation reservations booking table seat seats slot
     slots spot invitation invitations invite invites pass passes""".split()
 )
-_BARE = 2  # words after such a deed that name no thing: "it on", "up on"
+_TOWARDS = frozenset(("for", "to"))
+_BARE = 2  # words after such a deed that name no thing: "it on"
 _SUBJECTS = frozenset("i we he she they who which that".split())
 
 
@@ -135,8 +137,8 @@ def arranged(text: str, start: int) -> bool | None:
         return True
     thing = words[deed + 1 :]
     for_it = thing[-1:] == ["for"] or thing[-2:] == ["for", "the"]
-    if words[deed] in _ARRANGING or (words[deed] == "signed" and thing[:1] == ["up"]):
-        # "I booked it on Friday" and "I signed up on Friday" date the deed.
+    if words[deed] in _ARRANGING or (words[deed] in _ARRANGING_FOR and not _TOWARDS.isdisjoint(thing)):
+        # "I booked it on Friday" dates the deed.
         return False if for_it else None if len(thing) > _BARE else True
     if words[deed] in _GETTING and not _TO_COME.isdisjoint(thing):
         return False if for_it else None
