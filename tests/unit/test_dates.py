@@ -509,7 +509,7 @@ def test_a_feeling_of_today_may_come_from_either_side() -> None:
     ("said", "first_day", "guessed"),
     [
         ("They moved the exam to Friday.", "2023-05-19", False),
-        ("The review was postponed for a reason until Friday.", "2023-05-17", False),
+        ("The review was postponed for a reason until Friday.", "2023-05-19", False),
         ("I rescheduled the dentist for Friday.", "2023-05-19", False),
         ("I booked a table for Friday.", "2023-05-19", False),
         ("We got tickets for this Saturday.", "2023-05-20", False),

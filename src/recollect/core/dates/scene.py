@@ -54,7 +54,7 @@ class Scene:
         """Tell whether what stands around a place looks back (True) or ahead (False), by the nearest verb."""
         if self.past is not None and not self.mostly:
             return self.past
-        if _FROM_ONE.search(self.text, max(0, start - _MOVING), start) is not None:
+        if self.moved_to(start):
             return False
         past = self.by_verb(start, end)
         return past and (None if self.moved_from(start) else arranged(self.text, start))
@@ -77,6 +77,10 @@ class Scene:
         if _AHEAD.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is not None:
             return False
         return self.unsaid
+
+    def moved_to(self, place: int) -> bool:
+        """Tell whether a place is the time that something was moved to: "postponed the exam until 15 June"."""
+        return _FROM_ONE.search(self.text, max(0, place - _MOVING), place) is not None
 
     def moved_from(self, place: int) -> bool:
         """Tell whether a place is the time that something was moved from: "moved the exam from 8 to 15 June"."""
