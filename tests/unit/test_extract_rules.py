@@ -84,6 +84,12 @@ def test_a_due_date_is_not_when_it_became_true() -> None:
         ("The sync moves to Thursday.", 2026, 3, 12),
         ("The lease ends in 2027.", 2027, 1, 1),
         ("I visited Rome on May 14.", 2025, 5, 14),
+        ("The launch was moved to March 20.", 2026, 3, 20),
+        ("The launch was moved from March 16 to March 20.", 2026, 3, 20),
+        ("I bought tickets for the opera on April 3.", 2026, 4, 3),
+        ("I signed up for the regatta on June 4.", 2026, 6, 4),
+        ("I booked a table for Friday.", 2026, 3, 13),
+        ("We hired a baker who starts on April 1.", 2026, 4, 1),
     ],
 )
 def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, year: int, month: int, day: int) -> None:
@@ -97,6 +103,11 @@ def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, yea
 )
 def test_a_habit_or_an_hour_is_no_date_that_is_planned(text: str) -> None:
     assert all(draft.date is None for draft in extract(said(text)).artifacts)
+
+
+def test_what_was_decided_does_not_lie_before_the_deciding() -> None:
+    draft = one("We decided to set the play in 1890.")
+    assert (draft.date, draft.valid_from) == (None, AT)
 
 
 def test_the_surer_of_two_dates_is_meant() -> None:

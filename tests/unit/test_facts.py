@@ -252,6 +252,11 @@ def test_what_befell_a_thing_is_nobodys_deed(text: str) -> None:
     assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
 
 
+def test_what_was_decided_has_its_own_time() -> None:
+    (decided,) = [draft for draft in _said("We decided to set the play in 1890.") if draft.relation == "decided"]
+    assert decided.valid_from == NOW
+
+
 # What is so when
 
 

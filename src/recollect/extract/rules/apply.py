@@ -27,7 +27,10 @@ ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
-_TO_A_DAY = re.compile(r"\bto (?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
+_TO_A_DAY = re.compile(
+    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b",
+    re.IGNORECASE,
+)
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
 _AHEAD = frozenset(
     (ArtifactKind.TODO, ArtifactKind.REMINDER, ArtifactKind.EVENT, ArtifactKind.KEY_FACT, ArtifactKind.DECISION)
@@ -208,15 +211,16 @@ class _Reading:
             # "Decided to ship on May 14": deciding is past, what was decided is to come. "Decided on May 14 to ship" is
             # all past.
             ahead = _TO_COME.search(words, own.start, said[0].span.start)
-            said = self._mentions(words, own, False) if ahead else said
+            # What was decided can't lie before the deciding: "decided to set the novel in 1913" has no date.
+            said = [one for one in self._mentions(words, own, False) if one.end > self.event.at] if ahead else said
         if not said:
             return None
         # "recently, on 3 March": the surer of two is meant.
-        mention = next((mention for mention in said if mention.certain), said[0])
+        mention = min(said, key=lambda mention: (not mention.certain, mention.guessed))
         return SaidDate(mention.start, mention.end, mention.text, mention.certain and not mention.guessed)
 
     def _mentions(self, words: str, own: Span, past: bool | None) -> list[DateMention]:
-        named = find_dates(words, self.event.at, past=past, nearest=True)
+        named = find_dates(words, self.event.at, past=past, mostly=bool(past), nearest=True)
         mentions = [mention for mention in named if _is_a_date(mention)]
         mentions = [mention for mention in mentions if own.start <= mention.span.start < own.end]
         # "Accepted a job from July" says when the job begins, not when it was accepted.
