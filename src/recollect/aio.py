@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import wraps
+from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -130,7 +131,7 @@ class AsyncMemory:
         source = self.memory.events(**filters)
 
         def some() -> list[Event]:
-            return [event for event, _ in zip(source, range(_EVENTS_A_TURN), strict=False)]
+            return list(islice(source, _EVENTS_A_TURN))
 
         while batch := await asyncio.to_thread(some):
             for event in batch:
