@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -237,6 +238,21 @@ def test_a_file_that_may_not_be_written_is_read(path: Path, start, folder_too: b
     finally:
         path.parent.chmod(0o755)
     assert _hash(path) == before
+
+
+# Other programs
+
+
+def test_a_file_opened_twice_is_still_ours_to_another_program(path: Path) -> None:
+    """Closing a file drops a process's locks on it: a program that found none would remove the log as left behind."""
+    look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM events').fetchall()"
+    with Memory.open(path, embedder="none") as memory:
+        memory.add("Before the other program.")
+        Memory.open(path, embedder="none").close()
+        subprocess.run([sys.executable, "-c", look, str(path)], check=True)
+        memory.add("After the other program.")
+        with Memory.open(path, embedder="none", read_only=True) as other:
+            assert other.stats().events == memory.stats().events == 303
 
 
 # Full disks

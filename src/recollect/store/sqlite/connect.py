@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import time
@@ -69,8 +70,16 @@ def _check_header(path: Path, header: bytes) -> None:
 
 
 def _head(path: Path) -> tuple[bytes, int]:
-    with path.open("rb") as file:
-        return file.read(_HEADER_BYTES), os.fstat(file.fileno()).st_size
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    # By SQLite's own hand: where a process closes a file that it opened by itself, the system drops every lock that it
+    # has on it, also those of the memories that it has open there already.
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        size = path.stat().st_size  # to SQLite, a file of a single byte is an empty one
+        return file.xRead(min(size, _HEADER_BYTES), 0), size
+    finally:
+        file.xClose()
 
 
 def _is_short(path: Path, header: bytes, size: int) -> bool:
