@@ -240,6 +240,39 @@ def test_a_file_that_may_not_be_written_is_read(path: Path, start, folder_too: b
     assert _hash(path) == before
 
 
+# Moved while open
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file stays where it is there")
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_gone_takes_no_more_writes(path: Path, tmp_path: Path, how: str) -> None:
+    backup, moved = tmp_path / "backup.db", tmp_path / "moved.db"
+    with Memory.open(path, embedder="none") as memory:
+        memory.backup(backup)
+        memory.add("Before.")
+        if how == "deleted":
+            path.unlink()
+        elif how == "moved":
+            path.rename(moved)
+        else:
+            backup.replace(path)
+        for use in (
+            lambda: memory.add("After."),
+            lambda: memory.forget(speaker="Ana"),
+            lambda: memory.recall("Lisbon"),
+            lambda: memory.stats(),
+        ):
+            with pytest.raises(StoreError, match="moved, deleted or replaced"):
+                use()
+        assert path.exists() == (how == "replaced")  # nothing new was made in its place
+    if how == "replaced":
+        for left in ("-wal", "-shm"):
+            path.with_name(path.name + left).unlink(missing_ok=True)
+        with Memory.open(path, embedder="none") as memory:
+            assert memory.stats().events == 301
+            assert memory.verify().ok
+
+
 # Other programs
 
 

@@ -72,6 +72,7 @@ class SqliteStore:
             raise StoreReadOnly
         with in_our_words(), self._turn.taken(), self._memory_guard():
             self._check_usable()
+            self._check_in_place()
             self._writing.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteWriter(self._writing, self._caches)
@@ -107,6 +108,7 @@ class SqliteStore:
         # left copies of themselves in unused space. A rewritten file has no unused space.
         self._check_usable()
         with in_our_words(), self._turn.taken(), self._memory_guard():
+            self._check_in_place()
             self._writing.execute("VACUUM")
         if self._path is not None:
             self._empty_the_log()
@@ -184,6 +186,7 @@ class SqliteStore:
             if self._path is not None and not self._read_only and self._writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     self._writing.pragma("journal_mode", "wal")
+            self._inode = None if self._path is None else _inode(self._path)
         except BaseException:
             self._writing.close()
             self._turn.close()
@@ -207,12 +210,21 @@ class SqliteStore:
         if os.getpid() != self._pid:
             raise Closed("This memory was opened before the process forked; open it again in the child.")
 
+    def _check_in_place(self) -> None:
+        # What is written to a file that has lost its name is written nowhere, and a new connection would go elsewhere.
+        if self._path is not None and not _is_at(self._path, self._inode):
+            raise StoreError(
+                f"{self._path} was moved, deleted or replaced while it was open; nothing was changed.",
+                fix="Open it again; what it held is where it was moved to.",
+            )
+
     @contextmanager
     def _reading(self) -> Generator[apsw.Connection]:
         if self._path is None:
             with self._memory_lock:
                 yield self._writing
             return
+        self._check_in_place()
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -260,3 +272,20 @@ class SqliteStore:
 def _real(location: str | os.PathLike[str]) -> Path:
     # Where it is, whatever it is called: a link joins the same queue of writers, and chdir() changes nothing.
     return Path(os.path.realpath(Path(location).expanduser()))
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _is_at(path: Path, inode: tuple[int, int] | None) -> bool:
+    """Tell whether a file still has its name; on Windows, an open one does. Who may not look, takes it so."""
+    if os.name == "nt":
+        return True
+    try:
+        return _inode(path) == inode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
