@@ -28,6 +28,7 @@ from recollect.core.values import (
 )
 from recollect.engine.arguments import (
     Time,
+    checked_clock,
     checked_count,
     checked_id,
     checked_path,
@@ -98,9 +99,10 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         bundled model, "recollect-small", "hashing", "static", "none" for words alone, an endpoint, or an object.
         tokenizer: what budgets are counted with. models: a folder with weights. reranker: a third stage,
         "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL", "ollama:MODEL", "anthropic:MODEL" or
-        "URL#MODEL". create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
+        "URL#MODEL". create=False refuses to make a new file. options: fields of `Settings`, as durability="normal",
+        which go before those of `settings`.
         """
-        chosen = settings or settings_of(options)
+        chosen, stages, clock = settings_of(settings, options), recipe_of(recipe), checked_clock(clock)
         store = open_store(location, chosen, create=create)
         try:
             engine = Engine(
@@ -108,7 +110,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
                 models=Models(embedder, models),
                 settings=chosen,
                 clock=clock,
-                recipe=recipe_of(recipe),
+                recipe=stages,
                 tokenizer_spec=tokenizer,
                 reranker_spec=reranker,
                 llm_spec=llm,

@@ -271,7 +271,10 @@ class SqliteStore:
 
 def _real(location: str | os.PathLike[str]) -> Path:
     # Where it is, whatever it is called: a link joins the same queue of writers, and chdir() changes nothing.
-    return Path(os.path.realpath(Path(location).expanduser()))
+    try:
+        return Path(os.path.realpath(Path(location).expanduser()))
+    except RuntimeError as error:  # a ~ of nobody
+        raise BadLocation(f"{os.fspath(location)!r} is not a path that can be opened ({error}).") from error
 
 
 def _inode(path: Path) -> tuple[int, int]:
