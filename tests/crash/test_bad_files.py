@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crash_children import READ_ONLY, heard
+from crash_children import READ_ON, READ_ONLY, heard
 
 from recollect import Memory
 from recollect.core.errors import (
@@ -238,6 +238,34 @@ def test_a_file_that_may_not_be_written_is_read(path: Path, start, folder_too: b
     finally:
         path.parent.chmod(0o755)
     assert _hash(path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are other there")
+def test_who_may_only_read_the_folder_sees_what_others_forget_and_write(path: Path, start) -> None:
+    for parent in path.parents:
+        if not parent.stat().st_mode & 0o001:
+            parent.chmod(0o711)
+    path.parent.chmod(0o755)
+    if os.getuid():
+        pytest.skip("only root can let somebody else read")
+    child = start(READ_ON, path)
+
+    def again() -> None:
+        child.stdin.write("\n")
+        child.stdin.flush()
+
+    heard(child, "301 1")
+    with Memory.open(path, embedder="none") as memory:
+        memory.forget(keys=["lisbon"])
+    again()
+    heard(child, "300 0")
+    with Memory.open(path, embedder="none") as memory:
+        memory.add_many([{"text": f"More of it, number {n}."} for n in range(200)])
+        memory.add("I moved to Lisbon again.")
+        again()
+        heard(child, "501 1")
+    again()
+    heard(child, "501 1")
 
 
 # Moved while open

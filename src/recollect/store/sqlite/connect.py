@@ -22,6 +22,8 @@ _LOOKS = 20  # at a file that seems cut short; writing a log back takes millisec
 _BETWEEN_LOOKS_S = 0.01
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
 
+Frozen = tuple[int, int] | None  # bytes, and when they were last changed
+
 
 def inspect(path: Path, *, create: bool) -> bool:
     """Check what lies at a path without changing it; tell whether a memory is there."""
@@ -121,7 +123,18 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
     return connection
 
 
+def frozen(path: Path) -> Frozen:
+    """Tell how a file stands that SQLite is told not to watch; None where it sees by itself what others write."""
+    if not _is_frozen(path):
+        return None
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
 def _read_only_uri(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_frozen(path) else ''}"
+
+
+def _is_frozen(path: Path) -> bool:
     # Without a log beside it, and no right to make one, SQLite must be told that nobody else will write.
-    frozen = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
-    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+    return not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -18,7 +19,7 @@ from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
-from recollect.store.sqlite.connect import connect, inspect
+from recollect.store.sqlite.connect import Frozen, connect, frozen, inspect
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
@@ -43,6 +44,8 @@ class SqliteStore:
         self._closed = False
         self._caches = Caches()
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
+        self._looking = threading.Lock()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
         with in_our_words():
             self._open(create=create)
@@ -160,8 +163,7 @@ class SqliteStore:
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
         with in_our_words(), self._turn.taken_here(), self._memory_guard():
-            while not self._idle.empty():
-                self._idle.get_nowait().close()
+            self._let_go_of_idle()
             self._writing.close()
             self._turn.close()
 
@@ -225,6 +227,7 @@ class SqliteStore:
                 yield self._writing
             return
         self._check_in_place()
+        seen = self._look_again(self._path) if self._read_only else None
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -234,10 +237,25 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self._closed:
+        if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
             self._idle.put(connection)
         else:
             connection.close()
+
+    def _look_again(self, path: Path) -> Frozen:
+        """Let go of connections that were told that nobody writes, as soon as somebody did: they would never see it."""
+        seen = frozen(path)
+        with self._looking:
+            if seen != self._seen:
+                self._seen = seen
+                self._let_go_of_idle()
+                self._caches.clear()
+        return seen
+
+    def _let_go_of_idle(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
 
     @contextmanager
     def _memory_guard(self) -> Generator[None]:
