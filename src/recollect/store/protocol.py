@@ -335,8 +335,11 @@ class Store(Protocol):
         """Take a snapshot; it lasts for the `with` block."""
         ...
 
-    def writer(self) -> AbstractContextManager[Writer]:
-        """Wait for the turn to write and begin a transaction; commits at the end of the `with` block."""
+    def writer(self, *, patience_s: float | None = None) -> AbstractContextManager[Writer]:
+        """Wait for the turn to write and begin a transaction; commits at the end of the `with` block.
+
+        patience_s: how long to wait for it, where that is not busy_timeout_s.
+        """
         ...
 
     def table_reader(self) -> AbstractContextManager[TableReader]:

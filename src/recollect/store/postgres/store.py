@@ -73,12 +73,15 @@ class PostgresStore:
                 _end(connection)
 
     @contextmanager
-    def writer(self) -> Generator[PostgresWriter]:
+    def writer(self, *, patience_s: float | None = None) -> Generator[PostgresWriter]:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
         with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
             try:
+                if patience_s is not None:
+                    wait_ms = sql.Literal(int(patience_s * 1000))
+                    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
                 writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
                 yield writer
                 if writer.owes:

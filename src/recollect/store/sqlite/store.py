@@ -69,11 +69,11 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def writer(self) -> Generator[SqliteWriter]:
+    def writer(self, *, patience_s: float | None = None) -> Generator[SqliteWriter]:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with in_our_words(), self._turn.taken(), self._memory_guard():
+        with in_our_words(), self._turn.taken(patience_s), self._memory_guard():
             self._check_usable()
             self._check_in_place()
             self._writing.execute("BEGIN IMMEDIATE")
