@@ -139,8 +139,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     @property
     def location(self) -> str:
-        """Tell where this memory lives."""
-        return self._engine.store.location
+        """Tell where this memory lives; a walled handle does not."""
+        return "" if self._walled else self._engine.store.location
 
     @property
     def notices(self) -> list[str]:
@@ -249,7 +249,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             not_yet = behind(reader, self._space)
         size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
-            location="" if self._walled else self.location,
+            location=self.location,
             space=self._space,
             spaces=1 if self._walled else spaces,
             events=tally.events,
@@ -308,7 +308,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     def verify(self, *, deep: bool = True) -> Report:
         """Check the file, and every index against the log; deep=False leaves out what takes long."""
-        found = self._engine.store.audit(deep=deep)
+        found = self._engine.store.audit(deep=deep, only=self._space if self._walled else None)
         return Report(checked=found.checked, problems=found.problems)
 
     def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
@@ -362,7 +362,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     def __repr__(self) -> str:
         scope = self._space if self._wing is None else f"{self._space}, wing {self._wing}"
-        return f"<Memory {self.location} ({scope})>"
+        return f"<Memory {self.location or 'within walls'} ({scope})>"
 
     # Inside
 

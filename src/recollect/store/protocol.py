@@ -362,8 +362,8 @@ class Store(Protocol):
         """Rewrite what lies on disk so that nothing removed can be read from it any more."""
         ...
 
-    def audit(self, *, deep: bool = True) -> Audit:
-        """Check the store's own consistency: its pages, counters, and indexes against the log."""
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
+        """Check the store's own consistency: its pages, counters, and indexes against the log; of one space alone."""
         ...
 
     def backup(self, path: str) -> None:

@@ -162,9 +162,9 @@ class PostgresStore:
             for table in self._tables(connection):
                 connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
 
-    def audit(self, *, deep: bool = True) -> Audit:
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
-            return audit(reader, deep=deep)
+            return audit(reader, deep=deep, only=only)
 
     def backup(self, path: str) -> None:
         """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""

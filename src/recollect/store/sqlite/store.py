@@ -116,9 +116,9 @@ class SqliteStore:
         if self._path is not None:
             self._empty_the_log()
 
-    def audit(self, *, deep: bool = True) -> Audit:
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
-            return audit(reader, deep=deep)
+            return audit(reader, deep=deep, only=only)
 
     def backup(self, path: str) -> None:
         self._check_usable()
