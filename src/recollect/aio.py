@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import os
 import threading
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from recollect.core.errors import RecollectError
 from recollect.core.values import Event, Imported
-from recollect.engine.serving import RecollectNotice
 from recollect.memory import Memory
 
 P = ParamSpec("P")
@@ -159,7 +157,7 @@ class AsyncMemory:
 
         What it gives to be awaited, as an `async def` does, runs on the loop that this was called from.
         """
-        return await asyncio.to_thread(self.memory.on, what, _on_loop(told, _loop()) if callable(told) else told)
+        return await asyncio.to_thread(self.memory.on, what, self._on_loop(told, _loop()) if callable(told) else told)
 
     def follow(
         self, path: str | os.PathLike[str], *, stop: threading.Event | None = None, **options: Any
@@ -178,6 +176,22 @@ class AsyncMemory:
             return left.is_set() or (stop is not None and stop())
 
         return _each(self.memory.watch(kinds=kinds, every=every, stop=ended), left)
+
+    def _on_loop(self, told: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
+        @wraps(told)
+        def tell(news: Any) -> None:
+            outcome = told(news)
+            if inspect.isawaitable(outcome):
+                asyncio.run_coroutine_threadsafe(self._awaited(outcome), loop)
+
+        return tell
+
+    async def _awaited(self, outcome: Awaitable[Any]) -> None:
+        try:
+            await outcome
+        except Exception as error:  # what was written is written, whatever a listener does
+            engine = self.memory._engine  # pyright: ignore[reportPrivateUsage]  a listener of it
+            engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -205,23 +219,6 @@ def _one_thread() -> Generator[ThreadPoolExecutor]:
         yield own
     finally:
         own.shutdown(wait=False)  # what it still does, it does without us
-
-
-def _on_loop(told: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
-    @wraps(told)
-    def tell(news: Any) -> None:
-        outcome = told(news)
-        if inspect.isawaitable(outcome):
-            asyncio.run_coroutine_threadsafe(_awaited(outcome), loop)
-
-    return tell
-
-
-async def _awaited(outcome: Awaitable[Any]) -> None:
-    try:
-        await outcome
-    except Exception as error:  # what was written is written, whatever a listener does
-        warnings.warn(f"A listener failed ({type(error).__name__}: {error}).", RecollectNotice, stacklevel=1)
 
 
 def _loop() -> asyncio.AbstractEventLoop:

@@ -106,5 +106,6 @@ def test_a_listener_may_be_a_coroutine() -> None:
             await memory.on("event", fails)
             with pytest.warns(RecollectNotice, match="no"):
                 await write()
+            assert any("A listener failed" in notice for notice in memory.notices)
 
     asyncio.run(run())
