@@ -178,7 +178,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         """Remember a batch in one transaction: all of it or, on any error, nothing.
 
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
-        as not new. The same key with other content is a KeyConflict.
+        as not new. The same key with other content is a KeyConflict; so is, without a key, the same event for another
+        wing than it is in.
         """
         from recollect.engine.write import write
 
