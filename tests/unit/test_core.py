@@ -203,10 +203,26 @@ def test_a_hit_quotes_and_explains() -> None:
     assert hit.explain() == [{"stage": "words", "score": 2.0, "rank": None, "why": ""}]
 
 
-def test_settings_are_checked() -> None:
-    for wrong in ({"durability": "fast"}, {"busy_timeout_s": 0}, {"busy_timeout_s": -1}):
-        with pytest.raises(InvalidSetting):
-            Settings(**wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("durability", "fast"),
+        *(("busy_timeout_s", wrong) for wrong in (0, -1, "5", None, True, float("inf"), float("nan"), 1e10)),
+        *(("max_text_bytes", wrong) for wrong in ("big", 0, 1.5, None)),
+        ("max_meta_bytes", -1),
+        ("max_name_chars", "64"),
+        ("llm_read_past", None),
+        ("llm_tokens_per_day", -1),
+        ("pool_size", 0),
+        ("read_only", "false"),
+        ("extract", None),
+        ("profile", None),
+        ("secret_patterns", 5),
+    ],
+)
+def test_settings_are_checked(name: str, value: object) -> None:
+    with pytest.raises(InvalidSetting, match=name):
+        Settings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_a_missing_package_names_the_extra_that_brings_it() -> None:
