@@ -206,3 +206,39 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
         expect(page.locator("main h1")).to_have_text("Recall")
         expect(page.locator("nav")).not_to_contain_text("Forget")  # a key that only reads sees no more than it may
     page.close()
+
+
+def test_what_is_in_another_space_is_shown_without_being_asked_for(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "spaces.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana", session="s1")
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        expect(page.locator("main")).to_contain_text("1 event in 1 session")
+        expect(page.get_by_label("Space")).to_have_count(0)
+        with Memory.open(path, "hashing") as memory:
+            memory.space("acme/bob").add_many([{"text": "I moved to Porto."}, {"text": "I moved to Faro."}])
+        page.reload()
+        expect(page.locator("main")).to_contain_text("1 event in 1 session")
+        expect(page.get_by_label("Space").first).to_have_value("acme/ana")
+        page.get_by_label("Space").first.select_option("acme/bob")
+        expect(page.locator("main")).to_contain_text("2 events")
+    page.close()
+
+
+@pytest.mark.parametrize("opened", [["acme/*"], ["acme/ana", "acme/bob"]])
+def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Browser, opened: list[str]) -> None:
+    path = tmp_path / "some.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.add("Nobody else may read this.")
+        memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana")
+        secret = memory.create_key("some", permission="read", spaces=opened).secret
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        page.get_by_label("Key").fill(secret)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("main")).to_contain_text("1 event")
+        expect(page.locator("[role=alert]")).to_have_count(0)
+    page.close()

@@ -33,7 +33,7 @@ function App() {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
       ([found, known]) => {
-        scope.space = scope.space || found.space || known.spaces[0] || null;
+        scope.space = shownFirst(scope.space, found, known.spaces);
         setSpace(scope.space);
         setSpaces(known.spaces);
         setMe(found);
@@ -121,7 +121,7 @@ function App() {
       <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
         <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
       <div class="foot">
-        ${spaces.length > 1 && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
+        ${spaces.some((one) => one !== space) && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
         <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
         <span class="quiet small keys">${me.version} · <kbd>/</kbd> to ask</span>
       </div>
@@ -169,6 +169,12 @@ function Door({ error, onKey }) {
     <label class="field">Key<input type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
     <div><button class="main" disabled=${!key.trim()}>Open</button></div>
   </form></main>`;
+}
+
+/** Choose the space that is looked at: the one meant where none is named has nothing to show until it holds something. */
+function shownFirst(before, me, known) {
+  const open = known.length ? known : me.spaces.filter((one) => !one.includes("*"));
+  return [before, me.space].find((one) => one && open.includes(one)) || open[0] || me.space;
 }
 
 function shown(view, me) {
