@@ -129,6 +129,21 @@ def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Pa
         assert not list(memory.events(session="vault"))
 
 
+def test_what_came_after_the_look_is_not_forgotten(filled: Served, page: Page) -> None:
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The safe code is pear.", speaker="Eve", session="safe")
+    page.goto(f"{filled.url}#/forget")
+    page.get_by_label("Session").fill("safe")
+    page.get_by_role("button", name="Show what would go").click()
+    expect(page.locator("main")).to_contain_text("1 event would go")
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The safe is blue.", speaker="Eve", session="safe")
+    page.get_by_role("button", name=re.compile("for ever")).click()
+    expect(page.locator("main")).to_contain_text("Forgotten")
+    with Memory.open(filled.path, "hashing") as memory:
+        assert [event.text for event in memory.events(session="safe")] == ["The safe is blue."]
+
+
 def test_an_error_says_what_to_do(filled: Served, browser: Browser) -> None:
     page = browser.new_page()  # a browser reports a request that failed: here that is meant
     page.route("**/v1/stats*", lambda route: route.abort())
