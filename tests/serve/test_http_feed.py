@@ -6,10 +6,11 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from recollect import Client, Memory
 from recollect.core.attention import Intent
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.folding import Concept
+from recollect.serve.http.metrics import Metrics
+from recollect.serve.http.webhooks import Sender
 
 
 @pytest.fixture
@@ -188,6 +191,8 @@ def test_streams_are_limited_and_checked(memory: Memory) -> None:
 
 # Webhooks
 
+NO_NAMES = ("http://hooks..example.org/x", "http://xn--a/", f"http://{'a' * 64}.org/")
+
 
 class Listener:
     """A real address that takes deliveries, or refuses some of them first."""
@@ -292,8 +297,68 @@ def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memo
         assert listener.texts() == ["said while nobody served", "said after it had stopped"]
 
 
+def test_a_webhook_that_can_t_be_sent_to_keeps_none_behind_it_from_being_told(memory: Memory) -> None:
+    def broken(url: str, _headers: Any, _body: bytes) -> str | None:
+        if "broken" in url:
+            raise ValueError("no such thing")
+        told.append(url)
+        return None
+
+    told: list[str] = []
+    for name in ("broken", "whole"):
+        memory.add_webhook(f"http://{name}.example.org/", kinds=["event"])
+    memory.add("We decided to buy a boat.")
+    assert memory.deliver_webhooks(broken, len) == 1
+    assert told == ["http://whole.example.org/"]
+    assert [hook.error for hook in memory.webhooks()] == ["ValueError: no such thing", None]
+
+
+@pytest.mark.parametrize("url", [*NO_NAMES, "http://["])
+def test_an_address_that_is_none_is_a_failed_delivery(url: str) -> None:
+    metrics = Metrics()
+    assert Sender(metrics).send(url, {}, b"{}")
+    assert 'webhook_deliveries_total{outcome="failed"} 1' in metrics.text({})
+
+
+# What comes before the status is told, at once, and then again and again.
+TRICKLES = {
+    "headers that never end": (b"HTTP/1.1 200 OK\r\n", b"x-more: y\r\n", "It did not answer within 0.5 s."),
+    "a body that never ends": (b"HTTP/1.1 204 No Content\r\n\r\n", b"more ", None),
+    "a long answer": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"5\r\nmore \r\n", None),
+    "nothing": (b"", b"", "It did not answer within 0.5 s."),
+}
+
+
+@pytest.mark.parametrize(("first", "more", "wrong"), TRICKLES.values(), ids=list(TRICKLES))
+def test_an_answer_that_never_ends_is_cut_off(first: bytes, more: bytes, wrong: str | None) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+
+        def trickle() -> None:
+            connection, _ = listening.accept()
+            with closing(connection), suppress(OSError):
+                connection.sendall(first)
+                for _ in range(100):
+                    time.sleep(0.1)
+                    connection.sendall(more)
+
+        threading.Thread(target=trickle, daemon=True).start()
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        assert Sender(Metrics(), patience_s=0.5).send(url, {}, b"{}") == wrong
+        assert time.monotonic() - began < 5
+
+
 def test_webhooks_that_make_no_sense_are_refused(memory: Memory) -> None:
-    for url in ("ftp://x/y", "example.org", "http://", "http://a b", "https://user:secret@x/", "http://[", "x" * 5_000):
+    for url in (
+        *NO_NAMES,
+        "ftp://x/y",
+        "example.org",
+        "http://",
+        "http://a b",
+        "https://user:secret@x/",
+        "http://[",
+        "x" * 5_000,
+    ):
         with pytest.raises(InvalidInput):
             memory.add_webhook(url)
     with pytest.raises(InvalidInput, match="Known are"):
