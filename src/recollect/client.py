@@ -239,11 +239,14 @@ def _method(operation: Operation) -> Callable[..., Any]:
     theirs = getattr(Memory, operation.method)
     returns = get_type_hints(theirs)["return"]
     listed = element_of(returns) if operation.read_only and operation.result else None
+    limit = inspect.signature(theirs).parameters.get("limit")
+    most = None if limit is None else limit.default
 
     @wraps(theirs)
     def call(self: Client, *args: Any, **kwargs: Any) -> Any:
         given = _bound(theirs, args, kwargs)
         if listed is not None:
+            given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
 
             def page(part: Mapping[str, Any]) -> Page[Any]:
                 answer = self._run(operation, part)  # pyright: ignore[reportPrivateUsage]  a method of it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.serve.service import serving
 
 from recollect import Client, Event, Hit, Memory
+from recollect.core.artifacts import Stance
 from recollect.core.errors import (
     BadLocation,
     InvalidEvent,
@@ -44,6 +46,8 @@ HISTORY = [
     {"text": "I must renew the passport by June.", "speaker": "Will", "session": "s2", "at": "2026-05-20T11:00Z"},
     {"text": "half \ud800 a character, and a \x00 and an \U0001f600", "session": "odd", "at": "2026-01-01"},
 ]
+
+NAMES = [f"{first}{second}lia" for first in "BCDFGHJKLMNPRSTV" for second in "aeiouyr"]  # more than a list gives
 
 
 class Both:
@@ -174,6 +178,21 @@ def test_reads_agree(unchanged: Both) -> None:
 )
 def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) -> None:
     assert not isinstance(unchanged.agree(read), RecollectError)
+
+
+def test_statements_come_with_all_that_they_hold(unchanged: Both) -> None:
+    def stated(subject: Any) -> list[Any]:
+        return [replace(one, recorded_at=NOW) for one in subject.artifacts(status="any")]
+
+    assert stated(unchanged.client) == stated(unchanged.memory)
+    assert any(one.slot and one.value and one.stance != Stance.HOLDS for one in stated(unchanged.client))
+
+
+def test_lists_end_where_they_end_for_a_memory(both: Both) -> None:
+    moved = [{"text": f"I moved to {name}ville in March.", "speaker": name, "at": NOW} for name in NAMES]
+    both.agree(lambda one: one.add_many(moved))
+    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01"))) == 100
+    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01", limit=105))) == 105
 
 
 def test_writes_agree(both: Both) -> None:
