@@ -17,6 +17,7 @@ from recollect import Client, Event, Hit, Memory
 from recollect.core.artifacts import Stance
 from recollect.core.errors import (
     BadLocation,
+    Closed,
     InvalidEvent,
     InvalidInput,
     InvalidSetting,
@@ -311,6 +312,73 @@ def test_no_service_and_another_service(tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="502"):
             client.stats()
         client.close()
+
+
+ANSWERS = {
+    "a page": httpx.Response(200, html="<html>Sign in</html>"),
+    "no JSON": httpx.Response(200, content=b"<html>", headers={"content-type": "application/json"}),
+    "nothing": httpx.Response(200, json={}),
+    "a list": httpx.Response(200, json=[]),
+    "null": httpx.Response(200, json=None),
+    "other members": httpx.Response(200, json={"hits": [{"score": 1}], "spaces": 3, "confidence": None}),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=list(ANSWERS))
+def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx.Response) -> None:
+    with Client("http://127.0.0.1:1") as client:
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, content=answer.content, headers=answer.headers))
+        client._http = httpx.Client(base_url="http://127.0.0.1:1", transport=transport)
+        calls: list[Callable[[], Any]] = [
+            lambda: client.recall("x"),
+            lambda: client.stats(),
+            lambda: client.facts(),
+            lambda: list(client.events()),
+            client.spaces,
+            lambda: client.export(tmp_path / "a.jsonl"),
+            lambda: client.backup(tmp_path / "a.db"),
+        ]
+        for call in calls:
+            with pytest.raises(ServiceError, match="not as Recollect does"):
+                call()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:abc", "http://[::1", "http://:80", "http://127.0.0.1:99999", ""])
+def test_an_address_that_is_none_is_said_at_once(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="not the address"):
+        Client(url)
+
+
+def test_a_host_that_no_name_can_have_is_not_reached() -> None:
+    with Client("http://hooks..example.org") as client, pytest.raises(Unreachable):
+        client.recall("x")
+
+
+@pytest.mark.parametrize("timeout_s", [-1, 0, float("nan"), float("inf")])
+def test_a_time_that_nobody_can_wait_is_refused(timeout_s: float) -> None:
+    with pytest.raises(InvalidSetting, match="timeout_s"):
+        Client("http://127.0.0.1:1", timeout_s=timeout_s)
+
+
+def test_a_client_that_was_closed_says_so(tmp_path: Path) -> None:
+    client = Client("http://127.0.0.1:1")
+    scoped = client.space("acme")
+    client.close()
+    for call in (lambda: client.recall("x"), lambda: scoped.stats(), lambda: client.export(tmp_path / "x.jsonl")):
+        with pytest.raises(Closed):
+            call()
+
+
+def test_a_key_with_something_around_it_counts_and_one_that_is_none_is_not_shown(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        secret = memory.create_key("a").secret
+        with serving(memory) as address, Client(address, key=f" {secret}\n") as client:
+            assert client.stats().events == 0
+    for key in (f"{secret[:8]}\n{secret[8:]}", f"{secret}\u200b", f"{secret} and more", f"{secret}\x00"):
+        with pytest.raises(InvalidSetting, match="characters") as refused:
+            Client("http://127.0.0.1:1", key=key)
+        assert secret[8:] not in str(refused.value)
 
 
 def test_the_errors_of_an_event_keep_their_kind(unchanged: Both) -> None:
