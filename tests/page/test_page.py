@@ -257,3 +257,30 @@ def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Bro
         expect(page.locator("main")).to_contain_text("1 event")
         expect(page.locator("[role=alert]")).to_have_count(0)
     page.close()
+
+
+def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "ended.db"
+    with Memory.open(path, "hashing") as memory:
+        made, other = (memory.create_key(name, permission="read") for name in ("one", "other"))
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        field, opened = page.get_by_label("Key"), page.get_by_role("button", name="Open")
+        field.fill(f"{made.secret}\u200b")
+        expect(page.get_by_role("alert")).to_contain_text("no key has")
+        expect(opened).to_be_disabled()
+        field.fill("nonsense")
+        opened.click()
+        expect(page.locator("main")).to_contain_text("no key of Recollect")
+        page.get_by_label("Key").fill(made.secret)
+        opened.click()
+        expect(page.locator("main h1")).to_have_text("Recall")
+        with Memory.open(path, "hashing") as memory:
+            memory.revoke_key(made.key.id)
+        page.wait_for_timeout(1_500)  # so long a key may be taken for what it was
+        page.goto(f"{served.url}#/sessions")
+        page.get_by_label("Key").fill(other.secret)
+        opened.click()
+        expect(page.locator("main h1")).to_have_text("Sessions")
+    page.close()

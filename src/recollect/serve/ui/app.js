@@ -1,7 +1,7 @@
 // The frame: which view is shown, in which space, in which colours; keys and news.
 
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
-import { follow, gone, keep, read, scope } from "./api.js";
+import { follow, gone, keep, read, scope, sendable } from "./api.js";
 import { Choice, Safe, Trouble, count } from "./parts.js";
 
 // A view is loaded when it is opened first. `needs` are operations without which there is nothing to show.
@@ -56,6 +56,15 @@ function App() {
     addEventListener("recollect-again", again);
     return () => removeEventListener("recollect-again", again);
   }, [me]);
+  useEffect(() => {
+    const locked = ({ detail }) => { // a key that does not count, or no longer: another is asked for
+      keep("");
+      setMe(undefined);
+      setError(detail);
+    };
+    addEventListener("recollect-locked", locked);
+    return () => removeEventListener("recollect-locked", locked);
+  }, []);
   useEffect(() => {
     if (!me) return undefined;
     let gathered = {};
@@ -158,8 +167,10 @@ function opened(name) {
 /** Ask for a key. */
 function Door({ error, onKey }) {
   const [key, setKey] = useState("");
+  const odd = key.trim() && !sendable(key.trim());
   const enter = (event) => {
     event.preventDefault();
+    if (odd) return;
     keep(key.trim());
     onKey();
   };
@@ -167,7 +178,8 @@ function Door({ error, onKey }) {
     <h1>This memory asks for a key</h1>
     <p class="soft">${error.message} A key is made by <code>recollect keys create</code>. It is kept until this window is closed.</p>
     <label class="field">Key<input type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
-    <div><button class="main" disabled=${!key.trim()}>Open</button></div>
+    ${odd && html`<p class="problem" role="alert">There are characters in it that no key has. Copy it again, alone.</p>`}
+    <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>
   </form></main>`;
 }
 
