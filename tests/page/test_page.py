@@ -167,6 +167,53 @@ def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, brows
     page.close()
 
 
+def test_long_names_do_not_push_a_phone_s_page_aside(tmp_path: Path, page: Page) -> None:
+    mail = "Maximiliane Hohenstaufen <maximiliane.hohenstaufen@verwaltung.example-company.org>"
+    session, wing = "migration-of-the-legacy-platform-" * 3, "projects/customer-success/2026/legacy-platform"
+    with Memory.open(tmp_path / "long.db", "hashing") as memory:
+        for number in range(3):
+            memory.add(f"We decided on the legacy radar {number}.", speaker=mail, session=session, wing=wing)
+    page.set_viewport_size({"width": 390, "height": 800})
+    with serving(tmp_path / "long.db") as served:
+        for view in (*VIEWS, f"sessions/{session}", "recall/radar", f"palace/{wing.replace('/', '%2F')}"):
+            page.goto("about:blank")
+            page.goto(f"{served.url}#/{view}")
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator(".skeleton")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1900-01-01T00:00:00+00:19:32"])
+def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: str) -> None:
+    with Memory.open(tmp_path / "dates.db", "hashing") as memory:
+        memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
+        memory.add("The radar mast stands again.", speaker="Ana", session="s1", at="2026-04-01T10:00Z")
+    with serving(tmp_path / "dates.db") as served:
+        for view in ("timeline", "sessions/s1", "recall/radar", "graph", "health"):
+            page.goto("about:blank")
+            page.goto(f"{served.url}#/{view}")
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator(".skeleton")).to_have_count(0)
+            expect(page.locator("[role=alert]")).to_have_count(0)
+        page.goto(f"{served.url}#/timeline")
+        expect(page.locator(".said", has_text="broke")).to_be_attached()
+        for key in ("-", "ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
+            page.locator("svg.time").press(key)
+        page.wait_for_timeout(600)  # until what is in sight was asked for
+        expect(page.locator("[role=alert]")).to_have_count(0)
+        page.goto(f"{served.url}#/sessions/s1")
+        expect(page.locator(".meta .tabular")).to_have_count(2)
+        expect(page.locator(".meta .tabular", has_text=re.compile(r"\dT\d|Invalid"))).to_have_count(0)
+
+
+def test_a_link_to_another_question_asks_it(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/recall/radar")
+    expect(page.locator(".hit .said").first).to_contain_text("radar")
+    page.evaluate("location.hash = '#/recall/passport'")
+    expect(page.get_by_label("Question")).to_have_value("passport")
+    expect(page.locator(".hit .said").first).to_contain_text("passport")
+
+
 def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page) -> None:
     page.goto(f"{filled.url}#/health")
     expect(page.locator("main h1")).to_have_text("Health")
