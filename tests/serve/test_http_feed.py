@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -17,12 +18,14 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.serve.service import problem, serving
+from tests.serve.service import bearer, problem, serving
 
 from recollect import Client, Memory
 from recollect.core.attention import Intent
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.folding import Concept
+from recollect.serve.http import ServiceSettings
+from recollect.serve.http.app import build
 from recollect.serve.http.metrics import Metrics
 from recollect.serve.http.webhooks import Sender
 
@@ -187,6 +190,43 @@ def test_streams_are_limited_and_checked(memory: Memory) -> None:
             next(told)
             assert problem(httpx.get(f"{address}/v1/stream")) == (503, "Overloaded")
         # Whoever follows does not keep the service from stopping: leaving this block would time out.
+
+
+def test_one_key_leaves_room_for_the_others(memory: Memory) -> None:
+    one, other = (bearer(memory.create_key(name).secret) for name in ("one", "other"))
+    with serving(memory, most_streams_of_a_key=1) as address:
+        with stream(address, one) as told:
+            next(told)
+            assert problem(httpx.get(f"{address}/v1/stream", headers=one)) == (503, "Overloaded")
+            with stream(address, other) as also_told:
+                next(also_told)
+        wait_for(lambda: followed_again(address, one))
+
+
+def followed_again(address: str, headers: dict[str, str]) -> bool:
+    with httpx.stream("GET", f"{address}/v1/stream", headers=headers) as answer:
+        return answer.status_code == 200
+
+
+def test_a_stream_is_only_got(memory: Memory) -> None:
+    with serving(memory) as address:
+        assert httpx.head(f"{address}/v1/stream").status_code == 405
+
+
+def test_whether_the_memory_answers_is_told_however_many_follow(memory: Memory) -> None:
+    async def asked() -> int:
+        app, service = build(memory, ServiceSettings(worker=False, mcp=False))
+        service.ready, over = True, threading.Event()
+        slow = asyncio.create_task(service.following.run(lambda: over.wait(10)))
+        await asyncio.sleep(0.1)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+            answer = await asyncio.wait_for(web.get("/readyz"), 5)
+        over.set()
+        await slow
+        await asyncio.to_thread(service.close)
+        return answer.status_code
+
+    assert asyncio.run(asked()) == 200
 
 
 # Webhooks
