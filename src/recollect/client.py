@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from functools import wraps
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 from urllib.parse import urlsplit
@@ -17,7 +19,15 @@ from recollect.capture.jsonl import event_to_json
 from recollect.core import errors
 from recollect.core.clock import as_datetime
 from recollect.core.counts import AUTO
-from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting, RecollectError, ServiceError, Unreachable
+from recollect.core.errors import (
+    BadLocation,
+    Closed,
+    InvalidInput,
+    InvalidSetting,
+    RecollectError,
+    ServiceError,
+    Unreachable,
+)
 from recollect.core.extras import need
 from recollect.core.feed import Page
 from recollect.core.values import Event, Imported
@@ -31,6 +41,7 @@ _PAGE = 500  # entries asked for at a time
 _ONLY_HERE = ("progress", "told", "hits")  # objects of this process, which can't be sent
 _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
 _CHUNK = 1 << 16
+_JSON, _LINES, _FILE = "application/json", "application/x-ndjson", "application/vnd.sqlite3"  # what the service sends
 _STREAMED = "read changes(), or GET /v1/stream as it comes"
 _ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "follow": _STREAMED, "pulse": _STREAMED}
 
@@ -60,13 +71,16 @@ class Client(_Methods):
         key: what `recollect keys create` showed; needed unless the service is this machine's own. space: which one
         (default: the only one that the key opens, or "default"). timeout_s: how long to wait for an answer.
         """
-        parts = urlsplit(url) if isinstance(url, str) else None
-        if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
-            raise InvalidSetting(f"{url!r} is not the address of a service, such as http://127.0.0.1:7330.")
         httpx: Any = need("httpx", extra="http")
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._http: Any = httpx.Client(base_url=url, headers=headers, timeout=timeout_s)
-        self._failed: Any = httpx.HTTPError
+        # A host that can't be one is noticed when it is asked.
+        self._failed: Any = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
+        secret = _checked_key(key)
+        headers = {"authorization": f"Bearer {secret}"} if secret else {}
+        options: dict[str, Any] = {"headers": headers, "timeout": _checked_timeout(timeout_s)}
+        try:
+            self._http: Any = httpx.Client(base_url=_checked_url(url), **options)
+        except httpx.InvalidURL as error:
+            raise _no_address(url) from error
         self._url = url
         self._space_name, self._wing_name = space, wing
         self._owns = True
@@ -98,7 +112,9 @@ class Client(_Methods):
 
     def spaces(self) -> list[str]:
         """List the spaces that the key opens."""
-        return self._requested("GET", "/v1/spaces", {})["spaces"]
+        answer = self._requested("GET", "/v1/spaces", {})
+        with _understood():
+            return value_of(list[str], answer["spaces"])
 
     def events(self, **filters: Any) -> Iterator[Event]:
         """Go through events; takes what `Memory.events` takes."""
@@ -135,7 +151,8 @@ class Client(_Methods):
             query["format"] = format
         with source.open("rb") as file:
             answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
-        imported: Imported = value_of(Imported, answer)
+        with _understood():
+            imported: Imported = value_of(Imported, answer)
         if progress is not None:
             progress("events", imported.read, imported.read)
         return imported
@@ -152,11 +169,11 @@ class Client(_Methods):
             raise InvalidInput(
                 "A service sends events alone.", fix="Run `recollect export --wiki` or --graph where the memory is."
             )
-        return self._fetched("/v1/export", self._where(wing=True), path)
+        return self._fetched("/v1/export", self._where(wing=True), path, _LINES)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Fetch a consistent copy of the whole file. Never overwrites."""
-        self._fetched("/v1/backup", {}, path)
+        self._fetched("/v1/backup", {}, path, _FILE)
 
     def close(self) -> None:
         """Let go of the connections. A client from space() or wing() leaves that to the one it came from."""
@@ -194,22 +211,28 @@ class Client(_Methods):
     def _page(self, name: str, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
         operation = next(one for one in OPERATIONS if one.name == name)
         answer = self._run(operation, given)
-        return Page((value_of(kind, one) for one in answer[operation.result]), next=answer["next"])
+        with _understood():
+            return Page([value_of(kind, one) for one in answer[operation.result]], next=answer["next"])
 
     def _requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
         content = None if body is None else _as_json(body)
         return self._sent(method, path, query, content=content, headers={"content-type": "application/json"})
 
     def _sent(self, method: str, path: str, query: Mapping[str, str], **options: Any) -> Any:
+        self._check_open()
         try:
             answer = self._http.request(method, path, params=query, **options)
         except self._failed as error:
             raise _unreachable(self._url, error) from error
         if answer.status_code != 200:
             raise _refusal(answer.status_code, answer.content)
-        return json.loads(answer.content)
+        _check_ours(answer, _JSON)
+        with _understood():
+            document: Any = json.loads(answer.content)
+            return dict(document)
 
-    def _fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str]) -> int:
+    def _fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str], media_type: str) -> int:
+        self._check_open()
         target = Path(to).expanduser()
         if target.exists():
             raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
@@ -218,6 +241,7 @@ class Client(_Methods):
             with self._http.stream("GET", path, params=query) as answer:
                 if answer.status_code != 200:
                     raise _refusal(answer.status_code, answer.read())
+                _check_ours(answer, media_type)
                 with partial.open("wb") as file:
                     for chunk in answer.iter_bytes(_CHUNK):
                         lines += chunk.count(b"\n")
@@ -231,6 +255,10 @@ class Client(_Methods):
             partial.unlink(missing_ok=True)
         return lines
 
+    def _check_open(self) -> None:
+        if self._http.is_closed:
+            raise Closed("This client has been closed; make another.")
+
 
 # From the table to methods
 
@@ -239,19 +267,24 @@ def _method(operation: Operation) -> Callable[..., Any]:
     theirs = getattr(Memory, operation.method)
     returns = get_type_hints(theirs)["return"]
     listed = element_of(returns) if operation.read_only and operation.result else None
+    limit = inspect.signature(theirs).parameters.get("limit")
+    most = None if limit is None else limit.default
 
     @wraps(theirs)
     def call(self: Client, *args: Any, **kwargs: Any) -> Any:
         given = _bound(theirs, args, kwargs)
         if listed is not None:
+            given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
 
             def page(part: Mapping[str, Any]) -> Page[Any]:
                 answer = self._run(operation, part)  # pyright: ignore[reportPrivateUsage]  a method of it
-                return Page((value_of(listed, one) for one in answer[operation.result]), next=answer["next"])
+                with _understood():
+                    return Page([value_of(listed, one) for one in answer[operation.result]], next=answer["next"])
 
             return list(_each(page, given))
         answer = self._run(operation, given)  # pyright: ignore[reportPrivateUsage]
-        return value_of(returns, answer[operation.result] if operation.result else answer)
+        with _understood():
+            return value_of(returns, answer[operation.result] if operation.result else answer)
 
     return call
 
@@ -320,13 +353,62 @@ def _as_json(body: object) -> bytes:
         raise InvalidInput(f"This can't be written as JSON ({error}).") from error
 
 
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port  # which it may refuse
+    except (ValueError, AttributeError, TypeError):
+        usable = False
+    if not usable:
+        raise _no_address(url)
+    return url
+
+
+def _no_address(url: object) -> InvalidSetting:
+    return InvalidSetting(f"{url!r} is not the address of a service, such as http://127.0.0.1:7330.")
+
+
+def _checked_key(key: str | None) -> str:
+    """Take off what copying leaves around a key; refuse, without showing it, what no header can hold."""
+    secret = (key or "").strip()
+    if not all("!" <= letter <= "~" for letter in secret):
+        raise InvalidSetting("The key has characters in it that no key has.", fix="Copy it again, alone.")
+    return secret
+
+
+def _checked_timeout(timeout_s: float | None) -> float | None:
+    if timeout_s is not None and not 0 < timeout_s <= TIMEOUT_MAX:
+        raise InvalidSetting(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}.")
+    return timeout_s
+
+
+def _check_ours(answer: Any, media_type: str) -> None:
+    """Refuse what a proxy or another program says in the place of the service."""
+    if answer.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
+        raise _not_ours(answer.status_code)
+
+
+@contextmanager
+def _understood() -> Generator[None]:
+    """Take an answer that can't be read for what it is: somebody else's."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _not_ours(200) from error
+
+
+def _not_ours(status: int) -> ServiceError:
+    return ServiceError(f"The service answered {status}, and not as Recollect does.", fix="Check the address.")
+
+
 def _refusal(status: int, content: bytes) -> RecollectError:
     """Make the error that the service had."""
     try:
         problem: Any = json.loads(content)
         name, detail, fix = problem["type"].removeprefix(_PROBLEM_PREFIX), problem["detail"], problem["fix"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return ServiceError(f"The service answered {status}, and not as Recollect does.", fix="Check the address.")
+        return _not_ours(status)
     kind: Any = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, RecollectError)):
         return ServiceError(detail, fix=fix)

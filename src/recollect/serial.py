@@ -191,7 +191,8 @@ def answer_to_json(answer: Answer) -> dict[str, Json]:
 
 def artifact_to_json(artifact: Artifact) -> dict[str, Json]:
     """Lay out a statement with its quote and its place in time."""
-    date = artifact.date
+    date, slot = artifact.date, artifact.slot
+    said = {"words": date.words, "certain": date.certain} if date else {}
     return {
         "id": artifact.id,
         "kind": artifact.kind.value,
@@ -204,13 +205,16 @@ def artifact_to_json(artifact: Artifact) -> dict[str, Json]:
         "about": artifact.about,
         "negated": artifact.negated,
         "confidence": artifact.confidence,
-        "date": {"start": date.start.isoformat(), "end": date.end.isoformat(), "words": date.words} if date else None,
+        "date": {"start": date.start.isoformat(), "end": date.end.isoformat(), **said} if date else None,
         "valid_from": moment_to_json(artifact.valid_from),
         "valid_to": moment_to_json(artifact.valid_to),
         "status": artifact.status.value,
         "replaces": artifact.replaces,
         "entities": list(artifact.entities),
         "tags": list(artifact.tags),
+        "slot": {"about": slot.about, "attribute": slot.attribute} if slot else None,
+        "value": artifact.value,
+        "stance": artifact.stance.value,
         "recorded_at": artifact.recorded_at.isoformat(),
         "extractor": artifact.extractor,
     }

@@ -129,6 +129,21 @@ def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Pa
         assert not list(memory.events(session="vault"))
 
 
+def test_what_came_after_the_look_is_not_forgotten(filled: Served, page: Page) -> None:
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The safe code is pear.", speaker="Eve", session="safe")
+    page.goto(f"{filled.url}#/forget")
+    page.get_by_label("Session").fill("safe")
+    page.get_by_role("button", name="Show what would go").click()
+    expect(page.locator("main")).to_contain_text("1 event would go")
+    with Memory.open(filled.path, "hashing") as memory:
+        memory.add("The safe is blue.", speaker="Eve", session="safe")
+    page.get_by_role("button", name=re.compile("for ever")).click()
+    expect(page.locator("main")).to_contain_text("Forgotten")
+    with Memory.open(filled.path, "hashing") as memory:
+        assert [event.text for event in memory.events(session="safe")] == ["The safe is blue."]
+
+
 def test_an_error_says_what_to_do(filled: Served, browser: Browser) -> None:
     page = browser.new_page()  # a browser reports a request that failed: here that is meant
     page.route("**/v1/stats*", lambda route: route.abort())
@@ -150,6 +165,53 @@ def test_a_phone_sees_all_of_it_without_scrolling_sideways(filled: Served, brows
     page.get_by_role("button", name="Light or dark").click()
     expect(page.locator("html")).not_to_have_attribute("data-theme", before or "")
     page.close()
+
+
+def test_long_names_do_not_push_a_phone_s_page_aside(tmp_path: Path, page: Page) -> None:
+    mail = "Maximiliane Hohenstaufen <maximiliane.hohenstaufen@verwaltung.example-company.org>"
+    session, wing = "migration-of-the-legacy-platform-" * 3, "projects/customer-success/2026/legacy-platform"
+    with Memory.open(tmp_path / "long.db", "hashing") as memory:
+        for number in range(3):
+            memory.add(f"We decided on the legacy radar {number}.", speaker=mail, session=session, wing=wing)
+    page.set_viewport_size({"width": 390, "height": 800})
+    with serving(tmp_path / "long.db") as served:
+        for view in (*VIEWS, f"sessions/{session}", "recall/radar", f"palace/{wing.replace('/', '%2F')}"):
+            page.goto("about:blank")
+            page.goto(f"{served.url}#/{view}")
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator(".skeleton")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1900-01-01T00:00:00+00:19:32"])
+def test_any_date_that_a_memory_holds_is_shown(tmp_path: Path, page: Page, at: str) -> None:
+    with Memory.open(tmp_path / "dates.db", "hashing") as memory:
+        memory.add("The radar mast broke.", speaker="Ana", session="s1", at=at)
+        memory.add("The radar mast stands again.", speaker="Ana", session="s1", at="2026-04-01T10:00Z")
+    with serving(tmp_path / "dates.db") as served:
+        for view in ("timeline", "sessions/s1", "recall/radar", "graph", "health"):
+            page.goto("about:blank")
+            page.goto(f"{served.url}#/{view}")
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator(".skeleton")).to_have_count(0)
+            expect(page.locator("[role=alert]")).to_have_count(0)
+        page.goto(f"{served.url}#/timeline")
+        expect(page.locator(".said", has_text="broke")).to_be_attached()
+        for key in ("-", "ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
+            page.locator("svg.time").press(key)
+        page.wait_for_timeout(600)  # until what is in sight was asked for
+        expect(page.locator("[role=alert]")).to_have_count(0)
+        page.goto(f"{served.url}#/sessions/s1")
+        expect(page.locator(".meta .tabular")).to_have_count(2)
+        expect(page.locator(".meta .tabular", has_text=re.compile(r"\dT\d|Invalid"))).to_have_count(0)
+
+
+def test_a_link_to_another_question_asks_it(filled: Served, page: Page) -> None:
+    page.goto(f"{filled.url}#/recall/radar")
+    expect(page.locator(".hit .said").first).to_contain_text("radar")
+    page.evaluate("location.hash = '#/recall/passport'")
+    expect(page.get_by_label("Question")).to_have_value("passport")
+    expect(page.locator(".hit .said").first).to_contain_text("passport")
 
 
 def test_keys_choose_a_view_ask_and_turn_the_colours(filled: Served, page: Page) -> None:
@@ -205,4 +267,67 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
         page.get_by_role("button", name="Open").click()
         expect(page.locator("main h1")).to_have_text("Recall")
         expect(page.locator("nav")).not_to_contain_text("Forget")  # a key that only reads sees no more than it may
+    page.close()
+
+
+def test_what_is_in_another_space_is_shown_without_being_asked_for(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "spaces.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana", session="s1")
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        expect(page.locator("main")).to_contain_text("1 event in 1 session")
+        expect(page.get_by_label("Space")).to_have_count(0)
+        with Memory.open(path, "hashing") as memory:
+            memory.space("acme/bob").add_many([{"text": "I moved to Porto."}, {"text": "I moved to Faro."}])
+        page.reload()
+        expect(page.locator("main")).to_contain_text("1 event in 1 session")
+        expect(page.get_by_label("Space").first).to_have_value("acme/ana")
+        page.get_by_label("Space").first.select_option("acme/bob")
+        expect(page.locator("main")).to_contain_text("2 events")
+    page.close()
+
+
+@pytest.mark.parametrize("opened", [["acme/*"], ["acme/ana", "acme/bob"]])
+def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Browser, opened: list[str]) -> None:
+    path = tmp_path / "some.db"
+    with Memory.open(path, "hashing") as memory:
+        memory.add("Nobody else may read this.")
+        memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana")
+        secret = memory.create_key("some", permission="read", spaces=opened).secret
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        page.get_by_label("Key").fill(secret)
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("main")).to_contain_text("1 event")
+        expect(page.locator("[role=alert]")).to_have_count(0)
+    page.close()
+
+
+def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "ended.db"
+    with Memory.open(path, "hashing") as memory:
+        made, other = (memory.create_key(name, permission="read") for name in ("one", "other"))
+    page = browser.new_page()
+    with serving(path) as served:
+        page.goto(served.url)
+        field, opened = page.get_by_label("Key"), page.get_by_role("button", name="Open")
+        field.fill(f"{made.secret}\u200b")
+        expect(page.get_by_role("alert")).to_contain_text("no key has")
+        expect(opened).to_be_disabled()
+        field.fill("nonsense")
+        opened.click()
+        expect(page.locator("main")).to_contain_text("no key of Recollect")
+        page.get_by_label("Key").fill(made.secret)
+        opened.click()
+        expect(page.locator("main h1")).to_have_text("Recall")
+        with Memory.open(path, "hashing") as memory:
+            memory.revoke_key(made.key.id)
+        page.wait_for_timeout(1_500)  # so long a key may be taken for what it was
+        page.goto(f"{served.url}#/sessions")
+        page.get_by_label("Key").fill(other.secret)
+        opened.click()
+        expect(page.locator("main h1")).to_have_text("Sessions")
     page.close()

@@ -198,6 +198,8 @@ def test_a_key_sees_only_its_own_spaces_in_lists_and_counts(tenants: Tenants) ->
     assert (stats["space"], stats["spaces"], stats["location"], stats["bytes"]) == ("other/bob", 1, "", 0)
     assert stats["events_total"] == stats["events"]
     assert asked("everything", "/v1/stats", space="other/bob")["spaces"] >= 2
+    spaces = {who: asked(who, "/v1/me")["space"] for who in ("other reads", "other writes", "everything")}
+    assert spaces == {"other reads": "other/bob", "other writes": None, "everything": "default"}
     assert asked("other reads", "/v1/me")["operations"] == [
         one.operation.name for one in exposed() if one.needs == "read"
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pytest
 from tests.serve.service import serving
 
 from recollect import Client, Event, Hit, Memory
+from recollect.core.artifacts import Stance
 from recollect.core.errors import (
     BadLocation,
+    Closed,
     InvalidEvent,
     InvalidInput,
     InvalidSetting,
@@ -44,6 +47,8 @@ HISTORY = [
     {"text": "I must renew the passport by June.", "speaker": "Will", "session": "s2", "at": "2026-05-20T11:00Z"},
     {"text": "half \ud800 a character, and a \x00 and an \U0001f600", "session": "odd", "at": "2026-01-01"},
 ]
+
+NAMES = [f"{first}{second}lia" for first in "BCDFGHJKLMNPRSTV" for second in "aeiouyr"]  # more than a list gives
 
 
 class Both:
@@ -176,6 +181,21 @@ def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) ->
     assert not isinstance(unchanged.agree(read), RecollectError)
 
 
+def test_statements_come_with_all_that_they_hold(unchanged: Both) -> None:
+    def stated(subject: Any) -> list[Any]:
+        return [replace(one, recorded_at=NOW) for one in subject.artifacts(status="any")]
+
+    assert stated(unchanged.client) == stated(unchanged.memory)
+    assert any(one.slot and one.value and one.stance != Stance.HOLDS for one in stated(unchanged.client))
+
+
+def test_lists_end_where_they_end_for_a_memory(both: Both) -> None:
+    moved = [{"text": f"I moved to {name}ville in March.", "speaker": name, "at": NOW} for name in NAMES]
+    both.agree(lambda one: one.add_many(moved))
+    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01"))) == 100
+    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01", limit=105))) == 105
+
+
 def test_writes_agree(both: Both) -> None:
     added = both.agree(lambda one: one.add("Rui bought a boat.", speaker="Rui", at=NOW, meta={"a": 1}))
     assert isinstance(added.event, Event)
@@ -292,6 +312,73 @@ def test_no_service_and_another_service(tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="502"):
             client.stats()
         client.close()
+
+
+ANSWERS = {
+    "a page": httpx.Response(200, html="<html>Sign in</html>"),
+    "no JSON": httpx.Response(200, content=b"<html>", headers={"content-type": "application/json"}),
+    "nothing": httpx.Response(200, json={}),
+    "a list": httpx.Response(200, json=[]),
+    "null": httpx.Response(200, json=None),
+    "other members": httpx.Response(200, json={"hits": [{"score": 1}], "spaces": 3, "confidence": None}),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=list(ANSWERS))
+def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx.Response) -> None:
+    with Client("http://127.0.0.1:1") as client:
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, content=answer.content, headers=answer.headers))
+        client._http = httpx.Client(base_url="http://127.0.0.1:1", transport=transport)
+        calls: list[Callable[[], Any]] = [
+            lambda: client.recall("x"),
+            lambda: client.stats(),
+            lambda: client.facts(),
+            lambda: list(client.events()),
+            client.spaces,
+            lambda: client.export(tmp_path / "a.jsonl"),
+            lambda: client.backup(tmp_path / "a.db"),
+        ]
+        for call in calls:
+            with pytest.raises(ServiceError, match="not as Recollect does"):
+                call()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:abc", "http://[::1", "http://:80", "http://127.0.0.1:99999", ""])
+def test_an_address_that_is_none_is_said_at_once(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="not the address"):
+        Client(url)
+
+
+def test_a_host_that_no_name_can_have_is_not_reached() -> None:
+    with Client("http://hooks..example.org") as client, pytest.raises(Unreachable):
+        client.recall("x")
+
+
+@pytest.mark.parametrize("timeout_s", [-1, 0, float("nan"), float("inf")])
+def test_a_time_that_nobody_can_wait_is_refused(timeout_s: float) -> None:
+    with pytest.raises(InvalidSetting, match="timeout_s"):
+        Client("http://127.0.0.1:1", timeout_s=timeout_s)
+
+
+def test_a_client_that_was_closed_says_so(tmp_path: Path) -> None:
+    client = Client("http://127.0.0.1:1")
+    scoped = client.space("acme")
+    client.close()
+    for call in (lambda: client.recall("x"), lambda: scoped.stats(), lambda: client.export(tmp_path / "x.jsonl")):
+        with pytest.raises(Closed):
+            call()
+
+
+def test_a_key_with_something_around_it_counts_and_one_that_is_none_is_not_shown(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        secret = memory.create_key("a").secret
+        with serving(memory) as address, Client(address, key=f" {secret}\n") as client:
+            assert client.stats().events == 0
+    for key in (f"{secret[:8]}\n{secret[8:]}", f"{secret}\u200b", f"{secret} and more", f"{secret}\x00"):
+        with pytest.raises(InvalidSetting, match="characters") as refused:
+            Client("http://127.0.0.1:1", key=key)
+        assert secret[8:] not in str(refused.value)
 
 
 def test_the_errors_of_an_event_keep_their_kind(unchanged: Both) -> None:

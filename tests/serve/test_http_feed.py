@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.serve.service import problem, serving
+from tests.serve.service import bearer, problem, serving
 
 from recollect import Client, Memory
 from recollect.core.attention import Intent
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.folding import Concept
+from recollect.serve.http import ServiceSettings
+from recollect.serve.http.app import build
+from recollect.serve.http.metrics import Metrics
+from recollect.serve.http.webhooks import Sender
 
 
 @pytest.fixture
@@ -186,7 +192,46 @@ def test_streams_are_limited_and_checked(memory: Memory) -> None:
         # Whoever follows does not keep the service from stopping: leaving this block would time out.
 
 
+def test_one_key_leaves_room_for_the_others(memory: Memory) -> None:
+    one, other = (bearer(memory.create_key(name).secret) for name in ("one", "other"))
+    with serving(memory, most_streams_of_a_key=1) as address:
+        with stream(address, one) as told:
+            next(told)
+            assert problem(httpx.get(f"{address}/v1/stream", headers=one)) == (503, "Overloaded")
+            with stream(address, other) as also_told:
+                next(also_told)
+        wait_for(lambda: followed_again(address, one))
+
+
+def followed_again(address: str, headers: dict[str, str]) -> bool:
+    with httpx.stream("GET", f"{address}/v1/stream", headers=headers) as answer:
+        return answer.status_code == 200
+
+
+def test_a_stream_is_only_got(memory: Memory) -> None:
+    with serving(memory) as address:
+        assert httpx.head(f"{address}/v1/stream").status_code == 405
+
+
+def test_whether_the_memory_answers_is_told_however_many_follow(memory: Memory) -> None:
+    async def asked() -> int:
+        app, service = build(memory, ServiceSettings(worker=False, mcp=False))
+        service.ready, over = True, threading.Event()
+        slow = asyncio.create_task(service.following.run(lambda: over.wait(10)))
+        await asyncio.sleep(0.1)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+            answer = await asyncio.wait_for(web.get("/readyz"), 5)
+        over.set()
+        await slow
+        await asyncio.to_thread(service.close)
+        return answer.status_code
+
+    assert asyncio.run(asked()) == 200
+
+
 # Webhooks
+
+NO_NAMES = ("http://hooks..example.org/x", "http://xn--a/", f"http://{'a' * 64}.org/")
 
 
 class Listener:
@@ -292,8 +337,68 @@ def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memo
         assert listener.texts() == ["said while nobody served", "said after it had stopped"]
 
 
+def test_a_webhook_that_can_t_be_sent_to_keeps_none_behind_it_from_being_told(memory: Memory) -> None:
+    def broken(url: str, _headers: Any, _body: bytes) -> str | None:
+        if "broken" in url:
+            raise ValueError("no such thing")
+        told.append(url)
+        return None
+
+    told: list[str] = []
+    for name in ("broken", "whole"):
+        memory.add_webhook(f"http://{name}.example.org/", kinds=["event"])
+    memory.add("We decided to buy a boat.")
+    assert memory.deliver_webhooks(broken, len) == 1
+    assert told == ["http://whole.example.org/"]
+    assert [hook.error for hook in memory.webhooks()] == ["ValueError: no such thing", None]
+
+
+@pytest.mark.parametrize("url", [*NO_NAMES, "http://["])
+def test_an_address_that_is_none_is_a_failed_delivery(url: str) -> None:
+    metrics = Metrics()
+    assert Sender(metrics).send(url, {}, b"{}")
+    assert 'webhook_deliveries_total{outcome="failed"} 1' in metrics.text({})
+
+
+# What comes before the status is told, at once, and then again and again.
+TRICKLES = {
+    "headers that never end": (b"HTTP/1.1 200 OK\r\n", b"x-more: y\r\n", "It did not answer within 0.5 s."),
+    "a body that never ends": (b"HTTP/1.1 204 No Content\r\n\r\n", b"more ", None),
+    "a long answer": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"5\r\nmore \r\n", None),
+    "nothing": (b"", b"", "It did not answer within 0.5 s."),
+}
+
+
+@pytest.mark.parametrize(("first", "more", "wrong"), TRICKLES.values(), ids=list(TRICKLES))
+def test_an_answer_that_never_ends_is_cut_off(first: bytes, more: bytes, wrong: str | None) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+
+        def trickle() -> None:
+            connection, _ = listening.accept()
+            with closing(connection), suppress(OSError):
+                connection.sendall(first)
+                for _ in range(100):
+                    time.sleep(0.1)
+                    connection.sendall(more)
+
+        threading.Thread(target=trickle, daemon=True).start()
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        assert Sender(Metrics(), patience_s=0.5).send(url, {}, b"{}") == wrong
+        assert time.monotonic() - began < 5
+
+
 def test_webhooks_that_make_no_sense_are_refused(memory: Memory) -> None:
-    for url in ("ftp://x/y", "example.org", "http://", "http://a b", "https://user:secret@x/", "http://[", "x" * 5_000):
+    for url in (
+        *NO_NAMES,
+        "ftp://x/y",
+        "example.org",
+        "http://",
+        "http://a b",
+        "https://user:secret@x/",
+        "http://[",
+        "x" * 5_000,
+    ):
         with pytest.raises(InvalidInput):
             memory.add_webhook(url)
     with pytest.raises(InvalidInput, match="Known are"):

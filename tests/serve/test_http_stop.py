@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -75,6 +76,35 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
         assert kept <= {*acknowledged, *cut_off}
         assert memory.verify().ok
     assert not (tmp_path / "memory.db-wal").exists()  # it was closed as it should be
+
+
+def test_one_who_follows_and_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
+        memory.add_many({"text": f"{number} " + "long " * 40_000} for number in range(60))
+    process, address = start(tmp_path / "memory.db")
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as deaf:
+        asked = "GET /v1/stream?after=event.0&kinds=event HTTP/1.1"
+        deaf.sendall(f"{asked}\r\nhost: {host}:{port}\r\n\r\n".encode())
+        assert deaf.recv(100).startswith(b"HTTP/1.1 200")
+        time.sleep(2)  # until there is more than anybody holds for it
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=40)[1]
+    assert process.returncode == 0, said
+    assert not said
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.skipif(os.name != "posix", reason="several processes share a socket")
+def test_several_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    process, address = start(tmp_path / "memory.db", "--processes", "2")
+    assert httpx.get(f"{address}/healthz").status_code == 200
+    process.kill()
+    process.wait()
+    process.communicate(timeout=30)  # until both have closed what they write to
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}/healthz")
 
 
 def test_an_address_that_is_taken_and_a_second_signal(tmp_path: Path) -> None:

@@ -73,6 +73,27 @@ def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], arguments: li
     assert said in capsys.readouterr().err
 
 
+def test_options_may_stand_before_a_program(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    other = str(tmp_path / "keys.db")
+    assert main(["--memory", other, "--json", "keys", "create", "laptop"]) == 0
+    assert json.loads(capsys.readouterr().out)["key"]["name"] == "laptop"
+    assert main(["--memory", "nowhere", "keys", "list", "--memory", other]) == 0  # what stands last counts
+    assert "laptop" in capsys.readouterr().out
+    assert main([f"--memory={other}", "serve", "--port", "70000"]) == 2
+    assert "port must be" in capsys.readouterr().err
+    assert main(["--memory", other, "worker", "nothing"]) == 2
+    assert "recollect worker" in capsys.readouterr().err
+    assert main(["--memory", other, "mcp", "--port", "nine"]) == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_a_program_says_so_where_it_does_not_take_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json", "serve"]) == 2
+    assert "--json" in capsys.readouterr().err
+    assert main(["--memory", "serve", "stats"]) == 9  # the name of a file
+    assert "There is no memory" in capsys.readouterr().err
+
+
 def test_help_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     for program in ("serve", "keys", "webhooks"):
         assert main([program, "--help"]) == 0

@@ -74,6 +74,7 @@ class TestArtifacts:
             "start": "2026-04-04T00:00:00+00:00",
             "end": "2026-04-05T00:00:00+00:00",
             "words": "yesterday",
+            "certain": True,
         }
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from recollect.aio import AsyncMemory
 from recollect.cli import main
-from recollect.cli.parser import build
+from recollect.cli.parser import build, program_of
 from recollect.memory import Memory
 from recollect.operations import BY_NAME, OPERATIONS, Operation
 
@@ -39,6 +39,14 @@ def actions(verb: str) -> dict[str, argparse.Action]:
 
 def test_the_verbs_are_the_operations_and_doctor() -> None:
     assert set(verbs()) == set(VERBS.split()) == {*BY_NAME, "doctor", "watch", *PROGRAMS}
+
+
+def test_every_option_of_every_verb_may_stand_before_a_program() -> None:
+    options = {action.dest: action for action in build()._actions if action.dest in EVERYWHERE}
+    assert set(options) == EVERYWHERE
+    for name, action in options.items():
+        given = [f"--{name}"] if action.nargs == 0 else [f"--{name}", "serve"]
+        assert program_of([*given, "mcp"]) == ("mcp", given)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

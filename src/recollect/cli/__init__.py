@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from recollect.cli.parser import PROGRAMS, read
+from recollect.cli.parser import program_of, read
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import RecollectError, StoreFull
 
@@ -72,8 +72,9 @@ def _program(name: str, arguments: list[str], terminal: Terminal) -> int:
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
     try:
-        if arguments[:1] and arguments[0] in PROGRAMS:
-            return _program(arguments[0], list(arguments[1:]), terminal)
+        program = program_of(arguments)
+        if program is not None:
+            return _program(*program, terminal)
         request = read(arguments)
         terminal.json_wanted = request.json
         # Imported after the command line was understood: a usage error or --help should cost nothing more.

@@ -31,6 +31,9 @@ PROGRAMS = {
     "worker": "do the work that waits on a server, beside any number of other workers",
     "migrate": "copy a whole memory, as from a file to PostgreSQL or back",
 }
+_WITH_VERBS = ("keys", "webhooks", "hook")  # whose options follow a verb of their own
+_WITH_VALUE = ("--memory", "--space", "--wing", "--embedder", "--llm", "--reranker")  # of those that may stand first
+_FLAGS = ("--json",)
 _WATCH_SUMMARY = "print new events, concepts, intents and jobs as they come, whichever process writes"
 _WATCH_OPTIONS = {"every": "seconds between two looks (default: 1)", "count": "end after so many (default: never)"}
 _WATCH_KIND = "event, concept, intent or job; may be given more than once (default: all)"
@@ -103,6 +106,18 @@ def read(arguments: Sequence[str]) -> Request:
         arguments={name: given[name] for name in names if name in given},
         extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if given.get(name)),
     )
+
+
+def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Find the program that a command line runs, and its arguments, with the options that stood before its name."""
+    place = 0
+    while place < len(arguments) and arguments[place].partition("=")[0] in (*_WITH_VALUE, *_FLAGS):
+        place += 2 if arguments[place] in _WITH_VALUE else 1
+    name, rest = "".join(arguments[place : place + 1]), list(arguments[place + 1 :])
+    if name not in PROGRAMS:
+        return None
+    behind = 1 if name in _WITH_VERBS and rest and not rest[0].startswith("-") else 0
+    return name, [*rest[:behind], *arguments[:place], *rest[behind:]]
 
 
 def build() -> argparse.ArgumentParser:

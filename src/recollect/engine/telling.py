@@ -89,13 +89,15 @@ def _deliver_to(engine: Engine, stored: StoredWebhook, send: Send, lay: Lay, goi
 
 def _sent(engine: Engine, stored: StoredWebhook, wanted: Feed, send: Send, lay: Lay) -> str | None:
     webhook = stored.webhook
-    body = json.dumps({"webhook": webhook.id, "space": webhook.space, "changes": lay(wanted)}).encode("ascii")
     # The same for every attempt at the same news, so that the address can tell that it has them already.
     id = f"{webhook.id}_{hashlib.sha256(webhook.position.encode()).hexdigest()[:16]}"
     try:
+        body = json.dumps({"webhook": webhook.id, "space": webhook.space, "changes": lay(wanted)}).encode("ascii")
         return send(webhook.url, signed(stored.secret, id, engine.now() // _SECOND, body), body)
     except RecollectError as error:
         return str(error)
+    except Exception as error:  # whatever is wrong with this one, those behind it are told all the same
+        return f"{type(error).__name__}: {error}"
 
 
 def _webhooks(engine: Engine) -> list[StoredWebhook]:

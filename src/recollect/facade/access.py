@@ -131,7 +131,8 @@ class Access(Handle):
 def _checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+        host = (parts.hostname or "").encode("idna").decode("idna")  # refuses labels that no name can have
+        usable = parts.scheme in ("http", "https") and bool(host) and parts.username is None
         _ = parts.port  # which it may refuse
     except (ValueError, AttributeError, TypeError):
         usable = False

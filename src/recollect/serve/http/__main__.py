@@ -38,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             told = partial(_say, show=given.open)
             return serve_several(given.host, given.port, _again(given), processes=given.processes, told=told)
+        if given.socket is not None:  # one of several
+            from recollect.serve.http.several import end_with_parent
+
+            end_with_parent()
         _serve(given, settings)
     except KeyboardInterrupt:
         return 130  # what a shell reports of SIGINT

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recollect.serve.http.mcp_route import McpRoute
 
 MCP_PATH = "/mcp"
+STREAM_PATH = "/v1/stream"
 
 
 def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service]:
@@ -41,7 +42,7 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
         routes=[
             *endpoints.routes(service),
             *transfer.routes(service),
-            Route("/v1/stream", Stream(service).answer, methods=["GET"], name="stream"),
+            _stream_route(service),
             *_own_routes(service),
             *page.routes(),
             *([mcp.route] if mcp is not None else [_without_mcp()]),
@@ -51,6 +52,12 @@ def build(memory: Memory, settings: ServiceSettings) -> tuple[Starlette, Service
         lifespan=lambda _: _running(service, mcp),
     )
     return app, service
+
+
+def _stream_route(service: Service) -> Route:
+    route = Route(STREAM_PATH, Stream(service).answer, methods=["GET"], name="stream")
+    route.methods = {"GET"}  # not HEAD, which comes along with it: a stream without its messages would never end
+    return route
 
 
 async def _leave(_: Request, error: Exception) -> Response:
@@ -88,7 +95,7 @@ def _own_routes(service: Service) -> list[BaseRoute]:
     async def readyz(_: Request) -> Response:
         if not service.ready:
             return refused(Overloaded("The service is starting or stopping."))
-        await service.following.run(service.memory.pulse)
+        await service.looking.run(service.memory.pulse)
         return packed(as_json({"ok": True}), accepts="")
 
     async def metrics(request: Request) -> Response:

@@ -87,11 +87,12 @@ def _me(service: Service) -> Answer:
         from_query((), request.query_params.multi_items())
         caller = await service.admitted(request)
         may = [one.operation.name for one in exposed() if _may(caller, one)]
+        own = caller.own_space
         document = {
             "key": None if caller.key is None else plain(caller.key),
             "permission": caller.permission.value,
             "spaces": list(caller.spaces),
-            "space": caller.own_space,
+            "space": own if caller.opens(own) else None,
             "operations": may,
             "version": __version__,
         }

@@ -100,8 +100,9 @@ class _OfTheCaller(Opened):
     @contextmanager
     def following(self) -> Generator[None]:
         """Count somebody in, within what the service takes on."""
-        check_followers(self._service)
-        with self._service.pulse.following():
+        caller = _ASKING.get().caller
+        check_followers(self._service, caller)
+        with self._service.pulse.following(caller.name):
             yield
 
     @property

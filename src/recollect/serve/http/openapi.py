@@ -145,7 +145,7 @@ def _own_paths() -> dict[str, Any]:
         "key": {"type": ["object", "null"]},
         "permission": text,
         "spaces": {"type": "array", "items": text},
-        "space": text,
+        "space": {"type": ["string", "null"]},
         "operations": {"type": "array", "items": text},
         "version": text,
     }

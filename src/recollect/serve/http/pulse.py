@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
 
@@ -21,7 +22,7 @@ class Pulse:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._last = ""
         self.beats = 0
-        self.followers = 0
+        self.following_as: Counter[str] = Counter()  # how many follow, by whom they come from
         self.stopping = False
 
     def beat(self) -> None:
@@ -36,15 +37,21 @@ class Pulse:
             self._loop.call_soon_threadsafe(self._changed.set)
             self._loop.call_soon_threadsafe(self._early.set)
 
+    @property
+    def followers(self) -> int:
+        """Tell how many follow."""
+        return self.following_as.total()
+
     @contextmanager
-    def following(self) -> Generator[None]:
-        """Count somebody in."""
-        self.followers += 1
+    def following(self, name: str) -> Generator[None]:
+        """Count somebody in, by the name of whom they come from."""
+        self.following_as[name] += 1
         self._early.set()
         try:
             yield
         finally:
-            self.followers -= 1
+            self.following_as[name] -= 1
+            self.following_as += Counter()  # which forgets who follows no more
 
     async def changed(self, seen: int, within_s: float) -> None:
         """Wait for a beat behind those that were seen, or until the time is over."""

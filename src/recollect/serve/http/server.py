@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from recollect.memory import Memory
-from recollect.serve.http.app import build
+from recollect.serve.http.app import MCP_PATH, STREAM_PATH, build
 from recollect.serve.http.service import Service
 from recollect.serve.http.settings import ServiceSettings
 
@@ -21,6 +21,7 @@ Told = Callable[[str], None]  # the address, once requests are answered
 
 _KEEP_ALIVE_S = 65  # longer than proxies keep theirs, so that it is never we who close first
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
+_READ_WITHIN_S = 2.0  # for those who follow to take what was sent last
 _LATECOMERS_EVERY_S = 0.1  # time enough for one who has just connected to ask, and then to be answered
 
 
@@ -60,11 +61,12 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Let in nobody more, and finish what has begun."""
-        turning_away = asyncio.create_task(self._turn_away_latecomers())
+        beside = [asyncio.create_task(one) for one in (self._turn_away_latecomers(), self._let_go_of_the_deaf())]
         try:
             await super().shutdown(sockets)
         finally:
-            turning_away.cancel()
+            for task in beside:
+                task.cancel()
 
     async def _turn_away_latecomers(self) -> None:
         # uvicorn tells each connection once that it is the end. One that was accepted at that very moment is not
@@ -75,6 +77,16 @@ class Server(uvicorn.Server):
             for late in self.server_state.connections - told:
                 told.add(late)
                 late.shutdown()
+
+    async def _let_go_of_the_deaf(self) -> None:
+        # One who follows and does not read holds its stream in the middle of a message. It loses nothing: it goes on
+        # from its position. Others are waited for: a file may well be fetched slowly.
+        while True:
+            await asyncio.sleep(_READ_WITHIN_S)
+            for connection in list(self.server_state.connections):
+                one: Any = connection
+                if one.flow.write_paused and one.scope is not None and one.scope["path"] in (STREAM_PATH, MCP_PATH):
+                    one.transport.abort()
 
     def stop(self) -> None:
         """Answer what has been asked, then end; from any thread."""

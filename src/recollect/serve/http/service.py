@@ -25,6 +25,7 @@ R = TypeVar("R")
 _FIRST_QUESTION = "What was said?"  # of nobody: it loads the model and the index of vectors
 _DOOR_THREADS = 1  # keys are read in microseconds
 _FOLLOWING_THREADS = 1
+_LOOKING_THREADS = 1  # whether anything has changed, and whether the memory answers: however many follow
 _SLOW_THREADS = 2  # one may be a rebuild that takes minutes
 _MOST_SLOW_WAITING = 20
 
@@ -45,9 +46,10 @@ class Service:
         }
         self._door_lane = Lane("door", threads=_DOOR_THREADS, most_waiting=most)
         self.following = Lane("following", threads=_FOLLOWING_THREADS, most_waiting=settings.most_streams)
+        self.looking = Lane("looking", threads=_LOOKING_THREADS, most_waiting=most)
         self.doors = Doors(memory, self._door_lane, on_loopback=settings.on_loopback)
         self.rates = Rates(settings.requests_per_s, settings.burst)
-        self.pulse = Pulse(lambda: self.following.run(memory.pulse))
+        self.pulse = Pulse(lambda: self.looking.run(memory.pulse))
         self.worker = Worker(memory, self.metrics) if settings.worker else None
         self.ready = False
 
@@ -90,5 +92,5 @@ class Service:
         """Let what has begun finish, then let go of everything."""
         if self.worker is not None:
             self.worker.stop()
-        for lane in (*self.lanes.values(), self._door_lane, self.following):
+        for lane in (*self.lanes.values(), self._door_lane, self.following, self.looking):
             lane.close()

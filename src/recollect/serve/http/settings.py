@@ -35,6 +35,8 @@ class ServiceSettings:
     most_waiting: int = 1_000
     # Connections that follow /v1/stream: each costs a task and one read for each change.
     most_streams: int = 500
+    # Of one key: a program on each desk of a large office, while the other keys still find room.
+    most_streams_of_a_key: int = 50
     # How long requests that have begun may take to finish when the service is told to stop.
     stop_within_s: int = 30
     # Whether waiting work (vectors, readings, webhooks) is done here.

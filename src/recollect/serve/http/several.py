@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -59,6 +60,17 @@ def serve_several(host: str, port: int, options: Sequence[str], *, processes: in
         listening.close()
 
 
+def end_with_parent() -> None:
+    """Stop this process, as if told to, when the one that started it is gone."""
+
+    def wait() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="recollect-parent", daemon=True).start()
+
+
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -70,8 +82,14 @@ def _bound(host: str, port: int) -> socket.socket:
 def _started(listening: socket.socket, options: Sequence[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "recollect.serve.http", *options, "--socket", str(listening.fileno())]
     # A group of its own: Ctrl-C in a terminal comes to us alone, and we tell them.
+    # A pipe that we only hold: it ends when we do, whatever ends us, and then they end too.
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, pass_fds=[listening.fileno()], start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        pass_fds=[listening.fileno()],
+        start_new_session=True,
     )
 
 

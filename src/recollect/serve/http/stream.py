@@ -30,6 +30,7 @@ PARAMETERS = (
 )
 BEAT_S = 15.0  # a comment goes out this often: proxies close what is silent for longer
 _NEWS_AT_ONCE = 100
+_INSTEAD = "Ask /v1/changes now and then instead."
 _RETRY_MS = 2_000  # how long a browser waits before it connects anew
 
 
@@ -50,10 +51,10 @@ class Stream:
                 f"{sorted(kinds - set(STREAM_KINDS))} are no kinds of news.", fix=f"Known: {', '.join(STREAM_KINDS)}."
             )
         handle = service.handle(caller, Permission.READ, given.get("space"), given.get("wing"))
-        check_followers(service)
         after = request.headers.get("last-event-id") or given.get("after") or NOW
         # The position is checked before the answer begins: an error is still an answer then.
         first = await service.following.run(lambda: handle.changes(after=after, limit=_NEWS_AT_ONCE))
+        check_followers(service, caller)  # last: whoever passes is counted in at once
         return StreamingResponse(
             self._lines(request, caller, handle, first if after == NOW else Feed(position=after, more=True), kinds),
             media_type="text/event-stream",
@@ -65,7 +66,7 @@ class Stream:
     ) -> AsyncIterator[bytes]:
         service, pulse = self._service, self._service.pulse
         jobs: dict[str, Any] | None = None
-        with pulse.following():
+        with pulse.following(caller.name):
             yield f"retry: {_RETRY_MS}\nid: {feed.position}\nevent: position\ndata: {{}}\n\n".encode()
             while not pulse.stopping:
                 seen = pulse.beats
@@ -90,10 +91,13 @@ class Stream:
                 feed = await service.following.run(lambda after=position: handle.changes(after=after))
 
 
-def check_followers(service: Service) -> None:
-    """Refuse one more where as many follow as were foreseen."""
-    if service.pulse.followers >= service.settings.most_streams:
-        raise Overloaded("As many follow as the service can take.", fix="Ask /v1/changes now and then instead.")
+def check_followers(service: Service, caller: Caller) -> None:
+    """Refuse one more where as many follow as were foreseen, at all or with one key."""
+    pulse, settings = service.pulse, service.settings
+    if pulse.followers >= settings.most_streams:
+        raise Overloaded("As many follow as the service can take.", fix=_INSTEAD)
+    if caller.key is not None and pulse.following_as[caller.name] >= settings.most_streams_of_a_key:
+        raise Overloaded(f"{settings.most_streams_of_a_key:,} follow with this key already.", fix=_INSTEAD)
 
 
 def _message(kind: str, document: object, position: str | None) -> bytes:

@@ -46,7 +46,6 @@ class Worker:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_WITHIN_S)  # an LLM may take longer; what it reads is asked for again later
-        self._sender.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

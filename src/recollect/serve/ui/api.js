@@ -13,6 +13,11 @@ export class Refused extends Error {
 
 export const scope = { space: null, wing: null };
 
+/** Tell whether a header can hold it: what was copied along with a key may not even be seen. */
+export function sendable(key) {
+  return /^[\x21-\x7e]+$/.test(key);
+}
+
 export function keep(key) {
   if (key) sessionStorage.setItem(KEY, key);
   else sessionStorage.removeItem(KEY);
@@ -61,7 +66,7 @@ export function follow(onNews, onLine) {
         const response = await fetch(`v1/stream?${query}`, { headers: headers(), signal: stopping.signal });
         onLine(true);
         if (response.ok) await messages(response.body, onNews);
-        else if (response.status < 500) return; // the key no longer opens this
+        else if (response.status < 500) return void (await answer(response).catch(() => undefined)); // the key no longer opens this
       } catch {
         if (!stopping.signal.aborted) onLine(false);
       }
@@ -99,7 +104,7 @@ function where() {
 
 function headers() {
   const key = sessionStorage.getItem(KEY);
-  return key ? { ...FROM_PAGE, authorization: `Bearer ${key}` } : FROM_PAGE;
+  return key && sendable(key) ? { ...FROM_PAGE, authorization: `Bearer ${key}` } : FROM_PAGE;
 }
 
 /** What is told where nobody answers. */
@@ -116,6 +121,8 @@ async function answer(sent) {
     throw gone();
   }
   const document = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refused(document, response.status);
-  return document;
+  if (response.ok) return document;
+  const refused = new Refused(document, response.status);
+  if (refused.status === 401) dispatchEvent(new CustomEvent("recollect-locked", { detail: refused }));
+  throw refused;
 }

@@ -1,7 +1,7 @@
 // The frame: which view is shown, in which space, in which colours; keys and news.
 
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
-import { follow, gone, keep, read, scope } from "./api.js";
+import { follow, gone, keep, read, scope, sendable } from "./api.js";
 import { Choice, Safe, Trouble, count } from "./parts.js";
 
 // A view is loaded when it is opened first. `needs` are operations without which there is nothing to show.
@@ -33,7 +33,7 @@ function App() {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
       ([found, known]) => {
-        scope.space = scope.space || found.space || known.spaces[0] || null;
+        scope.space = shownFirst(scope.space, found, known.spaces);
         setSpace(scope.space);
         setSpaces(known.spaces);
         setMe(found);
@@ -56,6 +56,15 @@ function App() {
     addEventListener("recollect-again", again);
     return () => removeEventListener("recollect-again", again);
   }, [me]);
+  useEffect(() => {
+    const locked = ({ detail }) => { // a key that does not count, or no longer: another is asked for
+      keep("");
+      setMe(undefined);
+      setError(detail);
+    };
+    addEventListener("recollect-locked", locked);
+    return () => removeEventListener("recollect-locked", locked);
+  }, []);
   useEffect(() => {
     if (!me) return undefined;
     let gathered = {};
@@ -121,7 +130,7 @@ function App() {
       <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
         <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
       <div class="foot">
-        ${spaces.length > 1 && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
+        ${spaces.some((one) => one !== space) && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
         <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
         <span class="quiet small keys">${me.version} · <kbd>/</kbd> to ask</span>
       </div>
@@ -158,8 +167,10 @@ function opened(name) {
 /** Ask for a key. */
 function Door({ error, onKey }) {
   const [key, setKey] = useState("");
+  const odd = key.trim() && !sendable(key.trim());
   const enter = (event) => {
     event.preventDefault();
+    if (odd) return;
     keep(key.trim());
     onKey();
   };
@@ -167,8 +178,15 @@ function Door({ error, onKey }) {
     <h1>This memory asks for a key</h1>
     <p class="soft">${error.message} A key is made by <code>recollect keys create</code>. It is kept until this window is closed.</p>
     <label class="field">Key<input type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
-    <div><button class="main" disabled=${!key.trim()}>Open</button></div>
+    ${odd && html`<p class="problem" role="alert">There are characters in it that no key has. Copy it again, alone.</p>`}
+    <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>
   </form></main>`;
+}
+
+/** Choose the space that is looked at: the one meant where none is named has nothing to show until it holds something. */
+function shownFirst(before, me, known) {
+  const open = known.length ? known : me.spaces.filter((one) => !one.includes("*"));
+  return [before, me.space].find((one) => one && open.includes(one)) || open[0] || me.space;
 }
 
 function shown(view, me) {

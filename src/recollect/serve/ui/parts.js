@@ -9,10 +9,21 @@ const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 const MOMENT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 export const LONG = 700; // characters of an event that are shown before "more"
 
-export const day = (iso) => (iso ? DAY.format(new Date(iso)) : "");
-export const moment = (iso) => (iso ? MOMENT.format(new Date(iso)) : "");
+export const day = (iso) => written(DAY, iso);
+export const moment = (iso) => written(MOMENT, iso);
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
 export const percent = (share) => `${Math.round(100 * share)}%`;
+
+/** Read a moment, in milliseconds since 1970. Offsets of long ago have seconds, which a browser does not read. */
+export function ms(iso) {
+  const [, rest, sign, seconds] = /^(.*([+-])\d\d:\d\d):(\d\d)(?:\.\d+)?$/.exec(iso) || [undefined, iso, "+", "0"];
+  return new Date(rest).getTime() - Number(`${sign}${seconds}`) * 1000;
+}
+
+function written(format, iso) {
+  const at = iso ? ms(iso) : NaN;
+  return Number.isNaN(at) ? iso || "" : format.format(at);
+}
 
 /** Run an asynchronous function when its inputs change; what was asked before is called off. */
 export function useAsked(ask, inputs) {

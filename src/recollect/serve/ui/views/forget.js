@@ -20,17 +20,18 @@ export default function Forget() {
     const several = ids.split(/[\s,]+/).filter(Boolean);
     return several.length ? { ...chosen, ids: several } : chosen;
   };
-  const run = (dry_run, done) => {
+  const run = (asked, done) => {
     setBusy(true);
     setError(undefined);
-    change("forget", { ...given(), dry_run }).then(done, setError).finally(() => setBusy(false));
+    change("forget", asked).then(done, setError).finally(() => setBusy(false));
   };
   const look = (event) => {
     event.preventDefault();
     setReceipt(undefined);
-    run(true, setWould);
+    run({ ...given(), dry_run: true }, setWould);
   };
-  const go = () => run(false, (found) => { setWould(undefined); setReceipt(found); });
+  // By their ids: what has come since then meets the conditions too, but nobody has seen it go.
+  const go = () => run({ ids: would.ids }, (found) => { setWould(undefined); setReceipt(found); });
   const changed = (name, value) => { setWould(undefined); setAsked({ ...asked, [name]: value }); };
   return html`<${Head} title="Forget">Removes events, everything derived from them, and every byte of their text. It can't be undone.</>
     <div class="stack">

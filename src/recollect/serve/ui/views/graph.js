@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Empty, Head, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
+import { Empty, Head, Trouble, Waiting, count, day, html, ms, useAsked } from "../parts.js";
 
 const REPLAY_MS = 60; // between two steps
 const STEPS = 120; // of the slider
@@ -46,7 +46,7 @@ function Drawn({ graph }) {
   const [chosen, setChosen] = useState();
   const [step, setStep] = useState(STEPS);
   const [playing, setPlaying] = useState(false);
-  const times = graph.nodes.map((node) => new Date(node.first_at).getTime());
+  const times = graph.nodes.map((node) => ms(node.first_at));
   const [begin, end] = [Math.min(...times), Math.max(...times)];
   const until = begin + ((end - begin) * step) / STEPS;
   useEffect(() => {
@@ -178,7 +178,7 @@ function grow(drawing, graph) {
 function elements(graph) {
   const known = new Set(graph.nodes.map((node) => node.id));
   return [
-    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), said: Math.max(LEAST_SAID, node.weight), first: new Date(node.first_at).getTime() } })),
+    ...graph.nodes.map((node) => ({ data: { id: node.id, label: Array.from(node.label).slice(0, 40).join(""), kind: node.kind, size: 14 + 30 * node.strength, fade: Math.max(FAINTEST, node.weight), said: Math.max(LEAST_SAID, node.weight), first: ms(node.first_at) } })),
     ...graph.edges.filter((edge) => known.has(edge.source) && known.has(edge.target)).map((edge) => ({ data: { ...edge, id: `${edge.source} ${edge.kind} ${edge.target}`, width: 0.6 + 2.4 * edge.weight } })),
   ];
 }

@@ -14,6 +14,11 @@ export default function Recall({ rest }) {
   const [budget, setBudget] = useState(3);
   const box = useRef();
   useEffect(() => box.current?.focus(), []);
+  useEffect(() => { // a link to a question may be opened while another is shown
+    if (!rest[0]) return;
+    setText(rest[0]);
+    setQuestion(rest[0]);
+  }, [rest]);
   useEffect(() => {
     const timer = setTimeout(() => setQuestion(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { read } from "../api.js";
-import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, useAsked } from "../parts.js";
+import { Choice, Empty, EventCard, Head, Paged, Trouble, Waiting, count, day, html, ms, useAsked } from "../parts.js";
 
 const MOST = 150; // statements that are drawn: more can't be told apart
 const PARTS = 160; // bars of what was said
@@ -13,6 +13,7 @@ const LABEL = 56; // px that a date takes
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = DAY_MS / 24;
 const PAUSE_MS = 250; // of moving before what is in sight is asked for
+const [FIRST, LAST] = ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"].map(ms); // what the service takes for a moment
 const KINDS = [["", "All kinds"], ["said", "what was said"], ["fact", "facts"], ...["decision", "todo", "reminder", "event", "key_fact", "insight", "preference"].map((one) => [one, one.replaceAll("_", " ")])];
 
 export default function Timeline({ me }) {
@@ -65,9 +66,9 @@ function Picture({ said, artifacts, person, wing, kind }) {
   const zoom = (factor, at = 0.5) => setSeen(([from, to]) => {
     const held = from + (to - from) * at;
     const length = Math.min(Math.max((to - from) * factor, SHORTEST_MS), (ends[1] - ends[0]) * 1.5);
-    return [held - length * at, held + length * (1 - at)];
+    return within([held - length * at, held + length * (1 - at)]);
   });
-  const move = (share) => setSeen(([from, to]) => [from + (to - from) * share, to + (to - from) * share]);
+  const move = (share) => setSeen(([from, to]) => within([from + (to - from) * share, to + (to - from) * share]));
   const drawn = useRef({});
   drawn.current = { zoom, move, width };
   useEffect(() => gestures(box.current, drawn), []);
@@ -184,7 +185,14 @@ function extent(said, artifacts) {
   if (!all.length) return [Date.now() - 30 * DAY_MS, Date.now()];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const room = Math.max((high - low) * 0.04, DAY_MS / 2);
-  return [low - room, high + room];
+  return [Math.max(low - room, FIRST), Math.min(high + room, LAST)];
+}
+
+/** Move a stretch of time to where there are dates. */
+function within([from, to]) {
+  const length = Math.min(to - from, LAST - FIRST);
+  const begin = Math.min(Math.max(from, FIRST), LAST - length);
+  return [begin, begin + length];
 }
 
 function ticks([from, to], width) {
@@ -192,12 +200,13 @@ function ticks([from, to], width) {
   const months = wanted / (30 * DAY_MS);
   const found = [];
   if (months > 0.7) {
-    const step = [1, 2, 3, 6, 12, 24, 60, 120, 240].find((one) => one >= months) || 600;
+    const step = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000].find((one) => one >= months) || 12_000;
     const begin = new Date(from);
-    for (let month = begin.getFullYear() * 12 + begin.getMonth(); ; month += 1) {
-      const at = new Date(Math.floor(month / 12), month % 12, 1);
+    for (let month = Math.ceil((begin.getFullYear() * 12 + begin.getMonth()) / step) * step; ; month += step) {
+      const at = new Date(2000, 0, 1);
+      at.setFullYear(Math.floor(month / 12), month % 12, 1); // the constructor takes the years 1 to 99 for 1901 to 1999
       if (at.getTime() > to) break;
-      if (month % step === 0) found.push({ at: at.getTime(), label: step >= 12 ? String(at.getFullYear()) : at.toLocaleDateString(undefined, { month: "short", year: "numeric" }) });
+      found.push({ at: at.getTime(), label: step >= 12 ? String(at.getFullYear()) : at.toLocaleDateString(undefined, { month: "short", year: "numeric" }) });
     }
     return found;
   }
@@ -209,7 +218,6 @@ function ticks([from, to], width) {
   return found;
 }
 
-const ms = (text) => new Date(text).getTime();
 const iso = (at) => new Date(at).toISOString();
 const sentence = (fact) => `${fact.subject} ${fact.relation.replaceAll("_", " ")} ${fact.object}`;
 const span = (fact) => `${fact.valid_from ? day(fact.valid_from) : "?"} to ${fact.valid_to ? day(fact.valid_to) : "now"}`;
