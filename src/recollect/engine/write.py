@@ -129,9 +129,10 @@ def _append(
     if not drafts:
         return {}
     active = next((model for model in writer.models() if model.state == "active"), None)
-    if active is None and serving.embedder is not None and drafts[0].vectors is not None:
-        active = engine.models.register(writer, serving.embedder)
-    elif not (active and serving.embedder and speaks_for(serving.embedder, active)):
+    embedder = serving.embedder if drafts[0].vectors is not None else None
+    if active is None and embedder is not None:
+        active = engine.models.register(writer, embedder)
+    elif not (active and embedder and speaks_for(embedder, active)):
         # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job. That
         # another writer of a new file was the first to name its model changes nothing, if it is the same one.
         drafts = [replace(draft, vectors=None) for draft in drafts]

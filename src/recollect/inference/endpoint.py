@@ -18,6 +18,7 @@ from recollect.inference.codec import to_int8, unit
 from recollect.inference.llm.wire import Answer, Oversized, Patience, Unanswered, Wire, check_key
 from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.text import well_formed
+from recollect.inference.waiting import LONGEST_REST, RESTS
 
 PREFIX = "openai:"
 FORM = "openai:MODEL@URL?dimensions=N, as in openai:nomic-embed-text@http://localhost:11434/v1"
@@ -98,6 +99,13 @@ class EndpointEmbedder:
             extra="http",
         )
         self._dims = settings.dimensions
+        self._trouble = ""  # why it gave no answer the last time; empty: it did
+        self._rests_until = 0.0
+
+    @property
+    def card_name(self) -> str:
+        """Give the card's name; unlike the card it needs no answer of the endpoint."""
+        return self._settings.name
 
     @property
     def card(self) -> ModelCard:
@@ -135,10 +143,23 @@ class EndpointEmbedder:
         body: dict[str, Any] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
+        started = time.monotonic()
+        if started < self._rests_until:
+            raise self._failed(self._trouble)
+        known_to_fail = bool(self._trouble)
         try:
-            return self._wire.post("/embeddings", body)
-        except (Unanswered, Oversized) as error:
+            answer = self._wire.post("/embeddings", body, attempts=1 if known_to_fail else None)
+        except Unanswered as error:
+            # The first words about a trouble stay, so that it is told once.
+            self._trouble = self._trouble or str(error)
+            if known_to_fail:
+                ended = time.monotonic()
+                self._rests_until = ended + min(LONGEST_REST, RESTS * (ended - started))
+            raise self._failed(self._trouble) from error
+        except Oversized as error:
             raise self._failed(str(error)) from error
+        self._trouble = ""
+        return answer
 
     def _checked(self, answer: Answer, count: int) -> Floats:
         """Read the vectors out of an answer, or say what is wrong with it."""
