@@ -6,10 +6,12 @@ import json
 import random
 import subprocess
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -458,6 +460,50 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
             assert memory.stats().pending == 0
     with pytest.raises(InvalidSetting):
         Settings(llm_tokens_per_day=-1)
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.parametrize("how", ["refused", "garbage"])
+def test_what_can_t_be_used_is_paid_for_and_repairs_are_held_to_the_limit(
+    how: str, tmp_path: Path, clock: TestClock
+) -> None:
+    said = {"refused": {"text": None, "finish": "content_filter"}, "garbage": {"text": "Sure!"}}[how]
+    used: list[int] = []
+
+    def costing(asked: Asked):
+        used.extend((len(json.dumps(asked.body)) // 4, 400))
+        return chat(**said, usage=used[-2:])(asked)
+
+    with (
+        serving(costing) as server,
+        remembering(server, clock, tmp_path / "memory.db", llm_tokens_per_day=8_000) as memory,
+    ):
+        memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(6))
+        for _ in range(8):
+            memory.settle()
+            memory.ask("Where does Ana sing?")
+            clock.pass_by(minutes=70)
+    assert 0 < sum(used) <= 8_000
+
+
+def test_processes_that_ask_at_once_share_one_limit(tmp_path: Path, clock: TestClock) -> None:
+    limit, used = 9_000, []
+
+    def slow(asked: Asked):
+        time.sleep(0.1)
+        used.append(5_000)
+        return chat('{"statements": [], "facts": []}', usage=(1_000, 4_000))(asked)
+
+    with serving(slow) as server, ExitStack() as open_handles, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecollectNotice)
+        handles = [
+            open_handles.enter_context(remembering(server, clock, tmp_path / "memory.db", llm_tokens_per_day=limit))
+            for _ in range(4)
+        ]
+        handles[0].add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(8))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda memory: memory.settle(), handles))
+    assert 0 < sum(used) <= limit
 
 
 @pytest.mark.parametrize("where", [":memory:", "memory.db"])
