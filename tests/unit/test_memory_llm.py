@@ -35,7 +35,7 @@ from llm_server import (
 )
 from recollect import Memory
 from recollect.cli import main
-from recollect.core.errors import InvalidSetting
+from recollect.core.errors import InvalidSetting, LLMUnavailable
 from recollect.core.settings import Settings
 from recollect.engine.serving import RecollectNotice
 from recollect.extract.llm.prompting import GLEAN, prompt
@@ -339,6 +339,31 @@ def test_an_llm_object_that_raises_whatever_is_a_notice(clock: TestClock) -> Non
         with pytest.warns(RecollectNotice, match="KeyError"):
             memory.settle()
         assert memory.stats().pending == 1
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.parametrize("how", ["model", "refusal", "text", "raises"])
+def test_half_a_character_in_what_an_llm_says_breaks_nothing(how: str, clock: TestClock) -> None:
+    class Odd:
+        name = "odd"
+
+        def complete(self, **_: Any) -> Reply:
+            if how == "raises":
+                raise LLMUnavailable("no \ud800")
+            return Reply(text='{"statements": [], "facts": []}', tokens_in=1, tokens_out=1, model="m\ud800")
+
+    step = {
+        "model": raw(chat('{"statements": [], "facts": []}')(None).chunks[0].replace(b"served-model", b"\\ud800")),  # type: ignore[arg-type, index]
+        "refusal": chat(None, refusal="no \ud800"),
+        "text": chat("Sure \ud800"),
+    }.get(how, chat("{}"))
+    with serving(step) as server, remembering(server, clock) as memory:
+        memory.add(CHOIR, speaker="Ana")
+        memory.settle()
+    with Memory.open(":memory:", embedder="none", llm=Odd(), clock=clock) as memory:
+        memory.add(CHOIR, speaker="Ana")
+        memory.settle()
+        assert all("\ud800" not in (job.error or "") for job in memory.jobs())
 
 
 def test_the_doctor_says_what_waits_and_why(

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from datetime import date
 
 from recollect.core.clock import Clock
@@ -13,6 +14,7 @@ from recollect.core.errors import LLMGarbage, LLMRefused, LLMUnavailable, Recoll
 from recollect.inference.llm.allowance import Allowance, Hold, MemoryLedger, estimate_tokens
 from recollect.inference.llm.client import HttpLLM
 from recollect.inference.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
+from recollect.inference.text import well_formed
 from recollect.store.protocol import IN_MEMORY, Store, Writer
 
 LLM_TOKENS = "llm_tokens"  # the fact of the file: the day, and what was spent on it
@@ -110,7 +112,8 @@ class Metered:
             except Exception as error:  # an LLM of the caller's own
                 raise self._failed(error) from error
             hold.spend(reply.tokens_in + reply.tokens_out)
-            return reply
+            # What is no character can't be stored.
+            return replace(reply, text=well_formed(reply.text), model=well_formed(reply.model))
 
     def stream(
         self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
@@ -124,7 +127,7 @@ class Metered:
                     system=system, prompt=prompt, max_tokens=max_tokens, temperature=temperature
                 ):
                     hold.spend(estimate_tokens(piece))
-                    yield piece
+                    yield well_formed(piece)
             except RecollectError:
                 raise
             except Exception as error:
@@ -140,7 +143,7 @@ class Metered:
         return nullcontext(Hold()) if self._allowance is None else self._allowance.hold(most)
 
     def _failed(self, error: Exception) -> LLMUnavailable:
-        return LLMUnavailable(f"The LLM {self.name} failed: {type(error).__name__}: {error}.")
+        return LLMUnavailable(well_formed(f"The LLM {self.name} failed: {type(error).__name__}: {error}."))
 
 
 def _used(error: RecollectError, most: int) -> int:

@@ -205,7 +205,7 @@ class HttpLLM:
             text=text,
             tokens_in=sum(part.tokens_in or 0 for part in parts),
             tokens_out=sum(part.tokens_out or 0 for part in parts),
-            model=model if isinstance(model, str) else self._settings.model,
+            model=well_formed(model) if isinstance(model, str) else self._settings.model,
         )
 
 

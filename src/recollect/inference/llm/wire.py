@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from recollect.core.errors import InvalidSetting
 from recollect.core.extras import need
+from recollect.inference.text import well_formed
 from recollect.inference.waiting import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS, retry_after
 
 EXTRA = "llm"
@@ -85,7 +86,7 @@ class Wire:
     def shown(self, text: str) -> str:
         """Cut a server's own words to what fits into an error; it may have quoted the key."""
         clean = text.replace(self._key, "[key]") if self._key else text
-        return clean[:SHOWN_CHARACTERS]
+        return well_formed(clean[:SHOWN_CHARACTERS])
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""

@@ -167,7 +167,8 @@ class SqlWriter(
     # Jobs and facts of the file
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
-        self.run("fail_job", (error, due_at, job.id, self.space_to_write(job.space).id))
+        told = error.encode("utf-8", "replace").decode()  # it may quote what is no character, of whatever failed
+        self.run("fail_job", (told, due_at, job.id, self.space_to_write(job.space).id))
 
     def drop_job(self, job: Job) -> None:
         self.run("delete_job", (job.id, self.space_to_write(job.space).id))
