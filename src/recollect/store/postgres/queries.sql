@@ -433,6 +433,7 @@ WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifa
 -- name: stated_by
 SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
+-- As JSON, which comes as it is: a text may begin like those that adapt.py has marked.
 -- name: statements
 SELECT seq, any_json(body) -> 'content', status = 'current' FROM artifacts
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
