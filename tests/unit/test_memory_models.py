@@ -89,6 +89,7 @@ def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
                 assert memory.add("I moved to Faro.").new
                 assert "I moved to Faro." in _found(memory, "Who moved to Faro?")
                 assert len(memory.notices) <= 2
+                assert all("HTTP 503" in (job.error or "") for job in memory.jobs())
                 asked = len(server.asked)
                 memory.add("Faro is warm.")
                 memory.recall("Faro")
@@ -144,6 +145,7 @@ def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_que
         with pytest.warns(RecollectNotice, match="no network"):
             assert memory.add("During the outage.").new
         assert memory.stats().pending == 1
+        assert [job.error for job in memory.jobs()] == ["no network"]
         assert memory.notices
         embedder.fails = None
         assert "During the outage." in _found(memory, "during the outage")

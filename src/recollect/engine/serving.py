@@ -27,6 +27,7 @@ class Serving(NamedTuple):
 
     model: Model | None
     embedder: Embedder | None
+    trouble: str | None = None  # why there is no vector now, where there should be
 
 
 class Models:
@@ -68,7 +69,7 @@ class Models:
             return Serving(active, self._own(active, wanted))
         except ModelError as error:  # an endpoint that is asked for its card may be away for a while
             self.say(f"Words are searched alone, and vectors have to wait: {error}")
-            return Serving(active, None)
+            return Serving(active, None, str(error))
 
     def register(self, writer: Writer, embedder: Embedder) -> Model:
         """Make an embedder's model the active one of a file that has none."""

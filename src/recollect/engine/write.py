@@ -21,7 +21,7 @@ from recollect.engine.passages import embed
 from recollect.engine.serving import Serving, speaks_for
 from recollect.extract.llm.scene import is_for_llm
 from recollect.store.facts import ANALYSIS
-from recollect.store.protocol import Draft, Known, Writer
+from recollect.store.protocol import EMBED, Draft, Known, Writer
 
 
 def write(
@@ -78,6 +78,8 @@ def _write(
         new = [draft for draft in fresh if draft.raw_id not in known]
         stored = _append(engine, writer, space, new, serving)
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
+        if serving.trouble and not defer:
+            writer.note_failure(space, EMBED, list(seqs.values()), error=serving.trouble)
         _derive(writer, space, stored, seqs, readings if extracts else None)
         if stored:
             marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
@@ -119,7 +121,7 @@ def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tupl
         vectors = embed(serving.embedder, [draft.event for draft in drafts])
     except ModelError as error:
         engine.models.say(f"Stored and searchable by words; vectors will follow: {error}")
-        return drafts, serving
+        return drafts, serving._replace(trouble=str(error))
     return [replace(draft, vectors=units) for draft, units in zip(drafts, vectors, strict=True)], serving
 
 

@@ -355,6 +355,9 @@ SELECT count(*) FROM jobs WHERE space = $1;
 -- name: fail_job
 UPDATE jobs SET attempts = attempts + 1, error = $1, due_at = $2 WHERE id = $3 AND space = $4;
 
+-- name: note_failure
+UPDATE jobs SET error = $1 WHERE kind = $2 AND seq = ANY($3::bigint[]) AND space = $4;
+
 -- name: delete_job
 DELETE FROM jobs WHERE id = $1 AND space = $2;
 
