@@ -35,7 +35,7 @@ def reference() -> str:
 _COMMAND_LINE = (
     "`recollect VERB ...`; `--memory PATH` (or `RECOLLECT_MEMORY`), `--space`, `--wing`, `--embedder` (or "
     "`RECOLLECT_EMBEDDER`) and `--json` go before or after the verb. `recollect doctor` looks at the installation, the "
-    "file and the model, and says what to do; `recollect watch` prints new events, concepts, intents and jobs as they come."
+    "file and the model, and says what to do; `recollect watch` prints what is new as it comes."
 )
 
 

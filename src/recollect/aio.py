@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import wraps
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial, wraps
+from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -25,6 +29,19 @@ def _in_thread(
     @wraps(method)
     async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    return call
+
+
+def _in_own_thread(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+    """Do what may last for good in a thread of its own: the loop has few, and all other calls need them."""
+
+    @wraps(method)
+    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
+        with _one_thread() as own:
+            return await _loop().run_in_executor(own, partial(method, self.memory, *args, **kwargs))
 
     return call
 
@@ -66,14 +83,13 @@ class AsyncMemory:
     held = _in_thread(Memory.held)
     activity = _in_thread(Memory.activity)
     glance = _in_thread(Memory.glance)
-    work = _in_thread(Memory.work)
+    work = _in_own_thread(Memory.work)
     intents = _in_thread(Memory.intents)
     intent = _in_thread(Memory.intent)
     answer_intent = _in_thread(Memory.answer_intent)
     beliefs = _in_thread(Memory.beliefs)
     window = _in_thread(Memory.window)
     palace = _in_thread(Memory.palace)
-    on = _in_thread(Memory.on)
     concepts = _in_thread(Memory.concepts)
     concept = _in_thread(Memory.concept)
     fold = _in_thread(Memory.fold)
@@ -83,6 +99,8 @@ class AsyncMemory:
     sessions = _in_thread(Memory.sessions)
     stats = _in_thread(Memory.stats)
     forget = _in_thread(Memory.forget)
+    forgotten = _in_thread(Memory.forgotten)
+    redacted = _in_thread(Memory.redacted)
     verify = _in_thread(Memory.verify)
     rebuild = _in_thread(Memory.rebuild)
     settle = _in_thread(Memory.settle)
@@ -130,39 +148,52 @@ class AsyncMemory:
         source = self.memory.events(**filters)
 
         def some() -> list[Event]:
-            return [event for event, _ in zip(source, range(_EVENTS_A_TURN), strict=False)]
+            return list(islice(source, _EVENTS_A_TURN))
 
         while batch := await asyncio.to_thread(some):
             for event in batch:
                 yield event
 
-    async def follow(
+    async def on(self, what: str, told: Callable[[Any], Any]) -> Callable[[], None]:
+        """Call a function with what is new; takes what `Memory.on` takes.
+
+        What it gives to be awaited, as an `async def` does, runs on the loop that this was called from.
+        """
+        return await asyncio.to_thread(self.memory.on, what, self._on_loop(told, _loop()) if callable(told) else told)
+
+    def follow(
         self, path: str | os.PathLike[str], *, stop: threading.Event | None = None, **options: Any
     ) -> AsyncIterator[Imported | RecollectError]:
         """Import a folder and whatever comes to it from then on; takes what `Memory.follow` takes."""
         told = stop or threading.Event()
-        source = self.memory.follow(path, stop=told, **options)
-        try:
-            while (found := await asyncio.to_thread(next, source, None)) is not None:
-                yield found
-        finally:
-            told.set()
+        return _each(self.memory.follow(path, stop=told, **options), told)
 
-    async def watch(
+    def watch(
         self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
         """Go through what is new as it comes; takes what `Memory.watch` takes."""
-        left = threading.Event()  # the thread that looks ends with the loop that it looks for
+        left = threading.Event()
 
         def ended() -> bool:
             return left.is_set() or (stop is not None and stop())
 
-        source = self.memory.watch(kinds=kinds, every=every, stop=ended)
+        return _each(self.memory.watch(kinds=kinds, every=every, stop=ended), left)
+
+    def _on_loop(self, told: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
+        @wraps(told)
+        def tell(news: Any) -> None:
+            outcome = told(news)
+            if inspect.isawaitable(outcome):
+                asyncio.run_coroutine_threadsafe(self._awaited(outcome), loop)
+
+        return tell
+
+    async def _awaited(self, outcome: Awaitable[Any]) -> None:
         try:
-            while (news := await asyncio.to_thread(next, source, None)) is not None:
-                yield news
-        finally:
-            left.set()
+            await outcome
+        except Exception as error:  # what was written is written, whatever a listener does
+            engine = self.memory._engine  # pyright: ignore[reportPrivateUsage]  a listener of it
+            engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -171,3 +202,26 @@ class AsyncMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+async def _each(source: Iterator[R], left: threading.Event) -> AsyncIterator[R]:
+    """Go through what waits between two things in a thread of its own, which ends with the loop that it looks for."""
+    with _one_thread() as own:
+        try:
+            while (found := await _loop().run_in_executor(own, next, source, None)) is not None:
+                yield found
+        finally:
+            left.set()
+
+
+@contextmanager
+def _one_thread() -> Generator[ThreadPoolExecutor]:
+    own = ThreadPoolExecutor(1, thread_name_prefix="recollect-async")
+    try:
+        yield own
+    finally:
+        own.shutdown(wait=False)  # what it still does, it does without us
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()

@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import write_events
-from recollect.core.clock import Clock, from_micros, utc_now
+from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
 from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
 from recollect.core.settings import Settings
 from recollect.core.values import (
@@ -28,6 +28,7 @@ from recollect.core.values import (
 )
 from recollect.engine.arguments import (
     Time,
+    checked_clock,
     checked_count,
     checked_id,
     checked_path,
@@ -98,9 +99,10 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         bundled model, "recollect-small", "hashing", "static", "none" for words alone, an endpoint, or an object.
         tokenizer: what budgets are counted with. models: a folder with weights. reranker: a third stage,
         "cross-encoder", "onnx:FOLDER", an endpoint, "llm". llm: "openai:MODEL", "ollama:MODEL", "anthropic:MODEL" or
-        "URL#MODEL". create=False refuses to make a new file. options: fields of `Settings`, as durability="normal".
+        "URL#MODEL". create=False refuses to make a new file. options: fields of `Settings`, as durability="normal",
+        which go before those of `settings`.
         """
-        chosen = settings or settings_of(options)
+        chosen, stages, clock = settings_of(settings, options), recipe_of(recipe), checked_clock(clock)
         store = open_store(location, chosen, create=create)
         try:
             engine = Engine(
@@ -108,7 +110,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
                 models=Models(embedder, models),
                 settings=chosen,
                 clock=clock,
-                recipe=recipe_of(recipe),
+                recipe=stages,
                 tokenizer_spec=tokenizer,
                 reranker_spec=reranker,
                 llm_spec=llm,
@@ -137,8 +139,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     @property
     def location(self) -> str:
-        """Tell where this memory lives."""
-        return self._engine.store.location
+        """Tell where this memory lives; a walled handle does not."""
+        return "" if self._walled else self._engine.store.location
 
     @property
     def notices(self) -> list[str]:
@@ -176,7 +178,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         """Remember a batch in one transaction: all of it or, on any error, nothing.
 
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
-        as not new. The same key with other content is a KeyConflict.
+        as not new. The same key with other content is a KeyConflict; so is, without a key, the same event for another
+        wing than it is in.
         """
         from recollect.engine.write import write
 
@@ -247,7 +250,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             not_yet = behind(reader, self._space)
         size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
         return Stats(
-            location="" if self._walled else self.location,
+            location=self.location,
             space=self._space,
             spaces=1 if self._walled else spaces,
             events=tally.events,
@@ -297,7 +300,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
                 raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
         raw_ids = None if ids is None else [checked_id(id) for id in ids]
         keys = None if keys is None else [name_to_find("key", key, self._engine.settings) for key in keys]
-        which = self._filter(wing=wing, session=session, speaker=speaker, until=before)
+        end = None if before is None else as_datetime(before, "before")
+        which = self._filter(wing=wing, session=session, speaker=speaker, until=end)
 
         def seqs_of(reader: Reader) -> Seqs:
             return self._named(reader, raw_ids, keys, which)
@@ -306,7 +310,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     def verify(self, *, deep: bool = True) -> Report:
         """Check the file, and every index against the log; deep=False leaves out what takes long."""
-        found = self._engine.store.audit(deep=deep)
+        found = self._engine.store.audit(deep=deep, only=self._space if self._walled else None)
         return Report(checked=found.checked, problems=found.problems)
 
     def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
@@ -360,7 +364,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     def __repr__(self) -> str:
         scope = self._space if self._wing is None else f"{self._space}, wing {self._wing}"
-        return f"<Memory {self.location} ({scope})>"
+        return f"<Memory {self.location or 'within walls'} ({scope})>"
 
     # Inside
 

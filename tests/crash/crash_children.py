@@ -69,6 +69,25 @@ with Memory.open(path, embedder="hashing") as memory:
 print("kept", flush=True)
 """
 
+READ_ON = """
+import os, sys
+from recollect import Memory
+
+path = sys.argv[1]
+with Memory.open(":memory:", embedder="none") as memory:  # loads all that only root may read
+    memory.add("Warm.", speaker="Up")
+    memory.recall("warm")
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+with Memory.open(path, embedder="none") as memory:
+    while True:
+        print(memory.stats().events, len(memory.recall("Lisbon", k=1)), flush=True)
+        if not sys.stdin.readline():
+            break
+"""
+
 
 def heard(process: subprocess.Popen[str], word: str) -> None:
     """Wait until a process says a word."""

@@ -7,11 +7,12 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crash_children import READ_ONLY, heard
+from crash_children import READ_ON, READ_ONLY, heard
 
 from recollect import Memory
 from recollect.core.errors import (
@@ -237,6 +238,82 @@ def test_a_file_that_may_not_be_written_is_read(path: Path, start, folder_too: b
     finally:
         path.parent.chmod(0o755)
     assert _hash(path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are other there")
+def test_who_may_only_read_the_folder_sees_what_others_forget_and_write(path: Path, start) -> None:
+    for parent in path.parents:
+        if not parent.stat().st_mode & 0o001:
+            parent.chmod(0o711)
+    path.parent.chmod(0o755)
+    if os.getuid():
+        pytest.skip("only root can let somebody else read")
+    child = start(READ_ON, path)
+
+    def again() -> None:
+        child.stdin.write("\n")
+        child.stdin.flush()
+
+    heard(child, "301 1")
+    with Memory.open(path, embedder="none") as memory:
+        memory.forget(keys=["lisbon"])
+    again()
+    heard(child, "300 0")
+    with Memory.open(path, embedder="none") as memory:
+        memory.add_many([{"text": f"More of it, number {n}."} for n in range(200)])
+        memory.add("I moved to Lisbon again.")
+        again()
+        heard(child, "501 1")
+    again()
+    heard(child, "501 1")
+
+
+# Moved while open
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file stays where it is there")
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_gone_takes_no_more_writes(path: Path, tmp_path: Path, how: str) -> None:
+    backup, moved = tmp_path / "backup.db", tmp_path / "moved.db"
+    with Memory.open(path, embedder="none") as memory:
+        memory.backup(backup)
+        memory.add("Before.")
+        if how == "deleted":
+            path.unlink()
+        elif how == "moved":
+            path.rename(moved)
+        else:
+            backup.replace(path)
+        for use in (
+            lambda: memory.add("After."),
+            lambda: memory.forget(speaker="Ana"),
+            lambda: memory.recall("Lisbon"),
+            lambda: memory.stats(),
+        ):
+            with pytest.raises(StoreError, match="moved, deleted or replaced"):
+                use()
+        assert path.exists() == (how == "replaced")  # nothing new was made in its place
+    if how == "replaced":
+        for left in ("-wal", "-shm"):
+            path.with_name(path.name + left).unlink(missing_ok=True)
+        with Memory.open(path, embedder="none") as memory:
+            assert memory.stats().events == 301
+            assert memory.verify().ok
+
+
+# Other programs
+
+
+def test_a_file_opened_twice_is_still_ours_to_another_program(path: Path) -> None:
+    """Closing a file drops a process's locks on it: a program that found none would remove the log as left behind."""
+    look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM events').fetchall()"
+    with Memory.open(path, embedder="none") as memory:
+        memory.add("Before the other program.")
+        Memory.open(path, embedder="none").close()
+        subprocess.run([sys.executable, "-c", look, str(path)], check=True)
+        memory.add("After the other program.")
+        with Memory.open(path, embedder="none", read_only=True) as other:
+            assert other.stats().events == memory.stats().events == 303
 
 
 # Full disks

@@ -258,6 +258,19 @@ def test_a_writer_that_waits_too_long_says_so(location: str) -> None:
     store.close()
 
 
+def test_a_writer_may_have_less_patience_than_others(location: str) -> None:
+    store = PostgresStore(location, Settings())
+    with store.writer() as first:
+        first.owe_derivation("home", 1)
+        began = time.monotonic()
+        with pytest.raises(StoreBusy), store.writer(patience_s=0.1) as second:
+            second.owe_derivation("home", 2)
+        assert time.monotonic() - began < 10
+    with store.writer(patience_s=0.1) as third:
+        third.owe_derivation("home", 2)
+    store.close()
+
+
 def test_more_at_once_than_there_are_connections_waits_and_then_says_so(location: str) -> None:
     store = PostgresStore(location, Settings(busy_timeout_s=0.3, pool_size=1))
     with store.reader(), pytest.raises(StoreBusy, match="pool_size"), store.reader():

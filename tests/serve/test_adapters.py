@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +13,14 @@ from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from recollect import Memory
+from recollect.adapters import documents
 from recollect.adapters.langgraph_store import RecollectStore
 from recollect.adapters.mem0 import Mem0
+from recollect.adapters.memory_files import MemoryFiles
 from recollect.adapters.openai_session import RecollectSession
+from recollect.adapters.reference_memory import KnowledgeGraph
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from recollect.core.settings import Settings
 
 
 @pytest.fixture
@@ -101,6 +107,14 @@ class TestMem0:
         mem0.reset()
         assert [event.text for event in memory.events()] == ["Not by this interface."]
 
+    def test_what_others_said_crowds_nobody_out(self, mem0: Mem0, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(documents, "_HITS", (2, 4))
+        mem0.add("My boat needs paint.", agent_id="clerk")
+        for number in range(8):
+            mem0.add(f"The boat, the boat, boat {number}!", agent_id="other")
+        assert words(mem0.search("boat", agent_id="clerk")) == ["My boat needs paint."]
+        assert len(words(mem0.search("boat", agent_id="other", top_k=3))) == 3
+
     def test_secrets_stay_out_and_statements_are_derived(self, mem0: Mem0, memory: Memory) -> None:
         mem0.add("I prefer tea over coffee. My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", user_id="Ana")
         assert "ghp_" not in mem0.get_all(user_id="Ana")["results"][0]["memory"]
@@ -157,6 +171,37 @@ class TestLangGraph:
         assert item.created_at <= item.updated_at
         assert memory.stats().events == 4  # every version stays
 
+    def test_what_others_keep_crowds_nobody_out(self, store: RecollectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(documents, "_HITS", (2, 4))
+        store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
+        for number in range(8):
+            store.put(("users", "bo"), str(number), {"text": f"The boat, the boat, boat {number}!"})
+        assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
+        assert len(store.search(("users",), query="boat", limit=3)) == 3
+
+    def test_items_of_older_memories_are_found(self, store: RecollectStore, memory: Memory) -> None:
+        store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
+        new = next(iter(memory.events()))
+        said = {name: value for name, value in new.meta["langgraph"].items() if name != "labelled"}
+        memory.forget(ids=[new.id])
+        memory.add(
+            new.text, key=new.key, session=new.session, speaker=new.speaker, role="tool", meta={"langgraph": said}
+        )
+        assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
+        assert store.search(("users", "bo"), query="boat") == []
+
+    def test_words_of_any_language_are_found(self, store: RecollectStore, memory: Memory) -> None:
+        store.put(("n",), "a", {"tags": ["Segelboot", "Müller"]})
+        assert "Müller" in next(iter(memory.events())).text
+
+    def test_a_large_value_comes_back_as_it_went_in(self, store: RecollectStore) -> None:
+        value = {"text": "Ünicode and words. " * 30_000, "n": 1}
+        store.put(("n",), "large", value)
+        item = store.get(("n",), "large")
+        assert item is not None
+        assert item.value == value
+        assert [one.key for one in store.search(("n",), query="words", filter={"n": 1})] == ["large"]
+
     def test_async(self, store: RecollectStore) -> None:
         async def use() -> Any:
             await store.aput(("n",), "k", {"v": 1})
@@ -202,3 +247,33 @@ class TestOpenAISession:
 
         asyncio.run(use())
         assert memory.recall("harbour")[0].text == "In the harbour."
+
+    def test_large_items_cost_no_other(self, memory: Memory) -> None:
+        session = RecollectSession("s1", memory)
+        large = {"type": "function_call_output", "call_id": "c", "output": "Öl 7 " * 100_000}
+        items: list[dict[str, Any]] = [{"role": "user", "content": "What is in the log?"}, large]
+
+        async def use() -> None:
+            await session.add_items(items)
+            assert await session.get_items() == items
+            assert await session.pop_item() == large
+
+        asyncio.run(use())
+
+
+def test_secrets_stay_out_of_every_adapter_by_the_memory_s_own_patterns(tmp_path: Path) -> None:
+    patterns = tmp_path / "patterns.json"
+    patterns.write_text(json.dumps({"employee number": "EMP-[0-9]{6}"}))
+    said = "My number is EMP-123456."
+    with Memory.open(":memory:", embedder="none", settings=Settings(secret_patterns=str(patterns))) as memory:
+        RecollectStore(memory).put(("n",), "a", {"text": said, "inner": {"text": [said]}})
+        mem0 = Mem0(memory)
+        mem0.update(mem0.add("x", user_id="ana")["results"][0]["id"], said, metadata={"note": said})
+        mem0.add(said, user_id="ana", metadata={"note": said})
+        asyncio.run(RecollectSession("s1", memory).add_items([{"role": "user", "content": said}]))
+        KnowledgeGraph(memory).create_entities([{"name": "Ana", "entityType": "person", "observations": [said]}])
+        MemoryFiles(memory).create("/memories/a", said)
+        assert "EMP-" not in " ".join(f"{event.text} {event.meta}" for event in memory.events())
+        asyncio.run(RecollectSession("s2", memory, redact_secrets=False).add_items([{"role": "user", "content": said}]))
+        RecollectStore(memory, redact_secrets=False).put(("n",), "b", {"text": said})
+        assert [event.text for event in memory.events() if "EMP-" in event.text] == [said, f"text: {said}"]

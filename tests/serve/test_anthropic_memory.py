@@ -185,6 +185,37 @@ def test_other_events_are_not_files(tool: MemoryTool, memory: Memory) -> None:
     assert dict(tool.files.files()) == {"/memories/a": "mine"}
 
 
+def test_what_was_deleted_or_renamed_does_not_come_back_when_something_is_forgotten(memory: Memory) -> None:
+    files = MemoryFiles(memory)
+    files.create("/memories/p/a.md", "first")
+    files.delete("/memories/p")
+    memory.forget(session="/memories/p")
+    assert files.files() == {}
+    files.create("/memories/b.md", "second")
+    files.create("/memories/q/d.md", "third")
+    files.rename("/memories/b.md", "/memories/c.md")
+    files.rename("/memories/q", "/memories/r")
+    assert files.files() == {"/memories/c.md": "second", "/memories/r/d.md": "third"}
+    memory.forget(session="/memories/c.md")
+    memory.forget(session="/memories/q/d.md")
+    assert files.files() == {"/memories/r/d.md": "third"}
+    memory.forget(session="/memories/r/d.md")
+    assert files.files() == {}
+    assert "third" not in " ".join(event.text for event in memory.events())
+
+
+def test_files_renamed_by_older_versions_stand_where_they_were_moved(memory: Memory) -> None:
+    MemoryFiles(memory).create("/memories/b.md", "words")
+    memory.add(
+        "Renamed /memories/b.md to /memories/c.md",
+        key="memory-tool/2",
+        session="/memories/c.md",
+        speaker="memory-tool",
+        meta={"memory-tool": {"do": "rename", "path": "/memories/b.md", "to": "/memories/c.md"}},
+    )
+    assert MemoryFiles(memory).files() == {"/memories/c.md": "words"}
+
+
 def test_wings_have_files_of_their_own(memory: Memory) -> None:
     for wing in ("x", "y"):
         told(MemoryTool(memory, wing=wing), command="create", path="/memories/a", file_text=f"of {wing}")

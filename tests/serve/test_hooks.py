@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -131,6 +132,16 @@ def test_a_transcript_that_begins_anew_is_read_anew(work: Work, transcript: Tran
     transcript.path.unlink()
     transcript.say("another beginning")
     assert work.save(what) == 1
+
+
+def test_what_was_forgotten_is_not_saved_again(work: Work, transcript: Transcript, home: str) -> None:
+    transcript.say("I keep my boat in Porto.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
+    work.memory.forget(ids=[event.id for event in work.memory.events()])
+    os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
+    transcript.say("She is called Rosa.")
+    assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
+    assert kept(home) == ["She is called Rosa."]
 
 
 def test_what_tools_did_is_left_out_unless_asked_for(home: str, transcript: Transcript) -> None:
@@ -388,6 +399,20 @@ def test_a_hook_that_is_not_set_up_ends_with_zero(tmp_path: Path) -> None:
         capture_output=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_hook_without_standard_streams_ends_with_zero(home: str) -> None:
+    set_up(home)
+    hook = f"{shlex.join(asking.COMMAND)} run --home {shlex.quote(home)}"
+    done = subprocess.run(["sh", "-c", f"{hook} <&-"], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert journal.last_errors(home, 1)
+    with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+    said = json.dumps({"hook_event_name": "SessionStart", "session_id": "now", "cwd": "/home/ana/harbour"})
+    for closed in (">&-", ">/dev/full"):
+        done = subprocess.run(["sh", "-c", f"{hook} {closed}"], input=said.encode(), capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b""), closed
 
 
 def test_the_folder_that_is_worked_in_lends_no_modules(home: str, tmp_path: Path) -> None:

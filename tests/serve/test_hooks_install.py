@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import hooks
+from recollect.cli import main as cli
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
 from recollect.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
 from recollect.hooks.settings import EVENTS, load
@@ -97,6 +98,70 @@ def test_what_the_user_changed_since_stays(path: Path, home: Path) -> None:
     path.write_text(json.dumps(settings), encoding="utf-8")
     hooks.uninstall(path, home=home)
     assert json.loads(path.read_text(encoding="utf-8")) == {**THEIRS, "theme": "dark"}
+
+
+def test_what_the_user_changed_between_two_installations_stays(path: Path, home: Path) -> None:
+    hooks.install(path, memory="m.db", home=home)
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**settings, "theme": "dark"}), encoding="utf-8")
+    hooks.install(path, memory="other.db", home=home)
+    hooks.uninstall(path, home=home)
+    assert json.loads(path.read_text(encoding="utf-8")) == {**THEIRS, "theme": "dark"}
+
+
+@pytest.mark.parametrize("name", ["settings.json", "config.toml"])
+def test_a_file_that_was_not_there_stays_once_the_user_wrote_into_it(tmp_path: Path, home: Path, name: str) -> None:
+    path = tmp_path / "new" / name
+    hooks.install(path, memory="m.db", home=home)
+    theirs = 'theme = "dark"\n' if path.suffix == ".toml" else json.dumps({"theme": "dark"})
+    path.write_text(theirs)
+    hooks.install(path, memory="m.db", home=home)
+    hooks.uninstall(path, home=home)
+    assert path.read_text().strip() == theirs.strip().replace("{", "{\n  ").replace("}", "\n}")
+
+
+def test_a_comment_between_two_installations_stays(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('model = "x"\n')
+    hooks.install(path, memory="m.db", home=home)
+    path.write_text(path.read_text() + "# mine\n")
+    hooks.install(path, memory="m.db", home=home)
+    hooks.uninstall(path, home=home)
+    assert path.read_text() == 'model = "x"\n# mine\n'
+
+
+@pytest.mark.parametrize("left", [None, b"\xff", b"{broken"])
+def test_without_its_backup_a_file_only_loses_what_is_ours(path: Path, home: Path, left: bytes | None) -> None:
+    backup = hooks.install(path, memory="m.db", home=home).backup
+    assert backup is not None
+    backup.unlink()
+    if left is not None:
+        backup.write_bytes(left)
+    hooks.uninstall(path, home=home)
+    assert json.loads(path.read_text(encoding="utf-8")) == THEIRS
+
+
+def test_a_command_beside_ours_stays(path: Path, home: Path) -> None:
+    hooks.install(path, memory="m.db", home=home)
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    mine = {"type": "command", "command": "say hello"}
+    settings["hooks"]["SessionStart"][0]["hooks"].append(mine)
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    hooks.install(path, memory="m.db", home=home)
+    assert len(commands(path, "SessionStart")) == 2
+    hooks.uninstall(path, home=home)
+    assert json.loads(path.read_text(encoding="utf-8"))["hooks"]["SessionStart"] == [{"hooks": [mine]}]
+
+
+def test_nobody_else_may_read_a_backup_of_what_nobody_else_may_read(path: Path, home: Path) -> None:
+    path.chmod(0o600)
+    stale = path.with_name(f"{path.name}.new")  # of a write that was cut short
+    stale.touch(0o644)
+    backup = hooks.install(path, memory="m.db", home=home).backup
+    assert backup is not None
+    assert [oct(one.stat().st_mode & 0o777) for one in (path, backup)] == ["0o600", "0o600"]
+    hooks.uninstall(path, home=home)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_link_stays_a_link(tmp_path: Path, path: Path, home: Path) -> None:
@@ -196,6 +261,63 @@ def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]
     assert "There is no" in capsys.readouterr().err
     with pytest.raises(BadLocation):
         hooks.uninstall(str(path) + ".none", home=home)
+
+
+@pytest.mark.parametrize("verb", ["install", "off"])
+def test_a_home_that_can_not_be_written_is_told(
+    path: Path, home: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--settings", str(path), "--memory", "m.db", "--yes"] if verb == "install" else ["SessionStart"]
+    if verb == "install":
+        home.write_text("a file where a folder should be")
+    else:
+        hooks.install(path, memory="m.db", home=home)
+        (home / "hooks.json.new").mkdir()
+    before = path.read_text(encoding="utf-8")
+    assert hooks.main([verb, *asked, "--home", str(home)]) == 9
+    assert "can't be" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == before
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Somebody whom the system has no home for, as in many containers."""
+
+    def unknown(_: object) -> None:
+        raise KeyError
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for name in ("HOME", "RECOLLECT_HOOKS_HOME", "RECOLLECT_MEMORY", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["install", "--yes", "--memory", "m.db"],
+        ["install", "--yes", "--memory", "~/m.db", "--home", "h", "--settings", "s.json"],
+        ["uninstall", "--yes"],
+        ["status"],
+    ],
+)
+def test_without_a_home_the_fix_is_told(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hooks.main(arguments) == 9
+    assert "Set HOME" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("arguments", [["init", "--yes"], ["stats"], ["add", "hello"]])
+def test_without_a_home_the_command_line_tells_the_fix(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(arguments) == 9
+    assert "Set HOME" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_settings_in_the_documents_can_be_read() -> None:

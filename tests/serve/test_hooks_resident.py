@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from recollect import Memory, __version__, hooks
-from recollect.hooks import asking, journal
+from recollect.hooks import asking, journal, positions
 from recollect.hooks.settings import HookSettings, load, save
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
@@ -176,6 +176,53 @@ def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
     os.remove(f"{home}/{asking.SOCKET}")
 
 
+def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
+    save(home, load(home)._replace(timeout_s=1.0))
+    positions.owe(home, "now")
+    slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    slow.bind(f"{home}/{asking.SOCKET}")
+    slow.listen()
+    waiting: list[socket.socket] = []
+
+    def answer() -> None:
+        with suppress(OSError):
+            while True:
+                waiting.append(slow.accept()[0])
+                if json.loads(waiting[-1].recv(1 << 16))["do"] == "start":
+                    waiting[-1].sendall(b'{"text": "You are Atlas."}')
+                    waiting.pop().close()
+
+    threading.Thread(target=answer, daemon=True).start()
+    payload = {"hook_event_name": "UserPromptSubmit", "prompt": "What about the tide tables?", "session_id": "now"}
+    asked = json.dumps(payload).encode()
+    done = subprocess.run([*COMMAND, "run", "--home", home], input=asked, capture_output=True)
+    slow.close()
+    for one in waiting:
+        one.close()
+    os.remove(f"{home}/{asking.SOCKET}")
+    assert done.returncode == 0
+    assert "You are Atlas." in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert not positions.is_owed(home, "now")
+
+
+def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(home, load(home)._replace(resident=False))
+    positions.owe(home, "now")
+    with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
+        memory.add("Add tide tables.", role="user", session="old", wing="harbour")
+
+    class Closed(io.StringIO):
+        def write(self, _: str, /) -> int:
+            raise BrokenPipeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", Closed())
+        run(home, "UserPromptSubmit", prompt="hello")
+    assert positions.is_owed(home, "now")
+    run(home, "UserPromptSubmit", prompt="hello")
+    assert not positions.is_owed(home, "now")
+
+
 @pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"\xff\n", b"{" * 100_000])
 def test_nonsense_on_its_socket_does_not_end_it(shared_home: str, said: bytes) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
@@ -198,7 +245,11 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_measuring(home: str) -> None:
+    before = sorted(Path(home).iterdir())
     timings = {timing.hook: timing for timing in hooks.measure(home, runs=1)}
+    # The user's own state knows nothing of it.
+    assert [path for path in sorted(Path(home).iterdir()) if not path.name.startswith("m.db")] == before
+    assert hooks.status(home)["transcripts"] == 0
     assert set(timings) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
     assert all(0 < timing.p50_ms <= timing.p95_ms <= timing.most_ms for timing in timings.values())
     assert kept(home) == []

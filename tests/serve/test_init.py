@@ -123,6 +123,14 @@ def test_a_folder_s_wing_is_the_user_s_choice(home: Path, monkeypatch: pytest.Mo
     assert status["settings"]["wings"] == {"boat": "sailing"}
 
 
+def test_a_memory_that_can_not_be_made_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = settings(home)
+    (home / "file").write_text("")
+    assert main(["init", "--yes", "--memory", str(home / "file" / "deep" / "m.db")]) == 9
+    assert "recollect: " in capsys.readouterr().err
+    assert settings(home) == before
+
+
 def test_with_nobody_to_ask_nothing_is_done(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = settings(home)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 20))

@@ -25,7 +25,7 @@ from recollect.core.errors import InvalidSetting
 from recollect.operations import BY_NAME
 from recollect.serve.mcp import run
 from recollect.serve.mcp.early import early_reply, early_results
-from recollect.serve.mcp.greeting import VERSIONS, reply_to
+from recollect.serve.mcp.greeting import VERSIONS, mended, reply_to
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.server import build
 from recollect.serve.mcp.tools import OFFERS, agent_tools
@@ -175,6 +175,7 @@ def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
         ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
         ("forget", {}, "InvalidFilter: Say what to forget"),
+        ("forget", {"before": "2000"}, "InvalidTime: before: '2000'"),
         ("remember", {"text": "  "}, "InvalidEvent"),
     ],
 )
@@ -209,6 +210,61 @@ def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: Opened) -> 
         return said(await client.call_tool("recall", {"query": "half a character"}))
 
     assert "half a character ?" in asked(build(opened), ask, mode="legacy")
+
+
+def test_half_a_character_and_what_is_no_message_are_answered(tmp_path: Path) -> None:
+    call = {"name": "remember", "arguments": {"text": "cut \ud83d"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode(),
+        b'{"jsonrpc":"2.0","id":"b","method":"ping"',
+        b'{"id":"c","method":"ping"}',
+        b"[]",
+        b"",
+        b'{"jsonrpc":"2.0","id":7,"result":7}',  # an answer that nobody asked for
+        b'{"jsonrpc":"2.0","id":"d","method":"ping"}',
+    ]
+    command = [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(HANDSHAKE).encode() + b"\n")
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        process.stdin.write(b"".join(line + b"\n" for line in lines))
+        process.stdin.flush()
+        replies = [json.loads(process.stdout.readline()) for _ in range(6)]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    told = {(reply["id"], reply.get("error", {}).get("code")) for reply in replies}
+    assert told == {(0, None), (1, None), (None, -32700), ("c", -32600), (None, -32600), ("d", None)}
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
+        assert [event.text for event in memory.events()] == ["cut \ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("line", "mended_line"),
+    [
+        (r"a\ud83d\ude00b", r"a\ud83d\ude00b"),
+        (r"\uD83D", r"\ufffd"),
+        (r"\ude00\ud83d", r"\ufffd\ufffd"),
+        (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
+        (r"\ud83d\u0041", r"\ufffd\u0041"),
+        (r"C:\\ud83d", r"C:\\ud83d"),  # a backslash that stands for itself
+        (r"\\\ud83d", r"\\\ufffd"),
+        (r"\ud8", r"\ud8"),
+    ],
+)
+def test_half_a_character_is_mended_and_nothing_else(line: str, mended_line: str) -> None:
+    assert mended(line) == mended_line
+
+
+@pytest.mark.parametrize(("tool", "given"), [("context", {"query": "Where does Ana live?"}), ("wake_up", {})])
+def test_too_little_room_is_told_from_nothing(opened: Opened, tool: str, given: dict[str, Any]) -> None:
+    async def ask(client: Client) -> Any:
+        return said(await client.call_tool(tool, {**given, "budget": 1}))
+
+    assert asked(build(opened), ask) == "The memory holds nothing about this."
+    opened.memory.add("I am Ana and I live in Lisbon.", speaker="Ana", role="user")
+    assert "does not fit into 1 tokens" in asked(build(opened), ask)
 
 
 def test_unknown_names_are_refused(opened: Opened) -> None:

@@ -206,3 +206,39 @@ def test_hostile_texts_are_read_in_time(memory: Memory, text: str) -> None:
     memory.add(text, at=START)
     memory.beliefs()
     assert memory.stats().events == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Shall I put the roof on Sunday?",
+        "Ben moved the ticket to review?",
+        "Did we move the ticket? Has Ben put the ticket in review?",
+        "I'll put the ticket in review.",
+        "Ben'll put the ticket in review.",
+        "I'd put the ticket in review.",
+        "Maybe Ben moved the ticket to review.",
+        "Perhaps the ticket is in review.",
+    ],
+)
+def test_proposals_and_questions_move_nothing(memory: Memory, line: str) -> None:
+    tell(memory, f"Ana: {line}")
+    assert memory.beliefs() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "holder", "thing", "value"),
+    [
+        ("I've put the draft in the cupboard.", "Ana", "draft", "cupboard"),
+        ("We've moved the date to Friday.", "Ana", "date", "Friday"),
+        ("Will moved the date to Friday.", "Will", "date", "Friday"),
+        ("Ben and I moved the date to Friday.", "Ana", "date", "Friday"),
+        ("O'Brien's moved the date to Friday.", "O'Brien", "date", "Friday"),
+    ],
+)
+def test_whoever_moved_it_is_named_without_a_contraction(
+    memory: Memory, line: str, holder: str, thing: str, value: str
+) -> None:
+    tell(memory, f"Ana: {line}")
+    assert where(memory, holder, thing) == value
+    assert {one.holder for one in memory.beliefs()} <= {None, "Ana", "Ben", holder}

@@ -100,6 +100,45 @@ def test_sentences_end_where_readers_see_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My doctor is Dr. Brandt now.",
+        "Ask Mr. Ode, Mrs. Ode or Prof. Lindt.",
+        "I like citrus, e.g. lemons, i.e. sour fruit.",
+        "It is red vs. blue today.",
+        "The room is No. 5 on the left.",
+        "George W. Bush met J. K. Ode.",
+        "J. Smith wrote it.",
+        "Wir treffen uns am 3. Mai um zehn.",
+        "Zum 50. Geburtstag gab es z. B. Kuchen.",
+        "Smith Jr. was late, at 9 a.m. sharp.",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(text: str) -> None:
+    assert sentences(text) == [Span(0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Did I? No. I stayed.", ["Did I?", "No.", "I stayed."]),
+        ("We chose plan B. We left.", ["We chose plan B.", "We left."]),
+        ("So do I. Then we ate.", ["So do I.", "Then we ate."]),
+        ("I am 34. My wife is 30.", ["I am 34.", "My wife is 30."]),
+        ("i am 34. my wife is 30.", ["i am 34.", "my wife is 30."]),
+        (
+            "We ate cake, pie etc. Then we left at 9 p.m. It rained.",
+            ["We ate cake, pie etc.", "Then we left at 9 p.m.", "It rained."],
+        ),
+        ("See Dr.\nBrandt called.", ["See Dr.", "Brandt called."]),
+        ("I ate 3. Marching is fun.", ["I ate 3.", "Marching is fun."]),
+    ],
+)
+def test_a_sentence_ends_where_a_word_only_looks_abbreviated(text: str, pieces: list[str]) -> None:
+    assert [text[start:end] for start, end in sentences(text)] == pieces
+
+
 def test_a_short_text_is_one_window_and_a_long_one_several() -> None:
     assert windows("short") == [Span(0, 5)]
     text = "word " * 1000
@@ -164,10 +203,26 @@ def test_a_hit_quotes_and_explains() -> None:
     assert hit.explain() == [{"stage": "words", "score": 2.0, "rank": None, "why": ""}]
 
 
-def test_settings_are_checked() -> None:
-    for wrong in ({"durability": "fast"}, {"busy_timeout_s": 0}, {"busy_timeout_s": -1}):
-        with pytest.raises(InvalidSetting):
-            Settings(**wrong)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("durability", "fast"),
+        *(("busy_timeout_s", wrong) for wrong in (0, -1, "5", None, True, float("inf"), float("nan"), 1e10)),
+        *(("max_text_bytes", wrong) for wrong in ("big", 0, 1.5, None)),
+        ("max_meta_bytes", -1),
+        ("max_name_chars", "64"),
+        ("llm_read_past", None),
+        ("llm_tokens_per_day", -1),
+        ("pool_size", 0),
+        ("read_only", "false"),
+        ("extract", None),
+        ("profile", None),
+        ("secret_patterns", 5),
+    ],
+)
+def test_settings_are_checked(name: str, value: object) -> None:
+    with pytest.raises(InvalidSetting, match=name):
+        Settings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_a_missing_package_names_the_extra_that_brings_it() -> None:

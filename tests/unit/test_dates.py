@@ -470,6 +470,72 @@ def test_the_present_tense_tells_what_is_fixed_for_a_day_to_come(said: str, firs
 
 
 @pytest.mark.parametrize(
+    ("said", "first_day"),
+    [
+        ("The parcel will be delivered on June 20.", "2023-06-20"),
+        ("Will the fence be repaired on Friday?", "2023-05-19"),
+        ("It must be finished by Friday.", "2023-05-19"),
+        ("The visa has to be renewed by Friday.", "2023-05-19"),
+        ("The shop will be closed in June.", "2023-06-01"),
+        ("I will have finished the draft by Friday.", "2023-05-19"),
+        ("The results are expected on Friday.", "2023-05-19"),
+        ("The exam is planned for Friday.", "2023-05-19"),
+        ("I am invited to a wedding on June 6.", "2023-06-06"),
+        ("We need the slides reviewed by Friday.", "2023-05-19"),
+        ("I'd like to get this done by Friday.", "2023-05-19"),
+        ("Our boiler gets replaced in June.", "2023-06-01"),
+        ("The fence was repaired on Friday.", "2023-05-12"),
+        ("My visa has been renewed on Friday.", "2023-05-12"),
+        ("The parcel should have been delivered on Friday.", "2023-05-12"),
+        ("I had the roof fixed in June.", "2022-06-01"),
+        ("I managed to get it finished on Friday.", "2023-05-12"),
+        ("It seems to have started on Friday.", "2023-05-12"),
+        ("Did you get paid on Friday?", "2023-05-12"),
+        ("I need the report that she finished on Friday.", "2023-05-12"),
+        ("I'm employed there since June.", "2022-06-01"),
+    ],
+)
+def test_what_governs_a_participle_says_where_it_lies(said: str, first_day: str) -> None:
+    (mention,) = find_dates(said, NOW)
+    assert (mention.start, mention.guessed) == (_day(first_day), False)
+
+
+def test_a_feeling_of_today_may_come_from_either_side() -> None:
+    (mention,) = find_dates("I'm thrilled about the concert on Friday.", NOW, nearest=True)
+    assert (mention.start, mention.guessed) == (_day("2023-05-19"), True)
+
+
+@pytest.mark.parametrize(
+    ("said", "first_day", "guessed"),
+    [
+        ("They moved the exam to Friday.", "2023-05-19", False),
+        ("The review was postponed for a reason until Friday.", "2023-05-19", False),
+        ("I rescheduled the dentist for Friday.", "2023-05-19", False),
+        ("I booked a table for Friday.", "2023-05-19", False),
+        ("We got tickets for this Saturday.", "2023-05-20", False),
+        ("I quit here and start there on Monday.", "2023-05-22", False),
+        ("I bought tickets for the opera on June 3.", "2023-06-03", True),
+        ("I bought tickets for the opera on Monday.", "2023-05-15", False),
+        ("I signed up on June 3.", "2022-06-03", False),
+        ("I registered the car on June 3.", "2022-06-03", False),
+        ("I brought the kids to school until Friday.", "2023-05-12", False),
+        ("I changed the tyres on June 3.", "2022-06-03", False),
+        ("I booked it on Friday.", "2023-05-12", False),
+        ("I got a bike for Christmas.", "2022-12-25", False),
+        ("I went to my appointment on Friday.", "2023-05-12", False),
+    ],
+)
+def test_what_a_deed_arranged_has_its_own_time(said: str, first_day: str, guessed: bool) -> None:
+    (mention,) = find_dates(said, NOW, past=True, mostly=True, nearest=True)
+    assert (mention.start, mention.guessed) == (_day(first_day), guessed)
+
+
+def test_the_times_that_something_was_moved_between_are_no_range() -> None:
+    old, new = find_dates("They moved the exam from June 8 to June 15.", NOW)
+    assert (old.guessed, new.start, new.guessed) == (True, _day("2023-06-15"), False)
+
+
+@pytest.mark.parametrize(
     ("said", "behind", "nearest"),
     [
         ("Release: June 14.", "2022-06-14", "2023-06-14"),

@@ -300,3 +300,13 @@ def test_any_text_gives_verbatim_mentions_that_do_not_overlap(text: str) -> None
     assert all(one.end <= two.start for one, two in pairwise(named))
     index.learn(mentions, text[:20] or None)
     assert all(index.entity(index.id_of(mention, text[:20] or None)) for mention in mentions)
+
+
+@pytest.mark.parametrize("text", ["Package arrived today.", "Rehearsal went fine.", "Heater works again."])
+def test_what_a_note_begins_with_is_nobody(text: str) -> None:
+    assert _named(text) == {}
+
+
+@pytest.mark.parametrize("text", ["Zoltan works at the bakery.", "Zoltan said no.", "Zoltan went home."])
+def test_who_does_what_people_do_is_somebody(text: str) -> None:
+    assert _named(text) == {"Zoltan": PERSON}

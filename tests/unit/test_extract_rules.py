@@ -84,6 +84,12 @@ def test_a_due_date_is_not_when_it_became_true() -> None:
         ("The sync moves to Thursday.", 2026, 3, 12),
         ("The lease ends in 2027.", 2027, 1, 1),
         ("I visited Rome on May 14.", 2025, 5, 14),
+        ("The launch was moved to March 20.", 2026, 3, 20),
+        ("The launch was moved from March 16 to March 20.", 2026, 3, 20),
+        ("I bought tickets for the opera on April 3.", 2026, 4, 3),
+        ("I signed up for the regatta on June 4.", 2026, 6, 4),
+        ("I booked a table for Friday.", 2026, 3, 13),
+        ("We hired a baker who starts on April 1.", 2026, 4, 1),
     ],
 )
 def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, year: int, month: int, day: int) -> None:
@@ -97,6 +103,11 @@ def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, yea
 )
 def test_a_habit_or_an_hour_is_no_date_that_is_planned(text: str) -> None:
     assert all(draft.date is None for draft in extract(said(text)).artifacts)
+
+
+def test_what_was_decided_does_not_lie_before_the_deciding() -> None:
+    draft = one("We decided to set the play in 1890.")
+    assert (draft.date, draft.valid_from) == (None, AT)
 
 
 def test_the_surer_of_two_dates_is_meant() -> None:
@@ -399,3 +410,47 @@ def test_a_message_takes_a_millisecond_or_so() -> None:
         extract(said(text))
         taken.append(time.thread_time() - begun)
     assert sorted(taken)[25] < 0.004  # twice the budget: this machine may be busy with something else
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "stance"),
+    [
+        ("My former boss Dana called.", "Iris's boss was Dana", Stance.ENDED),
+        ("My late wife Eva loved opera.", "Iris's wife was Eva", Stance.ENDED),
+        ("Dana was my manager until March.", "Iris's manager was Dana", Stance.ENDED),
+        ("Dana is no longer my manager.", "Iris's manager was Dana", Stance.ENDED),
+        ("My ex-husband Tom called.", "Iris's ex-husband is Tom", Stance.ENDED),
+        ("My late father Karl was a baker.", "Iris's father is Karl", Stance.HOLDS),
+        ("Dana is my new manager.", "Iris's manager is Dana", Stance.HOLDS),
+    ],
+)
+def test_a_relation_that_is_over_is_told_so(text: str, content: str, stance: Stance) -> None:
+    event = Event(text=text, id="e", speaker="Iris", role="user", at=datetime(2026, 4, 2, tzinfo=UTC))
+    found = [one for one in extract(event).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    assert [(one.content, one.stance) for one in found] == [(content, stance)]
+
+
+def test_a_place_keeps_its_saint() -> None:
+    assert one("I live in St. Gallen.").value == "St. Gallen"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Paris in spring. Will was tired, he bought a scarf.", []),
+        ("Siemens is hiring. He bought a scarf.", []),
+        ("Rui is here. He bought a scarf.", ["Rui"]),
+    ],
+)
+def test_he_is_nobody_who_is_a_place_or_a_company(text: str, about: list[str]) -> None:
+    assert [draft.about for draft in extract(said(text)).artifacts if draft.value == "buy a scarf"] == about
+
+
+def test_what_points_at_the_talk_itself_is_no_event() -> None:
+    assert one("The venue is Salt Hall, not Bo Dale as I wrote in the mail.").kind is ArtifactKind.KEY_FACT
+
+
+def test_a_joke_is_no_statement() -> None:
+    assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}
+    assert reasons("I bought a yacht. Just kidding!") == {Reason.SARCASM}
+    assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).artifacts) == 1

@@ -141,6 +141,122 @@ def test_a_beginning_is_not_when_it_was_agreed() -> None:
     assert accepted.date is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wish Dana was my manager.",
+        "Anna thinks Dana is my manager.",
+        "Tom said that Dana is my manager.",
+        "I think my manager is Dana.",
+        "I will stay if Dana is my manager.",
+        "Maybe Dana is my manager.",
+        "Dana could be my manager.",
+        "Dana will be my manager.",
+        "Dana isn't my manager.",
+        "My future husband Tom called.",
+    ],
+)
+def test_a_relation_that_is_wished_thought_or_still_to_come_is_none(text: str) -> None:
+    assert [draft.relation for draft in _said(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "ended"),
+    [
+        ("Tom was my husband for ten years.", "married_to", "2026-04-02"),
+        ("Dana was my manager until March.", "reports_to", "2026-03-01"),
+        ("My manager was Dana.", "reports_to", "2026-04-02"),
+        ("Dana used to be my manager.", "reports_to", "2026-04-02"),
+        ("Dana is no longer my manager.", "reports_to", "2026-04-02"),
+        ("Dana is not my manager any more.", "reports_to", "2026-04-02"),
+        ("My late wife Eva loved opera.", "married_to", "2026-04-02"),
+        ("My ex-husband Tom called.", "married_to", "2026-04-02"),
+        ("My former boss Dana called.", "reports_to", "2026-04-02"),
+        ("Turns out I am not allergic to nuts.", "allergic_to", "2026-04-02"),
+        ("I am no longer allergic to nuts.", "allergic_to", "2026-04-02"),
+    ],
+)
+def test_a_relation_that_was_is_over(text: str, relation: str, ended: str) -> None:
+    assert [(draft.relation, _written(draft.valid_to)) for draft in _said(text)] == [(relation, ended)]
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("My late father Karl was a baker.", "parent_of"),
+        ("Karl was my father.", "parent_of"),
+        ("I wish my sister Mia lived here.", "sibling_of"),
+        ("My old friend Tom called.", "friend_of"),
+        ("My wife Eva was tired.", "married_to"),
+        ("Dana has been my manager for years.", "reports_to"),
+    ],
+)
+def test_a_relation_that_no_word_ends_holds(text: str, relation: str) -> None:
+    drafts = {draft.relation: draft for draft in _said(text)}
+    assert drafts[relation].valid_to is None
+
+
+@pytest.mark.parametrize(
+    ("so", "relation", "over"),
+    [
+        ("I am married to Tom.", "married_to", "Tom and I got divorced."),
+        ("My husband Tom cooks.", "married_to", "My husband and I split up."),
+        ("I work at Siemens.", "works_at", "I was fired."),
+        ("I work at Siemens.", "works_at", "I got laid off yesterday."),
+        ("I work at Siemens.", "works_at", "I quit my job."),
+        ("I work at Siemens.", "works_at", "I retired."),
+        ("I am a nurse.", "has_role", "I retired."),
+    ],
+)
+def test_what_is_over_need_not_be_named(so: str, relation: str, over: str) -> None:
+    facts = _told(("2026-01-10", so), ("2026-04-02", over))
+    assert [(name != "", begun, ended != "") for name, begun, ended in _windows(facts, relation)] == [
+        (True, "2026-01-10", True)
+    ]
+    assert _windows(_told(("2026-04-02", over)), relation) == []  # nothing was known that could be over
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I was fired up.", "I retired the old laptop.", "We split up the work.", "I was not fired.", "Was I fired?"],
+)
+def test_what_only_sounds_like_an_end_is_none(text: str) -> None:
+    assert _said(text) == []
+
+
+def test_a_joke_claims_nothing() -> None:
+    assert _said("I live in Porto. Just kidding!") == []
+
+
+def test_nobody_owns_an_ex() -> None:
+    event = Event(text="Tom, my ex-husband, called.", speaker="Vee", role="user", at=NOW, id="e")
+    assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("I switched from Visual Studio to Zed.", {"Visual Studio", "Zed"}),
+        ("I use Adobe Premiere Pro.", {"Adobe Premiere Pro"}),
+        ("We use Google Docs and Slack.", {"Google Docs", "Slack"}),
+    ],
+)
+def test_a_tool_keeps_its_whole_name(text: str, tools: set[str]) -> None:
+    assert {draft.object_name for draft in _said(text)} == tools
+
+
+@pytest.mark.parametrize("text", ["Our car was stolen last night.", "The audit was postponed."])
+def test_what_befell_a_thing_is_nobodys_deed(text: str) -> None:
+    event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
+    assert extract(event).artifacts
+    assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
+
+
+def test_what_was_decided_has_its_own_time() -> None:
+    (decided,) = [draft for draft in _said("We decided to set the play in 1890.") if draft.relation == "decided"]
+    assert decided.valid_from == NOW
+
+
 # What is so when
 
 

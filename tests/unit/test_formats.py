@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,12 +119,103 @@ def test_claude_code_keeps_what_user_assistant_and_tools_said() -> None:
         ("assistant", "assistant", "The hydrographic office has a table."),
         ("user", "user", "Here is a picture of the old layout"),
         ("summary", "assistant", "This session is continued from an earlier one: Ana wants tides for Faro."),
-        ("user", "user", "<command-name>/model</command-name>"),
         ("tool", "tool", "<local-command-stdout>Set model</local-command-stdout>"),
         ("user", "user", "And in metres, not feet."),
         ("user", "user", "Grüße aus Faro 🌊 — deploy it after lunch."),
     ]
     assert _not_understood("claude-code") == ["unknown kind of line: hologram", "not JSON", "not a JSON object"]
+
+
+def _heard(tmp_path: Path, message: dict[str, Any], kind: str = "user") -> list[tuple[str, str, str] | str]:
+    file = tmp_path / "one.jsonl"
+    line = {"type": kind, "sessionId": "s", "parentUuid": None, "uuid": "1", "timestamp": "2026-01-01T00:00:00Z"}
+    file.write_text(json.dumps({**line, "message": message}) + "\n")
+    found = recognise(file)
+    items = [item for _, item in read(found.format, found.source)]
+    return [
+        (item.event["role"], item.event["speaker"], item.event["text"]) if isinstance(item, Read) else item.reason
+        for item in items
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "heard"),
+    [
+        (
+            "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+            "",
+        ),
+        (
+            "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n"
+            "<command-args>the new pier\nin <b>green</b></command-args>",
+            "the new pier\nin <b>green</b>",
+        ),
+        ("<user-memory-input>we use tabs</user-memory-input>", "we use tabs"),
+        ("[Request interrupted by user]", ""),
+        ("[Request interrupted by user for tool use]", ""),
+        ("<local-command-caveat>Caveat: ...</local-command-caveat>", ""),
+        (
+            "<system-reminder>\nbe good\n</system-reminder>\nPaint it.\n<system-reminder>\nx\n</system-reminder>\n",
+            "Paint it.",
+        ),
+        ("<system-reminder>a</system-reminder><system-reminder>b</system-reminder>", ""),
+        ("<ide_opened_file>The user opened pier.py</ide_opened_file>\nWhat is this?", "What is this?"),
+        # What somebody writes about such elements is theirs.
+        ("Why is <system-reminder>x</system-reminder>", "Why is <system-reminder>x</system-reminder>"),
+        (
+            "<command-name>/model</command-name> stays there, why?",
+            "<command-name>/model</command-name> stays there, why?",
+        ),
+        ("a\n<system-reminder>x</system-reminder>\nb", "a\n<system-reminder>x</system-reminder>\nb"),
+        ("<system-reminder>never closed", "<system-reminder>never closed"),
+        ("<div>a page</div>", "<div>a page</div>"),
+        ("  as it was written\n", "  as it was written\n"),
+    ],
+)
+def test_claude_code_s_markup_is_nobody_s_words(tmp_path: Path, content: str, heard: str) -> None:
+    nobody = "markup: written by the program, said by nobody"
+    wanted = [("user", "user", heard)] if heard else [nobody]
+    assert _heard(tmp_path, {"role": "user", "content": content}) == wanted
+    assert _heard(tmp_path, {"role": "user", "content": [{"type": "text", "text": content}]}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("content", "speaker"),
+    [
+        ("<bash-input>ls</bash-input>", "user"),
+        ("<bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>", "tool"),
+        ("<local-command-stderr>no</local-command-stderr>", "tool"),
+        ("<task-notification>\n<task-id>b2</task-id>\n</task-notification>", "tool"),
+    ],
+)
+def test_what_the_user_ran_in_claude_code_is_a_tool_s(tmp_path: Path, content: str, speaker: str) -> None:
+    assert _heard(tmp_path, {"role": "user", "content": content}) == [("tool", speaker, content)]
+
+
+def test_an_answer_that_claude_code_made_up_is_left_out(tmp_path: Path) -> None:
+    said = {"role": "assistant", "content": [{"type": "text", "text": "No response requested."}]}
+    assert _heard(tmp_path, {**said, "model": "<synthetic>"}, "assistant") == ["synthetic: made up by the program"]
+    assert _heard(tmp_path, {**said, "model": "claude-x"}, "assistant") == [
+        ("assistant", "assistant", "No response requested.")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system-reminder>" * 100_000,
+        "<system-reminder></system-reminder>" * 100_000,
+        "<ide_selection>" + "\n<system-reminder></system-reminder>" * 100_000,
+        "</system-reminder>" * 100_000,
+        "<a></a>" * 300_000,
+        "<a>" * 300_000,
+        " " * 1_000_000 + "<",
+    ],
+)
+def test_hostile_markup_takes_no_time(tmp_path: Path, text: str) -> None:
+    started = time.perf_counter()
+    _heard(tmp_path, {"role": "user", "content": text})
+    assert time.perf_counter() - started < 2
 
 
 def test_claude_code_names_session_wing_time_and_agents() -> None:

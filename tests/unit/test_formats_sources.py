@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from recollect import Memory
 from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
 from recollect.capture.recognise import Recognised, recognise
 from recollect.core.errors import BadLocation, InvalidInput, RecollectError
@@ -134,7 +136,116 @@ def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> Non
     assert _texts(recognise(vault, "markdown")) == ["mine"]
 
 
+# What old and odd files hold
+
+
+def _read(path: Path, format: str) -> list[dict[str, Any]]:
+    found = recognise(path, format)
+    return [item.event for _, item in read(found.format, found.source) if isinstance(item, Read)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+def test_a_note_is_read_in_the_letters_it_was_written_in(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_bytes("# Café\n\nHerr Müller kommt.\n".encode(encoding))
+    assert [event["text"] for event in _read(tmp_path / "note.md", "markdown")] == ["# Café\n\nHerr Müller kommt."]
+
+
+def test_a_transcript_of_old_letters(tmp_path: Path) -> None:
+    (tmp_path / "talk.txt").write_bytes("Müller: schön\nAna: nö\n".encode("cp1252"))
+    assert [(one["speaker"], one["text"]) for one in _read(tmp_path / "talk.txt", "transcript")] == [
+        ("Müller", "schön"),
+        ("Ana", "nö"),
+    ]
+
+
+def test_a_note_of_headings_alone_says_what_they_say(tmp_path: Path) -> None:
+    (tmp_path / "Shopping.md").write_text("# Milk\n\n# Bread\n")
+    (tmp_path / "Stub.md").write_text("# Stub\n")
+    assert [event["text"] for event in _read(tmp_path, "markdown")] == ["# Milk\n\n# Bread"]
+
+
+def test_whatsapp_names_with_nicknames_and_clocks_with_dots(tmp_path: Path) -> None:
+    long = "Ana Maria " * 9 + "Silva"
+    rows = [
+        '3/4/24, 3:05 p. m. - Bo "Boo" Lima: hello',
+        f"3/4/24, 3:06 p. m. - {long}: hi",
+        '3/4/24, 3:07 p. m. - Bo changed the group name from "A" to "B: C"',
+    ]
+    (tmp_path / "chat.txt").write_text("\n".join(rows))
+    assert [(one["speaker"], one["at"]) for one in _read(tmp_path / "chat.txt", "whatsapp")] == [
+        ('Bo "Boo" Lima', "2024-04-03T15:05:00+00:00"),
+        (long, "2024-04-03T15:06:00+00:00"),
+    ]
+    (tmp_path / "chat.txt").write_text("3/4/24, 3:05 PM - Bo: hello\n")
+    assert _read(tmp_path / "chat.txt", "whatsapp")[0]["at"] == "2024-03-04T15:05:00+00:00"
+
+
+def _mail(number: int, body: str, kind: str = "text/plain") -> str:
+    head = f"From a@example.org Mon Jan 01 10:00:0{number} 2024\nFrom: Ana <a@example.org>\nSubject: Mail {number}\n"
+    return f"{head}Message-ID: <m{number}@example.org>\nContent-Type: {kind}\n\n{body}\n\n"
+
+
+def test_mail_without_a_body_or_without_the_end_of_a_head(tmp_path: Path) -> None:
+    page = "<html><head><title>T</title><style>b {}</style><body><p>Hello <b>you</b></p></body></html>"
+    bare = "<head><meta charset=utf-8><p>Hello you"
+    (tmp_path / "in.mbox").write_text(_mail(1, page, "text/html") + _mail(2, "") + _mail(3, bare, "text/html"))
+    assert [event["text"] for event in _read(tmp_path / "in.mbox", "mbox")] == [
+        "Subject: Mail 1\n\nHello you",
+        "Subject: Mail 2",
+        "Subject: Mail 3\n\nHello you",
+    ]
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3, 9, 14])
+def test_a_mailbox_that_was_read_while_a_mail_was_written_loses_nothing(missing: int, tmp_path: Path) -> None:
+    path, whole = tmp_path / "in.mbox", _mail(1, "First.") + _mail(2, "Second line.\nThird line.")
+    with Memory.open(":memory:", embedder="none") as memory:
+        path.write_text(whole[:-missing])
+        assert memory.import_events(path).added == 2
+        path.write_text(whole + _mail(3, "Fourth."))
+        done = memory.import_events(path)
+        assert "before the first mail" not in done.skipped
+        texts = [event.text for event in memory.events()]
+        assert any(text.endswith("Second line.\nThird line.") for text in texts)
+        assert texts[-1].endswith("Fourth.")
+
+
 # Large and broken files
+
+
+def test_what_is_no_file_is_not_waited_for_and_a_link_to_itself_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Boat\n\nShe is red.\n")
+    os.mkfifo(tmp_path / "b.md")
+    (tmp_path / "c.md").symlink_to("c.md")
+    with Memory.open(":memory:", embedder="none") as memory:
+        done = memory.import_events(tmp_path)
+        assert (done.added, done.skipped) == (1, {"a file that can't be read": 1})
+        with pytest.raises(BadLocation):
+            memory.import_events(tmp_path / "b.md")
+
+
+def test_names_of_any_script_are_read_and_those_that_are_not_are_counted(tmp_path: Path) -> None:
+    for name in ("👩\u200d🚀.md", "le 3\u202fmai.md", "soft\u00adhyphen.md", "bell\a.md", "txt\u202e.md"):
+        (tmp_path / name).write_text(f"# Note\n\nIn {name.strip()}.\n")
+    with zipfile.ZipFile(tmp_path.parent / "all.zip", "w") as archive:
+        for path in tmp_path.iterdir():
+            archive.write(path, path.name)
+    for source in (tmp_path, tmp_path.parent / "all.zip"):
+        with Memory.open(":memory:", embedder="none") as memory:
+            done = memory.import_events(source)
+            assert (done.added, done.skipped) == (3, {"a file whose name has control characters": 2})
+
+
+def test_every_way_of_packing_that_was_damaged_is_an_error_of_ours(tmp_path: Path) -> None:
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        path = tmp_path / f"{method}.zip"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("a.md", "# Boat\n\n" + "She is red. " * 1000)
+        content = bytearray(path.read_bytes())
+        content[60:90] = b"\xff" * 30
+        path.write_bytes(content)
+        with Memory.open(":memory:", embedder="none") as memory, pytest.raises(InvalidInput):
+            memory.import_events(path, format="markdown")
 
 
 def _conversation(number: int) -> dict[str, Any]:

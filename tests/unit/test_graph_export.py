@@ -102,3 +102,18 @@ def test_one_thing_at_a_time(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadLocation, match="can't be used"):
         memory.export(wiki=tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["graph.json", "graph.graphml"])
+def test_a_graph_that_does_not_fit_on_the_disk_leaves_nothing_behind(memory: Memory, tmp_path: Path, name: str) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    try:
+        with pytest.raises(BadLocation):
+            memory.export(graph=tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    memory.export(graph=tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

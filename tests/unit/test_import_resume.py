@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import Memory
+from recollect.capture.formats.items import digest
 from recollect.capture.formats.sources import Source
 from recollect.core.errors import InvalidInput, RecollectError
 from recollect.core.values import Imported
@@ -139,6 +140,76 @@ def test_what_was_forgotten_does_not_come_back_by_itself(memory: Memory, tmp_pat
     session(path, 10, 12, add=True)
     assert memory.import_events(path).added == 2
     assert memory.import_events(path, again=True).added == 10  # unless it is asked for
+
+
+def test_what_was_forgotten_stays_out_however_its_file_is_read_again(memory: Memory, tmp_path: Path) -> None:
+    path = session(tmp_path / "s1.jsonl", 0, 10)
+    memory.import_events(path)
+    memory.forget(session="s1")
+    elsewhere = session(tmp_path / "moved" / "s1.jsonl", 0, 12)
+    done = memory.import_events(elsewhere)
+    assert (done.read, done.added, done.known, done.skipped) == (12, 2, 0, {"it was forgotten": 10})
+    done = memory.import_events(path, redact=False)
+    assert (done.added, done.skipped) == (0, {"it was forgotten": 10})
+    assert memory.space("other").import_events(path).added == 10
+    assert memory.import_events(elsewhere, again=True).added == 10
+    assert memory.import_events(path, redact=False, again=True).known == 10
+
+
+def test_an_export_does_not_bring_back_what_was_forgotten_but_what_was_added_since_stays(
+    memory: Memory, tmp_path: Path
+) -> None:
+    at = "2026-03-01T10:00:00Z"
+    for text, key in (("The boat is red.", None), ("The boat is old.", "k1"), ("The boat is slow.", "k2")):
+        memory.add(text, key=key, at=at)
+    memory.export(tmp_path / "all.jsonl")
+    memory.forget(before="2026-04-01")
+    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1", "k2"}
+    memory.add("The boat is slow.", key="k2", at=at)
+    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1"}
+    done = memory.import_events(tmp_path / "all.jsonl")
+    assert (done.added, done.known, done.skipped) == (0, 1, {"it was forgotten": 2})
+    assert [event.text for event in memory.events()] == ["The boat is slow."]
+
+
+def test_a_line_before_a_transcript_makes_no_other_turn_new(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    turns = [f"Ana: turn {number}\nBo: yes\n" for number in range(6)]
+    path.write_text("".join(turns))
+    assert memory.import_events(path).added == 12
+    path.write_text("Bo: hello there\n" + "".join(turns))
+    assert counts(memory.import_events(path)) == (13, 1, 12)
+
+
+def test_transcripts_of_one_name_are_two_conversations(memory: Memory, tmp_path: Path) -> None:
+    for folder in ("may", "june"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "talk.txt").write_text(f"Ana: hello\nBo: hello from {folder}\nAna: good\nBo: bye\n")
+    assert memory.import_events(tmp_path, format="transcript").added == 8
+    assert {event.session for event in memory.events()} == {"may/talk", "june/talk"}
+
+
+def test_a_transcript_that_was_read_by_an_older_version_is_known(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    path.write_text("Ana: my boat is red\nBo: I see\nAna: yes\nBo: fine\n")
+    for number, (speaker, text) in enumerate((("Ana", "my boat is red"), ("Bo", "I see"), ("Ana", "yes")), 1):
+        key = f"transcript:talk:{number}:{digest(speaker, text)}"
+        memory.add(text, key=key, session="talk", speaker=speaker)
+    memory.forget(keys=[f"transcript:talk:2:{digest('Bo', 'I see')}"])
+    done = memory.import_events(path)
+    assert (done.read, done.added, done.known, done.skipped) == (4, 1, 2, {"it was forgotten": 1})
+
+
+@pytest.mark.parametrize("format", ["markdown", "transcript"])
+def test_what_was_not_changed_in_an_undated_file_is_known(memory: Memory, tmp_path: Path, format: str) -> None:
+    path = tmp_path / "boat.md"
+    parts = ["# Hull\n\nAna: red.\n", "# Sail\n\nBo: white.\n", "# Mast\n\nAna: tall.\n"]
+    path.write_text("".join(parts))
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    assert memory.import_events(path, format=format).added == 3
+    path.write_text("".join([*parts[:2], "# Mast\n\nAna: short.\n"]))
+    done = memory.import_events(path, format=format)
+    assert (done.added, done.known, done.differing) == (1, 2, 0)
 
 
 def test_files_of_a_zip_are_known_too(memory: Memory, tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ def test_a_move_supersedes_where_somebody_lived(memory: Memory) -> None:
     assert (porto.status, porto.valid_to, porto.replaces) == (Status.CURRENT, None, lisbon.id)
 
 
+def test_a_day_that_was_moved_supersedes_the_one_it_had(memory: Memory) -> None:
+    monday = START + DAY
+    day, later = (f"{monday + gap:%B} {(monday + gap).day}" for gap in (20 * DAY, 30 * DAY))
+    say(memory, f"The launch is on {day}.", f"The launch was moved to {later}.")
+    assert current(memory) == [f"The launch was moved to {later}."]
+
+
 def test_saying_it_again_reinforces_and_adds_nothing(memory: Memory) -> None:
     say(memory, "I live in Lisbon.", "I still live in Lisbon.", "I live in Lisbon.")
     (lisbon,) = memory.artifacts(status="any")

@@ -83,6 +83,36 @@ def line_of(prompt: str, words: str) -> str:
 # Offline
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "then"),
+    [
+        (
+            "Which port does the gateway use?",
+            "What port does the gateway listen on?",
+            "8443, set in the gateway's file.",
+        ),
+        ("Which port does the gateway use?", "What port does the gateway listen on?", "It listens on 8443."),
+        ("Did Ana get the job in Bergen?", "If I get the job in Bergen we would move.", "I didn't get the Bergen job."),
+        ("Have I had the boiler serviced?", "I should get the boiler serviced.", "Got the boiler serviced today."),
+    ],
+)
+def test_what_asks_or_supposes_yields_to_what_states(question: str, first: str, then: str) -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add(first, speaker="Ana", session="s", at="2026-04-02T10:00Z")
+        memory.add(then, speaker="Bo" if first.endswith("?") else "Ana", session="s", at="2026-04-02T10:01Z")
+        assert memory.ask(question).quotes[0] == then
+
+
+def test_a_question_that_nobody_answered_is_no_answer() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("What port does the gateway listen on?", speaker="Ana")
+        assert not memory.ask("Which port does the gateway use?").answered
+        memory.add("If the gateway needs a port, it might be 8443.", speaker="Bo")
+        assert memory.ask("Which port does the gateway use?").quotes == (
+            "If the gateway needs a port, it might be 8443.",
+        )
+
+
 def test_offline_the_answer_is_a_quote_with_its_citation(memory: Memory) -> None:
     answer = memory.ask("What is Ana's sister allergic to?")
     assert answer.quotes == ("My sister is allergic to peanuts.",)

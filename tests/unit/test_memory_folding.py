@@ -324,6 +324,10 @@ def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None
     assert "Qvistgaard" not in json.dumps(plain(view))
     assert "Qvistgaard" not in json.dumps([plain(one) for one in memory.wing("ana").concepts()])
     assert memory.wing("ana").journal() == []
+    told = [one for one in memory.wing("ana").changes() if one.kind == "concept"]
+    assert [one.item.id for one in told] == [shared.id]  # type: ignore[union-attr]
+    for seen in (told, memory.wing("ana").window(), memory.wing("ana").palace()):
+        assert "Qvistgaard" not in str(seen)
     with pytest.raises(NotFound):
         memory.wing("nobody").concept(shared.id)
 

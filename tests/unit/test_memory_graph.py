@@ -79,6 +79,18 @@ def test_what_holds_in_both_directions_is_found_from_both(memory: Memory) -> Non
     assert told(memory.facts("Tom", "married_to")) == [("Ana", "married_to", "Tom")]
 
 
+def test_an_end_that_names_nobody_closes_what_held_then(memory: Memory) -> None:
+    say(memory, "Ana", "04-02", "I was fired.")
+    assert memory.facts("Ana", "works_at") == []
+    say(memory, "Ana", "01-10", "I work at Siemens.")  # older, and learned later
+    (job,) = memory.facts("Ana", "works_at")
+    assert (job.object_name, job.open) == ("Siemens", False)
+    memory.rebuild()
+    assert memory.facts("Ana", "works_at") == [job]
+    say(memory, "Ana", "05-02", "I work at Bosch.")
+    assert [fact.object_name for fact in memory.facts("Ana", "works_at") if fact.open] == ["Bosch"]
+
+
 def test_entities_by_type_and_by_how_they_begin(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I live in Leeds. My friend Tom works at Siemens.")
     assert {one.name for one in memory.entities(type="person")} == {"Ana", "Tom"}

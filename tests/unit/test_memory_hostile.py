@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.core.errors import InvalidInput, RecollectError
+from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting, RecollectError, StoreReadOnly
+from recollect.core.settings import Settings
 
 QUERIES = [
     "'; DROP TABLE events; --",
@@ -186,6 +187,42 @@ def test_places_that_are_none_are_refused(memory: Memory, tmp_path: Path) -> Non
                 write(place)  # type: ignore[arg-type]
     assert taken.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [taken]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"nonsense": 1}, "no option 'nonsense'"),
+        ({"settings": Settings(), "nonsense": 1}, "no option 'nonsense'"),
+        ({"settings": {"durability": "normal"}}, "Settings, not dict"),
+        ({"settings": False}, "Settings, not bool"),
+        ({"settings": Settings(), "durability": "fast"}, "durability"),
+        ({"busy_timeout_s": "5"}, "busy_timeout_s must be"),
+        ({"recipe": ["x"]}, "recipe"),
+        ({"recipe": None}, "recipe"),
+        ({"clock": None}, "clock"),
+    ],
+)
+def test_what_is_no_setting_is_refused_before_a_file_is_made(tmp_path: Path, options: dict, told: str) -> None:
+    with pytest.raises(InvalidSetting, match=told):
+        Memory.open(tmp_path / "memory.db", embedder="none", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_go_before_settings(tmp_path: Path) -> None:
+    Memory.open(tmp_path / "memory.db", embedder="none").close()
+    settings = Settings(durability="normal")
+    with Memory.open(tmp_path / "memory.db", embedder="none", settings=settings, read_only=True) as memory:
+        assert memory._engine.settings == Settings(durability="normal", read_only=True)
+        with pytest.raises(StoreReadOnly):
+            memory.add("More.")
+
+
+def test_a_home_of_nobody_is_no_place(memory: Memory) -> None:
+    place = "~nobody-has-this-name/x.db"
+    for use in (lambda: Memory.open(place), lambda: memory.backup(place), lambda: memory.import_events(place)):
+        with pytest.raises(BadLocation):
+            use()
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,24 @@ class TinyEmbedder:
             return [Passage(pooled=_stored(text), tokens=b"") for text in texts[:-1]]
         if self.wrong == "size":
             return [Passage(pooled=np.ones(DIMS - 3, np.int8), tokens=b"") for _ in texts]
+        if self.wrong == "lists":
+            return [_stored(text).tolist() for text in texts]
+        if self.wrong == "pooled lists":
+            return [Passage(pooled=_stored(text).tolist(), tokens=b"") for text in texts]  # type: ignore[arg-type]
+        if self.wrong == "no tokens":
+            return [Passage(pooled=_stored(text), tokens=None) for text in texts]  # type: ignore[arg-type]
+        if self.wrong == "nothing":
+            return None  # type: ignore[return-value]
         return [Passage(pooled=_stored(text), tokens=b"") for text in texts]
 
     def question(self, text: str) -> Question:
         """Encode, or fail as told."""
         if self.fails is not None:
             raise self.fails
+        if self.wrong in ("lists", "nothing"):
+            return None if self.wrong == "nothing" else _direction(text).tolist()  # type: ignore[return-value]
+        if self.wrong == "pooled lists":
+            return Question(pooled=_direction(text).tolist(), tokens=None)  # type: ignore[arg-type]
         return Question(pooled=_direction(text), tokens=np.empty((0, 0), np.float32))
 
 
@@ -183,7 +195,7 @@ def test_work_that_fails_again_waits_and_is_never_lost() -> None:
         assert memory.verify().ok
 
 
-@pytest.mark.parametrize("wrong", ["few", "size"])
+@pytest.mark.parametrize("wrong", ["few", "size", "lists", "pooled lists", "no tokens", "nothing"])
 def test_a_model_that_gives_nonsense_is_a_failing_model(wrong: str) -> None:
     embedder = TinyEmbedder()
     with Memory.open(":memory:", embedder=embedder) as memory:
@@ -197,6 +209,16 @@ def test_a_model_that_gives_nonsense_is_a_failing_model(wrong: str) -> None:
         assert memory.verify().ok
         assert memory.settle() == 1
         assert memory.verify().ok
+
+
+@pytest.mark.parametrize("wrong", ["lists", "pooled lists", "nothing"])
+def test_a_question_is_answered_by_words_where_a_model_gives_it_nonsense(wrong: str) -> None:
+    embedder = TinyEmbedder()
+    with Memory.open(":memory:", embedder=embedder) as memory:
+        memory.add("The lighthouse keeper.")
+        embedder.wrong = wrong
+        with pytest.warns(RecollectNotice):
+            assert _found(memory, "lighthouse") == ["The lighthouse keeper."]
 
 
 def test_a_users_own_embedder_may_fail_with_any_error() -> None:

@@ -68,8 +68,39 @@ def test_a_date_that_is_only_a_year_is_about(memory: Memory) -> None:
     assert "2019: “In 2019 I climbed" in given.text
 
 
+def test_what_lasts_until_a_day_is_counted_from_that_day() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("My leave runs until March 20.", at="2026-01-12T10:00Z")
+        memory.add("I sold the old motorbike today.", at="2026-04-02T10:00Z")
+        given = memory.ask("How many days were there between my leave and selling the motorbike?")
+    assert given.text.startswith("13 days.\n20 March 2026: “My leave runs")
+
+
 def test_when_gives_the_date_that_the_words_come_to(memory: Memory) -> None:
     assert memory.ask("When did I adopt a kitten?").text.startswith("2 February 2026: “Yesterday I adopted a kitten")
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "start"),
+    [
+        ("Ivo starts on June 13, and Bea starts on July 4.", "When does Bea start?", "4 July 2026: “"),
+        ("On June 13, Bea starts, and Ivo on July 4.", "When does Bea start?", "13 June 2026: “"),
+        (
+            "Delivery of the roof tiles on December 15.",
+            "When is the delivery of the roof tiles?",
+            "15 December 2026: “",
+        ),
+        ("Roof inspection: June 2 at noon.", "When was the roof inspection?", "2 June 2026: “"),
+        ("The oven will be delivered on June 20.", "When will the oven be delivered?", "20 June 2026: “"),
+        ("We had a picnic in Lund.", "When did we have a picnic in Lund?", "7 May 2026: “"),
+        ("I need a hotel in Lund.", "When was Ana in Lund?", "“"),
+        ("The roof tiles are heavy.", "When do the roof tiles come?", "“"),
+    ],
+)
+def test_the_date_is_that_of_what_is_asked_and_not_the_day_it_was_said(said: str, question: str, start: str) -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add(said, speaker="Ana", at="2026-05-07T10:00Z")
+        assert memory.ask(question, now="2026-08-01").text.startswith(start)
 
 
 def test_what_nobody_said_is_not_compared() -> None:

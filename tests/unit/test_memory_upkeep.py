@@ -205,6 +205,22 @@ def test_spaces_never_see_each_other(memory: Memory, tmp_path: Path) -> None:
     assert memory.verify().ok
 
 
+def test_a_walled_handle_tells_nothing_of_what_is_around_it(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "secret-name.db", embedder="hashing") as memory:
+        memory.space("tenant").add("Mine.")
+        memory.add_many([{"text": f"Of others, {n}."} for n in range(30)])
+        walled = memory.space("tenant", walled=True)
+        for handle in (walled, walled.wing("w")):
+            assert handle.location == handle.stats().location == ""
+            assert "secret-name" not in repr(handle)
+            report = handle.verify()
+            assert report.ok
+            assert (report.checked["events"], report.checked["spaces"]) == (1, 1)
+            assert not {"pages", "bytes"} & report.checked.keys()
+        assert memory.space("tenant").location.endswith("secret-name.db")
+        assert memory.space("tenant").verify().checked["events"] == 31
+
+
 def test_a_wing_is_a_scope_inside_a_space(memory: Memory) -> None:
     wing = memory.wing("w")
     assert {event.key for event in wing.events()} == {"k8", "k9", "k10", "k11"}

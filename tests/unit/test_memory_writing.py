@@ -311,3 +311,19 @@ def test_settings_that_do_not_exist_are_refused() -> None:
         Memory.open(":memory:", embedder="no-such-model")
     with pytest.raises(InvalidInput):
         Memory.open(":memory:", embedder="hashing", recipe="no-such-recipe")
+
+
+def test_the_same_event_for_a_second_wing_is_not_swallowed() -> None:
+    said = {"text": "We meet at noon.", "speaker": "Ana", "at": "2026-04-02T10:00Z"}
+    with Memory.open(":memory:", embedder="none") as memory:
+        first = memory.wing("a").add(**said)
+        assert not memory.wing("a").add(**said).new
+        assert not memory.add(**said).new  # who asks for no wing has it
+        with pytest.raises(KeyConflict, match="'a'"):
+            memory.wing("b").add(**said)
+        with pytest.raises(KeyConflict):
+            memory.add_many([{**said, "text": "Another.", "wing": wing} for wing in ("a", "b")])
+        second = memory.wing("b").add(**said, key="of b")
+        assert second.new
+        assert [hit.event.id for hit in memory.wing("b").recall("noon")] == [second.id]
+        assert [hit.event.id for hit in memory.wing("a").recall("noon")] == [first.id]

@@ -144,6 +144,14 @@ def worked_out(text: str, at: datetime = MONDAY) -> list[str]:
         ("We moved in March.", ["March = March 2023"]),
         ("The sync moves to Thursday.", ["Thursday = 11 May 2023"]),
         ("We ship on June 14.", ["June 14 = 14 June 2023"]),
+        ("I'm on leave until July.", ["until July = July 2023"]),
+        ("It's closed through Friday.", ["through Friday = 12 May 2023"]),
+        ("I'm ill until next week.", ["until next week = week of 15 May 2023"]),
+        ("I have lived here since March.", ["since March = March 2023"]),
+        ("We will be there from 3 to 5 June.", ["from 3 to 5 June = 3 to 5 June 2023"]),
+        ("We will be there from 30 May to 2 June.", ["from 30 May to 2 June = 30 May to 2 June 2023"]),
+        ("I'm away for the next three weeks.", ["the next three weeks = 8 to 29 May 2023"]),
+        ("We travelled between March and April.", ["between March and April = March 2023 to April 2023"]),
         ("Yesterday or tomorrow?", ["Yesterday = 7 May 2023", "tomorrow = 9 May 2023"]),
     ],
 )
@@ -165,6 +173,7 @@ def test_a_time_that_is_told_from_the_day_of_the_line_is_worked_out(text: str, n
         "May I march on?",
         "Thursday works for me.",  # the last one, or the next?
         "Release: June 14.",
+        "I'm away until summer.",  # its beginning, or its end?
         "Friday: yoga. Saturday: rest.",
     ],
 )

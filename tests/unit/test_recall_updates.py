@@ -44,6 +44,42 @@ def test_what_is_no_news_rarely_takes_the_place_of_what_is_asked(memory: Memory)
     assert sum(moved) <= 4
 
 
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("When is the exam?", "The exam is on June 18 in Leeds.", "They moved the exam to June 25."),
+        ("When does the fair open?", "The fair opens on July 4.", "The fair was postponed, it opens on July 11."),
+        ("What is the door code?", "The door code is 2209.", "The door code changed to 4771."),
+        ("What is the wifi password?", "The wifi password is blueberry.", "The new wifi password is snowball."),
+        ("What is the rate limit?", "The rate limit is 100 a second.", "Correction: the rate limit is 250, not 100."),
+    ],
+)
+def test_a_change_that_somebody_else_tells_counts(memory: Memory, question: str, old: str, new: str) -> None:
+    pair = {"question": question, "asks": "somebody else", "newer_speaker": "Bo"}
+    assert _asked(memory, pair, old, new)[0].event.text == new
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("When did we sit the exam?", "We sat the exam on March 18 in Leeds.", "They moved the next exam to June 25."),
+        ("What is the door code?", "The door code is 2209.", "I painted the door blue, now it is nice."),
+        ("What is the door code?", "The door code is 2209.", "Is 4771 the new door code?"),
+        ("What is the door code?", "The door code is 2209.", "The door code is easy to forget."),
+    ],
+)
+def test_what_somebody_else_says_without_a_change_does_not(memory: Memory, question: str, old: str, new: str) -> None:
+    pair = {"question": question, "asks": f"no change: {new}", "newer_speaker": "Bo"}
+    assert not any(score.stage == "newest" for hit in _asked(memory, pair, old, new) for score in hit.scores)
+
+
+def test_a_correction_counts_within_a_session(memory: Memory) -> None:
+    space = memory.space("correction")
+    for minute, text in enumerate(("The rate limit is 100.", "Correction, the rate limit is 250.")):
+        space.add(text, speaker="Ana", session="a", at=f"2026-01-05T10:0{minute}Z")
+    assert space.recall("What is the rate limit?", now="2026-06-01")[0].event.text.startswith("Correction")
+
+
 def _asked(memory: Memory, pair: dict[str, str], first: str, second: str) -> Hits:
     space = memory.space(f"{pair['asks']} {pair['question']}")
     said = {"session": "a", "at": "2026-01-05T10:00Z", "role": "user"}

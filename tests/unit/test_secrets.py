@@ -130,6 +130,74 @@ def test_nothing_of_a_secret_that_was_found_is_left() -> None:
             assert not any(secret[at : at + 12] in text for at in range(len(secret) - 11)), (kind, line, text)
 
 
+LEAKS = [
+    "Server=db;User Id=sa;Password=Tr0ub4dor99;",
+    "Password=Tr0ub4dor99;Encrypt=true",
+    "**Password:** Tr0ub4dor99!",
+    "- **API Key:** `9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c`",
+    "API key: 9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c",
+    "Secret access key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEY1",
+    "aws_secret_access_key = /JalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzKEY1",
+    "Password: Tr0ub&dor99x",
+    "DB_PASSWORD=abc|def123x",
+    'password = "Tr0ub4dor 99 horse"',
+    'password = "it\'s99secret"',
+    "SECRET_KEY = 'django-insecure-abc!@#def$%^ghi&*(123'",
+    "postgres://user:p@ssw0rd!@host:5432/db",
+    "<password>Tr0ub4dor99</password>",
+    "- name: DB_PASSWORD\n  value: Tr0ub4dor99",
+    '{"name": "DB_PASSWORD", "value": "Tr0ub4dor99"}',
+    "password → Tr0ub4dor99!",
+    "Kennwort: Geheim123!",
+    "Das Passwort lautet Geheim123!",
+    "la contraseña es Secr3t123!",
+    "mot de passe : Secret123!",
+    "Пароль: Secr3t123!",
+    "密码：Secr3t123!",
+    "密码是Secr3t123!",
+    "パスワードはSecr3t123!です",
+]
+
+
+@pytest.mark.parametrize("line", LEAKS)
+def test_what_the_words_around_it_give_away_is_taken_out(line: str) -> None:
+    text = redact(line).text
+    assert "[redacted: " in text
+    assert not re.search(r"r0ub|9f8a|JalrX|def123x|it's99|django|ssw0rd|Geheim|Secr3t1|Secret1", text), text
+
+
+@pytest.mark.parametrize("before", ["", "> ", "+", "  12→", "# "])
+@pytest.mark.parametrize("end", ["", "-----END PRIVATE KEY-----"])
+def test_a_private_key_is_taken_out_whatever_stands_before_its_lines(before: str, end: str) -> None:
+    lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "MzEfYyjiWA4R4" * 5, "b2FvbQ=="]
+    text = redact("\n".join(before + line for line in ["-----BEGIN PRIVATE KEY-----", *lines, end, "Thanks!"])).text
+    assert not any(line in text for line in lines)
+    assert text.endswith("Thanks!")
+
+
+HARMLESS = [
+    "PASSWORD_MIN_LENGTH=12345",
+    "RESET_PASSWORD_URL=https://example.org/reset-password-2",
+    "GOOGLE_APPLICATION_CREDENTIALS=/home/ana/keys/project-123456.json",
+    "secret: /run/secrets/db_password_v2",
+    "token_address: 0xdAC17F958D2ee523a2206206994597C13D831ec7",
+    "error.password = 'mismatch'",
+    "'password': 'Please enter your password'",
+    "'password': 'Password must have 8 characters or more'",
+    'class="sk-Circle-fading-dot-animation1"',
+    "this.password = userPassword2;",
+    "password: str | None = None",
+    "forgot password: https://example.org/reset2",
+    "senhas: 12 itens",
+    "The password is sha256!",
+]
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_is_said_about_passwords_stays(line: str) -> None:
+    assert redact(line).text == line
+
+
 def test_a_mark_says_what_stood_there() -> None:
     made = list(_secrets())
     named = sum(f"[redacted: {kind}]" in redact(line).text for kind, line, _ in made)
@@ -180,6 +248,17 @@ def test_letters_that_grow_when_lowered_do_not_move_the_place() -> None:
     assert redact("İİİİ password = '" + secret + "'").text == "İİİİ password = '[redacted: password]'"
 
 
+def test_a_name_in_meta_tells_what_its_value_is() -> None:
+    meta = {"password": "correct7horse", "user": "correct7horse", "inner": {"api_key": "0a1b2c3d4e5f60718293"}}
+    clean, found = redact_event({"text": "x", "meta": meta})
+    assert clean["meta"] == {
+        "password": "[redacted: password]",
+        "user": "correct7horse",
+        "inner": {"api_key": "[redacted: password]"},
+    }
+    assert [one.span for one in found] == [(0, 13), (0, 20)]
+
+
 def test_patterns_are_settings() -> None:
     ours = DEFAULT.plus(make_pattern("badge", r"badge (?P<secret>\d{6})", hints=("badge ",)))
     assert redact("badge 123456", ours).text == "badge [redacted: badge]"
@@ -226,6 +305,16 @@ HOSTILE = {
     "assignments": "password=",
     "assignments with digits": "password=1",
     "told": "password is ",
+    "told elsewhere": "密码是",
+    "quotes": 'password: "',
+    "values": "password value: ",
+    "value names": "password," + " " * 30,
+    "lists": "a=b;password=cdefgh;",
+    "tags": "password>a",
+    "bold": "**password:** ",
+    "at signs": "://a:b@",
+    "key lines": "-----BEGIN PRIVATE KEY-----\n> 12: ",
+    "paths": "token=/a/b/c/",
     "digits": "1",
     "card groups": "4111 ",
     "dashes": "4-",

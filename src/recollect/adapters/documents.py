@@ -2,22 +2,25 @@
 
 Each version is an event of the document's own session, so that the newest is found at once, old ones stay readable, and
 `forget` removes all of them. Deleting is a version too. Two writers of one document take different version numbers.
+Labels, such as whose a document is, stand beside it for recall: those of others can't crowd it out of what is found.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
 from recollect.core.errors import KeyConflict, StoreBusy
-from recollect.core.values import Event, Json
+from recollect.core.values import Event, Hit, Json
 from recollect.memory import Memory
 
+# Bytes of JSON that stand beside a text: half of what a memory takes.
+_MOST_BESIDE = 128 * 1024
 _MOST_RACES = 100  # lost in a row: each loss is another's success
-_WIDER = 4  # hits asked for, for each document wanted: some are old versions, deleted, or filtered out
-_MOST_HITS = 1_000
+_HITS = (50, 1_000)  # asked for at first, and where too many of those are old versions, deleted, or of no use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +54,11 @@ class Documents:
         wing: str | None = None,
         role: str = "tool",
         speaker: str | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Event:
         """Write a new version."""
-        return self._append(key, text, {"body": dict(body)}, wing, role, speaker)
+        meaning = {"body": dict(body), "labelled": True}
+        return self._append(key, text, meaning, wing, role, speaker, self._labelled(labels or {}))
 
     def delete(self, key: str) -> bool:
         """Take a document away; its versions stay in the log. Tell whether it was there."""
@@ -88,21 +93,45 @@ class Documents:
         """Name the events of all documents, in all versions."""
         return [event.id for event in self.memory.events(speaker=self._speaker) if self._said(event) is not None]
 
-    def search(self, query: str, *, limit: int, wing: str | None = None) -> Iterator[Document]:
-        """Find documents by what they say now, best first."""
+    def search(
+        self, query: str, *, wing: str | None = None, labels: Mapping[str, str] | None = None
+    ) -> Iterator[Document]:
+        """Find documents by what they say now, best first; labels: those that they must have.
+
+        Documents that were written without labels, as all once were, are found last, whatever labels are asked for.
+        """
         seen: set[str] = set()
-        wanted = min(_MOST_HITS, max(1, limit) * _WIDER)
-        for hit in self.memory.recall(query, k=wanted, speaker=self._speaker, wing=wing):
+        for hit in self._hits(query, wing, labels or {}):
             said = self._said(hit.event)
-            if said is None or said["key"] in seen:
+            if said is None or hit.event.id in seen:
                 continue
+            seen.add(hit.event.id)
             known = self.get(said["key"])
             if known is not None and known.event.id == hit.event.id:  # an old version says what is no longer so
-                seen.add(known.key)
-                yield _scored(known, hit.score)
+                yield replace(known, score=hit.score)
+
+    def _hits(self, query: str, wing: str | None, labels: Mapping[str, str]) -> Iterator[Hit]:
+        for count in _HITS:
+            found = self.memory.recall(
+                query, k=count, speaker=self._speaker, wing=wing, meta=self._labelled(labels) or None
+            )
+            yield from found
+            if len(found) < count:
+                break
+        if labels:
+            for hit in self.memory.recall(query, k=_HITS[-1], speaker=self._speaker, wing=wing):
+                if not (self._said(hit.event) or {}).get("labelled"):
+                    yield hit
 
     def _append(
-        self, key: str, text: str, meaning: Mapping[str, Json], wing: str | None, role: str, speaker: str | None
+        self,
+        key: str,
+        text: str,
+        meaning: Mapping[str, Json],
+        wing: str | None,
+        role: str,
+        speaker: str | None,
+        labels: Mapping[str, Json] | None = None,
     ) -> Event:
         number = len(self.versions(key))
         for _ in range(_MOST_RACES):
@@ -114,7 +143,7 @@ class Documents:
                 "speaker": self._speaker or speaker or self.name,
                 "role": role,
                 "wing": wing,
-                "meta": {self.name: {"key": key, "number": number, **meaning}},
+                "meta": {self.name: {"key": key, "number": number, **meaning}, **(labels or {})},
             }
             try:
                 written = self.memory.add_many([event])[0]
@@ -147,17 +176,21 @@ class Documents:
         number: Any = (self._said(event) or {}).get("number")
         return number if isinstance(number, int) else 0
 
+    def _labelled(self, labels: Mapping[str, str]) -> dict[str, Json]:
+        return {f"{self.name}.{name}": value for name, value in labels.items()}
+
     def _session(self, key: str) -> str:
         return f"{self.name}:{key}"
 
 
-def _scored(document: Document, score: float) -> Document:
-    return Document(
-        key=document.key,
-        text=document.text,
-        body=document.body,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-        event=document.event,
-        score=score,
-    )
+def fits_beside(value: Mapping[str, Any]) -> bool:
+    """Tell whether JSON can stand beside a text; what is larger is kept as the text itself."""
+    try:
+        return len(json.dumps(dict(value))) <= _MOST_BESIDE
+    except (TypeError, ValueError, RecursionError):
+        return True  # the memory will refuse it, with the reason
+
+
+def written(value: Any) -> str:
+    """Write JSON in the letters of its own language, so that its words are found."""
+    return json.dumps(value, ensure_ascii=False, default=str)

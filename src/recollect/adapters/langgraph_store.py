@@ -13,11 +13,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from recollect.adapters.documents import Document, Documents
+from recollect.adapters.cleaning import Cleaning
+from recollect.adapters.documents import Document, Documents, fits_beside, written
 from recollect.core.errors import InvalidFilter
 from recollect.core.extras import need
+from recollect.core.values import Json
 from recollect.memory import Memory
 
 if TYPE_CHECKING:
@@ -41,7 +44,6 @@ else:
 __all__ = ["RecollectStore"]
 
 _NAME = "langgraph"
-_MOST = 1_000  # documents that a search looks through
 _ANY = "*"  # in a path: whatever stands there
 
 Namespace = tuple[str, ...]
@@ -52,8 +54,9 @@ class RecollectStore(BaseStore):
 
     supports_ttl = False
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
         self.memory = memory
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
         self._documents = Documents(memory, _NAME)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -83,18 +86,18 @@ class RecollectStore(BaseStore):
         if op.value is None:
             self._documents.delete(key)
             return
-        body = {
-            "namespace": list(op.namespace),
-            "key": op.key,
-            "value": dict(op.value),
-            "indexed": op.index is not False,
-        }
-        self._documents.put(key, _words(op.value), body)
+        body: dict[str, Json] = {"namespace": list(op.namespace), "key": op.key, "indexed": op.index is not False}
+        value = self._cleaning.json(op.value)
+        text = written(value)
+        if fits_beside(value):
+            body, text = {**body, "value": value}, self._cleaning.text(_words(value))
+        self._documents.put(key, text, body, labels=_labels(op.namespace))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: Iterator[Document]
         if op.query:
-            found = (one for one in self._documents.search(op.query, limit=_MOST) if one.body.get("indexed"))
+            labels = _labels(op.namespace_prefix)
+            found = (one for one in self._documents.search(op.query, labels=labels) if one.body.get("indexed"))
         else:
             found = self._documents.each()
         matching = (
@@ -102,8 +105,7 @@ class RecollectStore(BaseStore):
             for one in found
             if _namespace(one)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix) and _meets(one, op.filter)
         )
-        several = [one for one, _ in zip(matching, range(op.offset + op.limit), strict=False)]
-        return [_search_item(one) for one in several[op.offset :]]
+        return [_search_item(one) for one in islice(matching, op.offset, op.offset + op.limit)]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions: Iterable[MatchCondition] = op.match_conditions or ()
@@ -114,7 +116,12 @@ class RecollectStore(BaseStore):
 
 
 def _key(namespace: Namespace, key: str) -> str:
-    return json.dumps([*namespace, key], ensure_ascii=False)
+    return written([*namespace, key])
+
+
+def _labels(namespace: Namespace) -> dict[str, str]:
+    """Name each level of a namespace, so that recall can look below one of them alone."""
+    return {str(level): name for level, name in enumerate(namespace)}
 
 
 def _namespace(document: Document) -> Namespace:
@@ -123,13 +130,17 @@ def _namespace(document: Document) -> Namespace:
 
 def _words(value: Mapping[str, Any]) -> str:
     """Write a value as lines that recall can read."""
-    lines = (f"{name}: {said if isinstance(said, str) else json.dumps(said)}" for name, said in value.items())
+    lines = (f"{name}: {said if isinstance(said, str) else written(said)}" for name, said in value.items())
     return "\n".join(lines) or "{}"
+
+
+def _value(document: Document) -> dict[str, Any]:
+    return cast("dict[str, Any]", document.body["value"] if "value" in document.body else json.loads(document.text))
 
 
 def _item(document: Document) -> Item:
     return Item(
-        value=cast("dict[str, Any]", document.body["value"]),
+        value=_value(document),
         key=str(document.body["key"]),
         namespace=_namespace(document),
         created_at=document.created_at,
@@ -139,7 +150,7 @@ def _item(document: Document) -> Item:
 
 def _search_item(document: Document) -> SearchItem:
     return SearchItem(
-        value=cast("dict[str, Any]", document.body["value"]),
+        value=_value(document),
         key=str(document.body["key"]),
         namespace=_namespace(document),
         created_at=document.created_at,
@@ -149,7 +160,7 @@ def _search_item(document: Document) -> SearchItem:
 
 
 def _meets(document: Document, wanted: Mapping[str, Any] | None) -> bool:
-    value = cast("Mapping[str, Any]", document.body["value"])
+    value = _value(document)
     return all(_holds(value.get(name), operand) for name, operand in (wanted or {}).items())
 
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 from uuid import UUID, uuid5
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.documents import Document, Documents
-from recollect.capture.secrets import redact
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -29,7 +30,6 @@ __all__ = ["Mem0"]
 _NAME = "mem0"
 _IDS = UUID("6f1c1f8e-5f0a-5c57-9a55-2a1f4f7f8a10")  # what ids are derived under: the same words have the same id
 _SCOPES = ("user_id", "agent_id", "run_id")
-_MOST = 1_000
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Answer = dict[str, Any]
@@ -41,7 +41,7 @@ class Mem0:
     def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
         self.memory = memory
         self._documents = Documents(memory, _NAME, said_by_others=True)
-        self._redacts = redact_secrets
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
 
     def add(
         self,
@@ -58,13 +58,14 @@ class Mem0:
         scope = _scope(user_id, agent_id, run_id)
         results: list[Answer] = []
         for role, text in _messages(messages):
-            clean = redact(text).text if self._redacts else text
+            clean = self._cleaning.text(text)
             id = str(uuid5(_IDS, json.dumps([scope, role, clean], sort_keys=True)))
             known = self._documents.get(id) is not None
             if not known:
-                body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": dict(metadata or {})}
+                labelled = self._cleaning.json(metadata or {})
+                body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": labelled}
                 speaker = user_id if role == "user" else agent_id or role
-                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker)
+                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=scope)
             results.append({"id": id, "memory": clean, "event": "NONE" if known else "ADD", "role": role})
         return {"results": results}
 
@@ -86,9 +87,12 @@ class Mem0:
         """Find memories, best first. The order is that of `recall`, whatever `rerank` says."""
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         most = limit or top_k
-        found = self._documents.search(query, limit=_MOST, wing=_wing(wanted))
-        results = [_told(one) for one in found if _meets(_fields(one), wanted)]
-        return {"results": [one for one in results if threshold is None or one["score"] >= threshold][:most]}
+        found = (
+            _told(one)
+            for one in self._documents.search(query, wing=_wing(wanted), labels=_labels(wanted))
+            if _meets(_fields(one), wanted) and (threshold is None or (one.score or 0.0) >= threshold)
+        )
+        return {"results": list(islice(found, most))}
 
     def get(self, memory_id: str) -> Answer | None:
         """Read one memory; None where there is none."""
@@ -108,15 +112,23 @@ class Mem0:
         """List memories, the last changed first."""
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         found = (one for one in self._documents.each(wing=_wing(wanted)) if _meets(_fields(one), wanted))
-        return {"results": [_told(one) for one, _ in zip(found, range(limit), strict=False)]}
+        return {"results": [_told(one) for one in islice(found, limit)]}
 
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Json] | None = None) -> Answer:
         """Give a memory other words; the old ones stay in its history."""
         known = self._known(memory_id)
-        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **(metadata or {})}}
-        text = redact(data).text if self._redacts else data
+        body = {**known.body, "metadata": {**_dict(known.body.get("metadata")), **self._cleaning.json(metadata or {})}}
+        text = self._cleaning.text(data)
         said = known.event
-        self._documents.put(memory_id, text, body, wing=said.wing, role=said.role or "user", speaker=said.speaker)
+        self._documents.put(
+            memory_id,
+            text,
+            body,
+            wing=said.wing,
+            role=said.role or "user",
+            speaker=said.speaker,
+            labels=_dict(body.get("scope")),
+        )
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> Answer:
@@ -212,10 +224,19 @@ def _all_filters(filters: Mapping[str, Any] | None, scope: Mapping[str, Any]) ->
     return [one for one in (filters, scope) if one]
 
 
+def _labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Find the scope that all that can match must have, so that no others are searched."""
+    return {
+        name: value
+        for one in filters
+        for name, value in one.items()
+        if name in _SCOPES and isinstance(value, str) and value != "*"
+    }
+
+
 def _wing(filters: Sequence[Mapping[str, Any]]) -> str | None:
-    """Find whose memories alone can match, so that others' are not searched."""
-    named = [one["user_id"] for one in filters if isinstance(one.get("user_id"), str) and one["user_id"] != "*"]
-    return named[0] if named else None
+    """Find whose memories alone can match, so that others' are not gone through."""
+    return _labels(filters).get("user_id")
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:

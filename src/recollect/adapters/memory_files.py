@@ -1,7 +1,8 @@
 """Text files under /memories, kept as a history of events: what Anthropic's memory tool works on.
 
 Each write is an event that holds the whole file as it was from then on, so that old versions can be read, found and
-forgotten one by one. Deleting and renaming are events too; only `Memory.forget` removes words.
+forgotten one by one. Deleting and renaming are events too, of each file by itself, so that whatever is forgotten of one
+file brings nothing back of it or of another; only `Memory.forget` removes words.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.ledger import Change, Entry, Ledger
-from recollect.capture.secrets import redact
+from recollect.capture.formats.sources import is_plain
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -33,7 +35,7 @@ class MemoryFiles:
 
     def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean: Callable[[str], str] = (lambda text: redact(text).text) if redact_secrets else str
+        self._clean = Cleaning(memory, redact_secrets=redact_secrets).text
 
     def files(self) -> Mapping[str, str]:
         """Read all files that there are: their contents by path."""
@@ -103,8 +105,8 @@ class MemoryFiles:
         def decide(files: Files) -> tuple[list[Change], str]:
             if place not in files and not _is_folder(place, files):
                 raise NotFound(f"The path {path} does not exist")
-            change = Change(text=f"Deleted {place}", session=place, meaning={"do": "delete", "path": place})
-            return [change], f"Successfully deleted {path}"
+            gone = [_gone(name, f"Deleted {name}") for name in files if _is_at(name, place)]
+            return gone, f"Successfully deleted {path}"
 
         return self._change(decide)
 
@@ -122,10 +124,10 @@ class MemoryFiles:
             if new.startswith(f"{old}/"):
                 raise InvalidInput(f"Cannot move {old_path} into itself")
             _check_parents(new, new_path, files)
-            change = Change(
-                text=f"Renamed {old} to {new}", session=new, meaning={"do": "rename", "path": old, "to": new}
-            )
-            return [change], f"Successfully renamed {old_path} to {new_path}"
+            moved = {name: new + name[len(old) :] for name in files if _is_at(name, old)}
+            changes = [_write(to, files[name]) for name, to in moved.items()]
+            changes += [_gone(name, f"Renamed {name} to {to}") for name, to in moved.items()]
+            return changes, f"Successfully renamed {old_path} to {new_path}"
 
         return self._change(decide)
 
@@ -151,6 +153,10 @@ def _write(place: str, content: str) -> Change:
     return Change(text=f"{place} is empty", session=place, meaning={**meaning, "content": content})
 
 
+def _gone(place: str, text: str) -> Change:
+    return Change(text=text, session=place, meaning={"do": "delete", "path": place})
+
+
 def _fold(entries: Sequence[Entry]) -> Files:
     files: Files = {}
     for entry in entries:
@@ -160,7 +166,7 @@ def _fold(entries: Sequence[Entry]) -> Files:
                 files[place] = str(entry.meaning.get("content", entry.event.text))
             case "delete":
                 files = {name: content for name, content in files.items() if not _is_at(name, place)}
-            case "rename":
+            case "rename":  # as it was once written
                 files = {
                     to + name[len(place) :] if _is_at(name, place) else name: content for name, content in files.items()
                 }
@@ -184,12 +190,12 @@ def _checked(path: object) -> str:
     """Give the one spelling of a path; whatever could lead out of /memories, for us or for whom we tell, is refused."""
     if not isinstance(path, str) or not (path == ROOT or path.startswith(f"{ROOT}/")):
         raise InvalidInput(f"Path must start with {ROOT}, got: {path!s:.200}")
-    if len(path) > _MOST_PATH_CHARS or not path.isprintable():
+    if len(path) > _MOST_PATH_CHARS or not is_plain(path):
         raise InvalidInput(f"Path {path[:200]!r} is too long or has characters that no path has")
     seen = path
     for _ in range(_MOST_DECODINGS):  # a path may be decoded again by what it is handed on to
         parts = normalize("NFKC", seen).replace("\\", "/").split("/")
-        if any(part.strip(" .") == "" and "." in part for part in parts) or not seen.isprintable():
+        if any(part.strip(" .") == "" and "." in part for part in parts) or not is_plain(seen):
             raise InvalidInput(f"Path {path} would escape {ROOT} directory")
         decoded = unquote(seen)
         if decoded == seen:

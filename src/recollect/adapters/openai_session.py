@@ -1,7 +1,7 @@
 """A session of the OpenAI Agents SDK on a memory: `Runner.run(agent, text, session=RecollectSession("s1", memory))`.
 
 The SDK asks for a few async methods and no base class, so that it need not be installed here. Items are kept as they
-came; what was said in them is searchable like any other event.
+came, but for secrets; what was said in them is searchable like any other event.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from recollect.adapters.cleaning import Cleaning
+from recollect.adapters.documents import fits_beside, written
 from recollect.adapters.ledger import Change, Entry, Ledger
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -18,16 +20,18 @@ from recollect.memory import Memory
 __all__ = ["RecollectSession"]
 
 _NAME = "openai-agents"
-_MOST_WORDS = 1_000_000  # characters of an item's words; more is a file
 
 
 class RecollectSession:
     """The items of one conversation, in order."""
 
-    def __init__(self, session_id: str, memory: Memory, *, wing: str | None = None) -> None:
+    def __init__(
+        self, session_id: str, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True
+    ) -> None:
         self.session_id = session_id
         self.session_settings: Any = None  # what the SDK's runner may set
         self.memory = memory
+        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
         self._ledger = Ledger(memory, f"{_NAME}:{session_id}", wing=wing)
 
     async def get_items(self, limit: int | None = None) -> list[dict[str, Any]]:
@@ -37,10 +41,7 @@ class RecollectSession:
 
     async def add_items(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Keep items at the end."""
-        changes = [
-            Change(text=_words(item), session=self.session_id, meaning={"do": "add", "item": cast("Json", dict(item))})
-            for item in items
-        ]
+        changes = [self._added(item) for item in items]
         await asyncio.to_thread(self._ledger.append, lambda _: (changes, None))
 
     async def pop_item(self) -> dict[str, Any] | None:
@@ -67,6 +68,14 @@ class RecollectSession:
 
         await asyncio.to_thread(self._ledger.append, decide)
 
+    def _added(self, item: Mapping[str, Any]) -> Change:
+        """Keep an item beside what it says; a large one, such as a tool's answer, as the text itself."""
+        kept = self._cleaning.json(item)
+        if not fits_beside(kept):
+            return Change(text=written(kept), session=self.session_id, meaning={"do": "add"})
+        meaning: dict[str, Json] = {"do": "add", "item": cast("Json", kept)}
+        return Change(text=self._cleaning.text(_words(kept)), session=self.session_id, meaning=meaning)
+
 
 def _standing(entries: Sequence[Entry]) -> list[tuple[int, dict[str, Any]]]:
     """Fold the changes: which items stand, each with its number."""
@@ -74,7 +83,8 @@ def _standing(entries: Sequence[Entry]) -> list[tuple[int, dict[str, Any]]]:
     for entry in entries:
         match entry.meaning.get("do"):
             case "add":
-                standing[entry.number] = cast("dict[str, Any]", entry.meaning["item"])
+                item = entry.meaning["item"] if "item" in entry.meaning else json.loads(entry.event.text)
+                standing[entry.number] = cast("dict[str, Any]", item)
             case "pop":
                 standing.pop(cast("int", entry.meaning["number"]), None)
             case _:
@@ -89,5 +99,4 @@ def _words(item: Mapping[str, Any]) -> str:
     for part in cast("list[Any]", content) if isinstance(content, list) else ():
         said: Any = cast("dict[str, Any]", part).get("text") if isinstance(part, dict) else None
         parts += [said] if isinstance(said, str) else []
-    words = "\n".join(part for part in parts if part.strip())
-    return (words or json.dumps(dict(item), default=str))[:_MOST_WORDS]
+    return "\n".join(part for part in parts if part.strip()) or written(dict(item))

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.ledger import Change, Entry, Ledger
-from recollect.capture.secrets import redact
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -51,7 +51,7 @@ class KnowledgeGraph:
 
     def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean: Callable[[str], str] = (lambda text: redact(text).text) if redact_secrets else str
+        self._clean = Cleaning(memory, redact_secrets=redact_secrets).text
 
     def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> list[Plain]:
         """Add entities that are not there yet; give those."""

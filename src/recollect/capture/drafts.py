@@ -59,6 +59,17 @@ def check_same(known: Event, draft: Draft, *, at_given: bool) -> None:
         )
 
 
+def check_wing(known: Event, draft: Draft) -> None:
+    """Refuse an event for another wing than it is in: to be told that it is known there would be to lose it."""
+    wing = draft.event.wing
+    if wing is not None and wing != known.wing:
+        there = "in no wing" if known.wing is None else f"in the wing {known.wing!r}"
+        raise KeyConflict(
+            f"The same event, {known.id}, is {there} already, and an event is in one wing.",
+            fix=f"Give it a key of its own to have it in {wing!r} too.",
+        )
+
+
 def _draft(
     given: Event | Mapping[str, Json], *, wing: str | None, clock: Clock, settings: Settings, keep_recorded_at: bool
 ) -> Draft:
@@ -179,5 +190,8 @@ def _deeper_than(value: object, most: int) -> bool:
 
 
 def at_was_given(given: Event | Mapping[str, Json]) -> bool:
-    """Tell whether the caller said when it happened."""
+    """Tell whether the caller said when it happened; a guess, such as when its file was written, says nothing."""
+    meta = given.meta if isinstance(given, Event) else given.get("meta")
+    if isinstance(meta, Mapping) and cast("Mapping[str, Json]", meta).get("at_is_a_guess") is True:
+        return False
     return isinstance(given, Event) or given.get("at") is not None

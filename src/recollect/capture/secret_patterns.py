@@ -7,82 +7,14 @@ can't do without, and no word as long as a key: looking for those is all that su
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from recollect.core.errors import InvalidSetting
+from recollect.capture.secret_passwords import PASSWORDS
+from recollect.capture.secret_shapes import LONG_WORD, Check, Pattern, Patterns
 from recollect.core.values import Span
 
-Check = Callable[[re.Match[str]], Span | None]
-_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
-_IGNORES_CASE = int(re.IGNORECASE)  # a plain number: asking an enum would cost more than the search
-LONG_WORD = 20  # characters without a space: the shortest keys that services hand out have as many
-_MOST_PATTERN_CHARS = 2000  # characters of an expression; more is a mistake in the settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """The shape of one kind of secret."""
-
-    name: str  # as the mark says it: "github token"
-    regex: re.Pattern[str]
-    hints: tuple[str, ...] = ()  # a text without any of these is not searched; lower case where the regex ignores case
-    anchored: bool = False  # each match starts with a hint, so that it is tried there alone
-    unbroken: int = 0  # characters without a space that each match has at least
-    check: Check | None = None  # gives the characters to take out, or None: not a secret after all
-
-    @property
-    def ignores_case(self) -> bool:
-        """Tell whether hints are looked for in the lowered text."""
-        return bool(self.regex.flags & _IGNORES_CASE)
-
-    @property
-    def group(self) -> int | str:
-        """Name the group that is taken out: `secret` where there is one, else the whole match."""
-        return "secret" if "secret" in self.regex.groupindex else 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Patterns:
-    """What is looked for, in the order of rank; those that need a long word apart, since few texts have one."""
-
-    every: tuple[Pattern, ...]
-    in_any_text: tuple[tuple[int, Pattern], ...] = field(init=False, repr=False, compare=False)
-    in_long_words: tuple[tuple[int, Pattern], ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        ranked = tuple(enumerate(self.every))
-        object.__setattr__(self, "in_any_text", tuple(one for one in ranked if one[1].unbroken < LONG_WORD))
-        object.__setattr__(self, "in_long_words", tuple(one for one in ranked if one[1].unbroken >= LONG_WORD))
-
-    @property
-    def fingerprint(self) -> str:
-        """Name this set: what was read with another one may hold what this one would take out."""
-        said = "\n".join(f"{one.name}\t{one.regex.pattern}" for one in self.every)
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-    def without(self, *names: str) -> Patterns:
-        """Leave out those of these names."""
-        return Patterns(every=tuple(one for one in self.every if one.name not in names))
-
-    def plus(self, *more: Pattern) -> Patterns:
-        """Add patterns, which rank after these."""
-        return Patterns(every=(*self.every, *more))
-
-
-def make_pattern(name: str, regex: str, *, hints: tuple[str, ...] = ()) -> Pattern:
-    """Make a pattern of a setting; a group named `secret` limits what is taken out."""
-    if not name or name.isspace() or len(regex) > _MOST_PATTERN_CHARS:
-        raise InvalidSetting(f"A pattern needs a name and an expression of at most {_MOST_PATTERN_CHARS} characters.")
-    try:
-        compiled = re.compile(regex)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise InvalidSetting(f"The pattern {name!r} is not a regular expression ({error}).") from error
-    if compiled.match("") is not None:
-        raise InvalidSetting(f"The pattern {name!r} matches the empty text, and so would everything.")
-    return Pattern(name=name, regex=compiled, hints=hints)
+_DIGIT = re.compile(r"\d")
+_DIGIT_THEN_LETTER = re.compile(r"\d[A-Za-z]")
 
 
 def _mixed(match: re.Match[str]) -> Span | None:
@@ -92,83 +24,13 @@ def _mixed(match: re.Match[str]) -> Span | None:
     return Span(*match.span()) if mixed else None
 
 
+def _random(match: re.Match[str]) -> Span | None:
+    """Keep what also has digits among its letters: in `sk-circle-Dot1` they only number a name."""
+    return _mixed(match) if _DIGIT_THEN_LETTER.search(match[0]) else None
+
+
 def _with_digit(match: re.Match[str]) -> Span | None:
     return Span(*match.span()) if _DIGIT.search(match[0]) else None
-
-
-# Values that stand for a secret in documentation and code.
-_PLACEHOLDER = re.compile(
-    r"x{3,}|\*{2,}|\.{3}|<[^>]{0,80}>?|[${%[@].*|"
-    r"(?:my|the|a|some|new|old|user|db|root|admin|test|fake)?[-_ ]?(?:password|passwd|passphrase|pass|pwd|secret|token|"
-    r"api_?key|key|value|string|str|none|null|nil|true|false|undefined|empty|optional|required|username|user)"
-    r"[-_ ]?\d{0,3}",
-    re.IGNORECASE,
-)
-_SAID_OF_PLACEHOLDERS = (
-    *("your", "example", "placeholder", "changeme", "change_me", "redacted", "dummy", "insert", "replace", "todo"),
-    *("foobar", "secret_here", "token_here", "key_here"),
-)
-_WORDS_OF_CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(.*|\[.*|\.\w+.*|->.*|,|;)|[A-Za-z_]\w*\)+[,;:]*", re.DOTALL)
-_PASSWORD_NAME = re.compile(r"pass|pwd", re.IGNORECASE)
-_KEY_CHARACTERS = re.compile(r"[\w+/=.~:-]+")
-_CODE_CHARACTERS = re.compile(r"[()\[\]{};]")
-_SHORTEST_QUOTED = 5  # characters; shorter quoted words are types, modes and prompts
-_SHORTEST_KEY = 16  # characters of a token or key whose prefix is not known: half of what services hand out
-_SHORTEST_LOOSE = 7  # characters of a password that stands without quotes
-_NAME_REACH = 40  # characters before the word "password" that can be the start of its name, as in PROD_DB_
-
-
-def _stands_in(value: str) -> bool:
-    lowered = value.lower()
-    return any(word in lowered for word in _SAID_OF_PLACEHOLDERS) or _PLACEHOLDER.fullmatch(value) is not None
-
-
-def _assigned(match: re.Match[str]) -> Span | None:
-    """Tell `password = "tr0ub4dor"` from `password = getpass()`: a literal, and no stand-in for one."""
-    group = "bare" if match["quoted"] is None else "quoted"
-    value = match[group]
-    mixed = _DIGIT.search(value) is not None and _LETTER.search(value) is not None
-    if not _PASSWORD_NAME.search(match["name"]):
-        secret = mixed and len(value) >= _SHORTEST_KEY and _KEY_CHARACTERS.fullmatch(value) is not None
-    elif group == "quoted":
-        secret = len(value) >= _SHORTEST_QUOTED
-    else:
-        loose = mixed and len(value) >= _SHORTEST_LOOSE and not _CODE_CHARACTERS.search(value)
-        secret = loose or (len(value) >= _SHORTEST_QUOTED and _is_environment(match))
-    is_folder = match["name"].lower() == "pwd" and value[0] in "/~"  # shells call the working folder so
-    if not secret or is_folder or _stands_in(value) or (group == "bare" and _WORDS_OF_CODE.fullmatch(value)):
-        return None
-    return Span(*match.span(group))
-
-
-def _is_environment(match: re.Match[str]) -> bool:
-    """Tell whether this is a line of an environment file, such as PGPASSWORD=...: all of the name is upper case."""
-    if match["sign"] != "=" or not match["name"].isupper():
-        return False
-    before = match.string[max(0, match.start() - _NAME_REACH) : match.start()]
-    return not any(char.islower() for char in re.split(r"[^\w.-]", before)[-1])
-
-
-def _told(match: re.Match[str]) -> Span | None:
-    """Tell "the password is Tr0ub4dor" from "the password is wrong" and "the password is sha256"."""
-    start, end = match.span("secret")
-    value = match["secret"].rstrip(".,;:!?)\"'`")
-    end = start + len(value)
-    digit, letter = _DIGIT.search(value), _LETTER.search(value)
-    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
-    if len(value) < _SHORTEST_QUOTED + 1 or not (digit and letter and odd) or _stands_in(value):
-        return None
-    return Span(start, end)
-
-
-def _no_placeholder(match: re.Match[str]) -> Span | None:
-    return None if _stands_in(match["secret"]) else Span(*match.span("secret"))
-
-
-def _bearer(match: re.Match[str]) -> Span | None:
-    value = match["secret"]
-    random = _DIGIT.search(value) is not None and _LETTER.search(value) is not None
-    return Span(*match.span("secret")) if random and not _stands_in(value) else None
 
 
 # Prefix and lengths of the cards in use, most common first (ISO/IEC 7812 as the networks publish it).
@@ -240,16 +102,19 @@ _DEFAULT: tuple[Pattern, ...] = (
     Pattern(
         name="private key",
         regex=re.compile(
+            # Where its end is missing, line by line, also with what quotes, diffs and listings put before a line.
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             r"(?:(?:[^-]|-(?!----)){40,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"|(?:(?:\s|\\[nr]){0,4}[A-Za-z0-9+/=]{40,200}){1,400})"
+            r"|(?:[\s>|+#*]{0,8}[A-Z][A-Za-z-]{1,30}: [^\n]{1,100}){0,4}"
+            r"(?:(?:\\[nr]|[\s>|+#*:\d→-]){0,16}[A-Za-z0-9+/=]{40,200}){1,400}"
+            r"(?:(?:\\[nr]|[\s>|+#*:\d→-]){0,16}[A-Za-z0-9+/]{1,200}={1,2})?)"
         ),
         hints=("-----BEGIN ",),
         anchored=True,
     ),
     _key("anthropic key", rf"sk-ant-{_W}{{20,250}}", "sk-ant-"),
     _key("openrouter key", rf"sk-or-v1-{_H}{{64}}", "sk-or-"),
-    _key("openai key", rf"sk-(?:proj-|svcacct-|admin-)?{_W}{{20,250}}", "sk-", check=_mixed),
+    _key("openai key", rf"sk-(?:proj-|svcacct-|admin-)?{_W}{{20,250}}", "sk-", check=_random),
     _key("api key", rf"sk-{_H}{{32,64}}", "sk-", check=_with_digit),
     _key("aws access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", "AKIA", "ASIA", "ABIA", "ACCA"),
     _key(
@@ -341,85 +206,7 @@ _DEFAULT: tuple[Pattern, ...] = (
         unbroken=LONG_WORD,
     ),
     _key("jwt", rf"eyJ{_W}{{10,4000}}\.eyJ{_W}{{10,8000}}(?:\.{_W}{{10,2000}})?", "eyJ"),
-    Pattern(
-        name="authorization",
-        regex=re.compile(
-            r"""authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:bearer|basic|token|digest|apikey|bot)\s{1,3}"""
-            r"(?P<secret>[A-Za-z0-9+/=._~-]{8,8000})",
-            re.IGNORECASE,
-        ),
-        hints=("authorization",),
-        anchored=True,
-        check=_no_placeholder,
-    ),
-    Pattern(
-        name="bearer token",
-        regex=re.compile(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9+/=._~-]{20,8000})", re.IGNORECASE),
-        hints=("bearer",),
-        anchored=True,
-        check=_bearer,
-    ),
-    Pattern(
-        name="password in url",
-        regex=re.compile(r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{2,200})@[A-Za-z0-9\[]"),
-        hints=("://",),
-        anchored=True,
-        check=_no_placeholder,
-    ),
-    Pattern(
-        name="password",
-        regex=re.compile(
-            r"(?P<name>(?:pass(?:word|wd|wort|phrase|code|(?<![a-z]pass))|(?<![a-z])pwd|secret|token|credentials?|"
-            r"(?:(?<=api)|(?<=api[_-])|(?<=(?:access|client))|(?<=(?:access|client)[_-])|(?<=private[_-])|(?<=auth[_-])|"
-            r"(?<=account[_-])|(?<=encryption[_-])|(?<=signing[_-]))key)"
-            r"(?:[_-][a-z]{1,16}){0,2})\\?[\"'`]?\s{0,3}(?P<sign>=>|:=|=|:)\s{0,3}"
-            r"(?:\\?[\"'`](?P<quoted>[^\s\"'`\\]{1,250})(?=\\?[\"'`])|(?P<bare>[^\s\"'`\\,&|<>]{1,250}))",
-            re.IGNORECASE,
-        ),
-        hints=("pass", "pwd", "secret", "token", "key", "credential"),
-        anchored=True,
-        check=_assigned,
-    ),
-    Pattern(
-        name="password",
-        regex=re.compile(
-            r"(?<=-)(?:password|passwd|pass|token|api-?key|secret)[ =][\"']?"
-            r"(?P<secret>[^\s\"'<>$%{}()\[\]]{6,250})",
-            re.IGNORECASE,
-        ),
-        hints=("pass", "token", "api", "secret"),
-        anchored=True,
-        check=_told,
-    ),
-    Pattern(
-        name="password",
-        regex=re.compile(
-            r"\b(?:password|passphrase|passcode|passwort|pwd|pw)(?:\s{1,2}[\w'-]{1,20}){0,4}?\s{1,2}(?:is|was|to)\s{1,2}"
-            r"[\"'`]?(?P<secret>[^\s\"'`]{5,100})",
-            re.IGNORECASE,
-        ),
-        hints=("pass", "pwd", "pw "),
-        anchored=True,
-        check=_told,
-    ),
-    Pattern(
-        name="password",
-        regex=re.compile(
-            r"\bmachine\s{1,4}[\w-]{1,63}\.\S{1,200}\s{1,8}login\s{1,4}\S{1,200}\s{1,8}password\s{1,4}(?P<secret>\S{1,200})"
-        ),
-        hints=("machine",),
-        anchored=True,
-        check=_no_placeholder,
-    ),
-    Pattern(
-        name="password",
-        regex=re.compile(
-            r"\bcurl\b(?:[^\nc]|c(?!url )){0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,100}:(?P<secret>[^\s\"']{3,200})"
-        ),
-        hints=("curl",),
-        anchored=True,
-        check=_no_placeholder,
-    ),
+    *PASSWORDS,
     Pattern(
         name="card number",
         regex=re.compile(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
-from recollect.capture.secret_patterns import DEFAULT, LONG_WORD, Pattern, Patterns, make_pattern
+from recollect.capture.secret_patterns import DEFAULT
+from recollect.capture.secret_shapes import LONG_WORD, Pattern, Patterns, make_pattern
 from recollect.core.values import Json, Span
 
 __all__ = ["DEFAULT", "Found", "Pattern", "Patterns", "Redacted", "make_pattern", "redact", "redact_event"]
@@ -19,6 +20,7 @@ __all__ = ["DEFAULT", "Found", "Pattern", "Patterns", "Redacted", "make_pattern"
 _LOWERED = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _LONG_TEXT = 100_000  # characters: above this, splitting into words costs more than looking for every pattern
 _LABEL_CHARS = 64  # a string of meta that is likely to come again
+_TELLING = re.compile(r"pass|pwd|secret|token|key|credential|authorization", re.IGNORECASE)  # names of what is secret
 _MOST_NESTED = 64  # levels of meta that are looked into; drafts.py refuses what is deeper
 
 
@@ -132,8 +134,21 @@ def _redacted_value(value: Json, patterns: Patterns, found: list[Found], levels:
         return value
     if isinstance(value, Mapping):
         members = cast("Mapping[Json, Json]", value)
-        return {name: _redacted_value(inner, patterns, found, levels - 1) for name, inner in members.items()}
+        return {name: _redacted_member(name, inner, patterns, found, levels - 1) for name, inner in members.items()}
     if isinstance(value, list | tuple):
         inners = cast("Sequence[Json]", value)
         return [_redacted_value(inner, patterns, found, levels - 1) for inner in inners]
     return value
+
+
+def _redacted_member(name: Json, value: Json, patterns: Patterns, found: list[Found], levels: int) -> Json:
+    """Redact a value of JSON; where its name tells what it is, as `password` does, also what tells nothing alone."""
+    if not isinstance(name, str) or not isinstance(value, str) or len(name) > _LABEL_CHARS or not _TELLING.search(name):
+        return _redacted_value(value, patterns, found, levels)
+    lead = f'{name}: "'
+    whole = redact(f'{lead}{value}"', patterns)
+    ends = len(lead) + len(value)
+    if not whole.found or whole.found[0].span.start < len(lead) or whole.found[-1].span.end > ends:
+        return _redacted_value(value, patterns, found, levels)
+    found += (replace(one, span=Span(one.span.start - len(lead), one.span.end - len(lead))) for one in whole.found)
+    return whole.text[len(lead) : -1]

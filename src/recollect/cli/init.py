@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import RecollectError
+from recollect.core.paths import expanded
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
@@ -68,7 +70,8 @@ def main(arguments: Sequence[str]) -> int:
 def _walk(plan: _Plan) -> None:
     from recollect.memory import Memory
 
-    Path(plan.memory).parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # whatever is wrong with the folder, opening says it better
+        Path(plan.memory).parent.mkdir(parents=True, exist_ok=True)
     there = Path(plan.memory).exists()
     with Memory.open(plan.memory, embedder=plan.embedder) as memory:
         _show(f"Memory: {plan.memory} ({'it is there already' if there else 'made'})")
@@ -123,8 +126,8 @@ def _mcp(plan: _Plan) -> None:
         _show("MCP: not installed, left out. To add it: pip install 'recollect[mcp]', then run this again.")
         return
     clients = (
-        ("Claude Code", _claude(), Path.home() / ".claude.json"),
-        ("Cursor", Path.home() / ".cursor", Path.home() / ".cursor" / "mcp.json"),
+        ("Claude Code", _claude(), expanded("~") / ".claude.json"),
+        ("Cursor", expanded("~") / ".cursor", expanded("~") / ".cursor" / "mcp.json"),
         ("Codex", _codex(), _codex() / "config.toml"),
     )
     for title, folder, path in clients:
@@ -155,7 +158,7 @@ def _sessions() -> Iterator[_Found]:
     places = (
         ("Claude Code", "claude-code", _claude() / "projects", ".jsonl"),
         ("Codex", "codex", _codex() / "sessions", ".jsonl"),
-        ("Gemini CLI", "gemini-cli", Path.home() / ".gemini" / "tmp", ".json"),
+        ("Gemini CLI", "gemini-cli", expanded("~") / ".gemini" / "tmp", ".json"),
     )
     for title, format, path, suffix in places:
         sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
@@ -164,11 +167,11 @@ def _sessions() -> Iterator[_Found]:
 
 
 def _claude() -> Path:
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or expanded("~") / ".claude")
 
 
 def _codex() -> Path:
-    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return Path(os.environ.get("CODEX_HOME") or expanded("~") / ".codex")
 
 
 def _plan(given: Any) -> _Plan:
@@ -181,7 +184,7 @@ def _plan(given: Any) -> _Plan:
         memory = _answer("Where shall the memory be?", memory)
         wing = _answer("Which wing do this folder's sessions belong to?", wing)
     return _Plan(
-        memory=os.path.abspath(os.path.expanduser(memory)),
+        memory=os.path.abspath(expanded(memory)),
         wing=wing,
         folder=folder,
         embedder=given.embedder,

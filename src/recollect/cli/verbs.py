@@ -16,6 +16,7 @@ from recollect.cli.parser import DOCTOR, WATCH, Request, UsageError
 from recollect.cli.progress import progress
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import BadLocation, InvalidInput
+from recollect.core.paths import expanded, user_folder
 from recollect.operations import Operation
 from recollect.operations.asking import ASK
 from recollect.operations.log import EVENTS, FORGET, IMPORT
@@ -84,12 +85,10 @@ def memory_path(request: Request) -> str:
 
 def default_path(*, make_folder: bool = False) -> str:
     """Tell where the memory is when nobody names one."""
-    from platformdirs import user_data_path
-
     named = os.environ.get("RECOLLECT_MEMORY")
     if named and "://" in named:
         return named
-    location = Path(named or user_data_path("recollect", appauthor=False) / "memory.db")
+    location = expanded(named) if named else user_folder("data") / "memory.db"
     if make_folder:
         try:
             location.parent.mkdir(parents=True, exist_ok=True)

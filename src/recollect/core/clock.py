@@ -37,6 +37,14 @@ def as_datetime(value: datetime | date | str | int | float, field: str = "at") -
     return moment.replace(tzinfo=timezone(offset) if offset else UTC)
 
 
+def later(moment: datetime, by: timedelta) -> datetime:
+    """Add to a moment; the calendar's last one where it would lie beyond."""
+    try:
+        return moment + by
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
 def day_in_words(moment: date) -> str:
     """Write a day as people do: 8 May 2023."""
     return f"{moment.day} {month_in_words(moment)}"

@@ -16,6 +16,7 @@ from recollect.core.values import DEFAULT_SPACE, Span
 
 ENTITY_PREFIX = "en_"
 FACT_PREFIX = "fa_"
+ANY = ""  # the object of a claim that ends whatever holds: "I was fired" names no employer
 
 
 class EntityType(StrEnum):
@@ -136,7 +137,7 @@ class FactDraft:
     subject: str  # id of an entity
     subject_name: str
     relation: str
-    object: str  # id of an entity, or the words folded, where the relation's object is no entity
+    object: str  # id of an entity, or the words folded, where the relation's object is no entity; ANY only ends
     object_name: str
     event_id: str
     span: Span
@@ -166,7 +167,7 @@ class Fact:
     object_name: str
     valid_from: datetime | None
     valid_to: datetime | None
-    recorded_at: datetime  # when it was first said
+    recorded_at: datetime  # when it was first said, by its event's `at`; when the memory learned it is the event's own
     confidence: float
     sources: tuple[FactDraft, ...]
     conflicts: bool = False  # another fact says otherwise of the same time, and neither is the later word

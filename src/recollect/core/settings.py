@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal
 
 from recollect.core.errors import InvalidSetting
+
+LONGEST_WAIT_S = 2_000_000  # three weeks: databases count milliseconds in 31 bits
+
+_LEAST = {
+    "max_text_bytes": 1,
+    "max_meta_bytes": 0,
+    "max_name_chars": 1,
+    "llm_read_past": 0,
+    "llm_tokens_per_day": 0,
+    "pool_size": 1,
+}
+_SWITCHES = ("embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
+_WORDS: dict[str, tuple[type, ...]] = {"profile": (str,), "secret_patterns": (str, os.PathLike, type(None))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +66,20 @@ class Settings:
     def __post_init__(self) -> None:
         if self.durability not in ("full", "normal"):
             raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
-        if self.busy_timeout_s <= 0:
-            raise InvalidSetting("busy_timeout_s must be more than 0 seconds.")
-        if self.llm_read_past < 0:
-            raise InvalidSetting("llm_read_past must not be negative.")
-        if self.pool_size < 1:
-            raise InvalidSetting("pool_size must be at least 1.")
-        if self.llm_tokens_per_day is not None and self.llm_tokens_per_day < 0:
-            raise InvalidSetting("llm_tokens_per_day must not be negative.")
+        wait: object = self.busy_timeout_s
+        if not isinstance(wait, int | float) or isinstance(wait, bool) or not 0 < wait <= LONGEST_WAIT_S:
+            raise InvalidSetting(
+                f"busy_timeout_s must be a number of seconds above 0, {LONGEST_WAIT_S:,} at most, not {wait!r}."
+            )
+        for name, least in _LEAST.items():
+            number: object = getattr(self, name)
+            if number is None and name == "llm_tokens_per_day":
+                continue  # no limit
+            if not isinstance(number, int) or isinstance(number, bool) or number < least:
+                raise InvalidSetting(f"{name} must be a whole number from {least} on, not {number!r}.")
+        for name in _SWITCHES:
+            if getattr(self, name) not in (True, False):
+                raise InvalidSetting(f"{name} must be True or False, not {getattr(self, name)!r}.")
+        for name, kinds in _WORDS.items():
+            if not isinstance(getattr(self, name), kinds):
+                raise InvalidSetting(f"{name} must be a name or a path as a string, not {getattr(self, name)!r}.")

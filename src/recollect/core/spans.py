@@ -9,6 +9,28 @@ from recollect.core.values import Span
 # A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
 # Possessive, and only from a run's first mark: else a text of a hundred thousand dots takes minutes.
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’）]*|\n+")
+# No sentence ends behind these, whatever follows; in small letters, without the last full stop.
+ABBREVIATIONS = frozenset(
+    """dr mr mrs ms mx prof rev st mt capt sgt lt gen sen gov hon messrs mme mlle vs e.g i.e cf approx ca bzw z.b d.h
+    u.a vgl""".split()
+)
+# Nor behind these before a number, and these before a small letter: "no." and "art." are words too, and "etc." ends.
+_BEFORE_NUMBERS = frozenset("no nos nr fig figs p pp vol ch sec art eq tab abs pt approx".split())
+_BEFORE_SMALL = frozenset("jr sr etc inc ltd co corp llc a.m p.m usw dept est resp incl max min".split())
+# What stands before a German ordinal: "im 3. Stock", "zum 50. Geburtstag".
+_BEFORE_ORDINALS = frozenset("im der die das dem den des vom zum zur beim ab bis jeden jeder jedes".split())
+_MONTH = re.compile(
+    r"(?:jan(?:uary?)?|feb(?:ruary?)?|march|märz|apr(?:il)?|ma[iy]|june?|juni|july?|juli|aug(?:ust)?"
+    r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)\b",
+    re.IGNORECASE,
+)
+# Behind a letter of its own these begin a sentence, "plan B. We left"; another word with a capital is a name: "J. Ode".
+_BEGINS = re.compile(
+    r"(?:I|We|You|He|She|It|They|The|An?|This|That|These|Those|There|Here|My|Our|Your|His|Her|Their|Its|And|But|So|Or|If"
+    r"|In|On|At|As|By|For|From|With|To|Then|Now|When|While|What|Who|Why|How|Where|Which|Is|Are|Was|Were|Do|Does|Did|Not"
+    r"|No|Yes|Please|Let|After|Before|Because|Also|Maybe|Only|Just|Wir|Ich|Er|Sie|Es|Der|Die|Das|Und|Aber)\b"
+)
+_LONGEST_ABBREVIATION = 8  # characters
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 
 WINDOW_CHARS = 1000  # about 220 tokens of English: late interaction loses detail beyond, and the model takes 512
@@ -23,6 +45,8 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
     spans: list[Span] = []
     begin = start
     for match in _SENTENCE_END.finditer(text, start, end):
+        if match[0] == "." and text[match.end()] != "\n" and _abbreviates(text, begin, match.start()):
+            continue
         _append_trimmed(spans, text, begin, match.end())
         begin = match.end()
     _append_trimmed(spans, text, begin, end)
@@ -49,6 +73,45 @@ def windows(text: str) -> list[Span]:
             break
         start = _space_before(text, end - WINDOW_OVERLAP * step_chars // WINDOW_CHARS, step_chars // 10)
     return spans
+
+
+def _abbreviates(text: str, begin: int, dot: int) -> bool:
+    """Tell whether a full stop ends a word and no sentence: "Dr. Brandt", "No. 5", "J. Ode", "z. B.", "3. Mai"."""
+    gap = text.rfind(" ", max(begin, dot - _LONGEST_ABBREVIATION), dot)
+    if gap < 0 and dot - begin > _LONGEST_ABBREVIATION:
+        return False
+    written = text[max(gap + 1, begin) : dot].strip("\t([{\"'“‘„/-")
+    word = written.lower()
+    following = text[dot + 2 : dot + 26].lstrip()
+    if not word or not following:
+        return False
+    if word in ABBREVIATIONS:
+        return True
+    if word.isdigit():
+        return len(word) < 4 and _is_ordinal(following, _word_before(text, begin, gap))
+    if len(word) == 1 and word != "i" and word.isalpha():
+        return _is_initial(written, following, _word_before(text, begin, gap))
+    return (word in _BEFORE_NUMBERS and following[0].isdigit()) or (word in _BEFORE_SMALL and following[0].islower())
+
+
+def _is_ordinal(following: str, before: str) -> bool:
+    if _MONTH.match(following):
+        return True
+    return before in _BEFORE_ORDINALS and following[0].isupper() and _BEGINS.match(following) is None
+
+
+def _is_initial(letter: str, following: str, before: str) -> bool:
+    if len(following) > 1 and following[1] == "." and following[0].isalpha():
+        return True  # the first of several: "z. B.", "J. K. Ode"
+    several = len(before) == 2 and before[1] == "."
+    named = several or (letter.isupper() and following[0].isupper())
+    return named and _BEGINS.match(following) is None
+
+
+def _word_before(text: str, begin: int, gap: int) -> str:
+    if gap < 0:
+        return ""
+    return text[max(begin, gap - _LONGEST_ABBREVIATION) : gap].rpartition(" ")[2].lower()
 
 
 def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:

@@ -12,6 +12,8 @@ from recollect.core.errors import RecollectError
 from recollect.store.attention import Access
 from recollect.store.protocol import Store, Writer
 
+_PATIENCE_S = 0.1  # for a turn to write hints: a turn takes milliseconds, and nobody waits at the end for these
+
 
 @dataclass(slots=True)
 class Accesses:
@@ -39,12 +41,12 @@ class Accesses:
             writer.put_accesses(space, found)
 
     def flush_alone(self, store: Store) -> None:
-        """Write the counts where nothing else is written any more; a store that can't be written goes without."""
+        """Write the counts where nothing else is written any more; a store that can't be written now goes without."""
         if store.read_only or not self._found:
             return
         try:
             for space in list(self._found):
-                with store.writer() as writer:
+                with store.writer(patience_s=_PATIENCE_S) as writer:
                     self.flush(writer, space)
         except RecollectError:
             return

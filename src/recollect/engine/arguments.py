@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
 from recollect.capture.drafts import checked_meta, checked_name
-from recollect.core.clock import as_datetime
+from recollect.core.clock import Clock, as_datetime
 from recollect.core.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
 from recollect.core.ids import raw_event_id
 from recollect.core.settings import Settings
@@ -119,29 +120,44 @@ def checked_id(id: object) -> bytes:
 
 def checked_path(path: object) -> Path:
     """Check the path of a file to read or write."""
-    if not isinstance(path, str | os.PathLike) or not (text := os.fspath(cast("str | os.PathLike[str]", path))):
+    text: object = os.fspath(cast("str | os.PathLike[str]", path)) if isinstance(path, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text:
         raise BadLocation(f"{path!r} is not a path.")
     if "\x00" in text:
         raise BadLocation(f"{text!r} is not a path: it has a NUL in it.")
-    return Path(text).expanduser()
-
-
-def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Make settings of keyword options."""
     try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # a ~ of nobody
+        raise BadLocation(f"{text!r} is not a path ({error}).") from error
+
+
+def settings_of(settings: object, options: Mapping[str, Any]) -> Settings:
+    """Make settings of keyword options, on top of those that are given."""
+    known = sorted(field.name for field in fields(Settings))
+    unknown = sorted(options.keys() - set(known))
+    if unknown:
+        raise InvalidSetting(f"There is no option {unknown[0]!r}.", fix=f"Known: {', '.join(known)}.")
+    if settings is None:
         return Settings(**options)
-    except TypeError as error:
-        known = ", ".join(sorted(Settings.__slots__))
-        raise InvalidSetting(f"There is no such option among {sorted(options)}.", fix=f"Known: {known}.") from error
+    if not isinstance(settings, Settings):
+        raise InvalidSetting(f"settings must be Settings, not {type(settings).__name__}.", fix="Or give each by name.")
+    return replace(settings, **options)
 
 
-def recipe_of(recipe: str | Recipe) -> Recipe:
+def recipe_of(recipe: object) -> Recipe:
     """Find a recipe by name."""
     if isinstance(recipe, Recipe):
         return recipe
-    if recipe not in RECIPES:
+    if not isinstance(recipe, str) or recipe not in RECIPES:
         raise InvalidSetting(f"There is no recipe {recipe!r}.", fix=f"Known: {', '.join(RECIPES)}.")
     return RECIPES[recipe]
+
+
+def checked_clock(clock: Clock) -> Clock:
+    """Check what tells the time."""
+    if not callable(clock):
+        raise InvalidSetting(f"clock must be a function that tells the time, not {clock!r}.")
+    return clock
 
 
 def _meta_to_find(meta: object, settings: Settings) -> Mapping[str, Json] | None:

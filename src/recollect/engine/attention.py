@@ -133,7 +133,7 @@ def _with_todos(
     closing: Mapping[str, Evidence],
     wing: str | None,
 ) -> list[Goal]:
-    """Let what was to be done add its date and its end to the goals of the same words, or be goals of their own."""
+    """Let what was to be done add its end to the goals of the same words, or be goals of their own."""
     found = list(goals)
     places: dict[int, list[int]] = {}
     for place, goal in enumerate(found):
@@ -145,8 +145,7 @@ def _with_todos(
         deadline = todo.date.end if todo.date is not None else None
         place = next((p for p in places.get(seq, ()) if _overlap(found[p].ground.span, todo.span)), None)
         if place is not None:
-            goal = found[place]
-            found[place] = replace(goal, deadline=goal.deadline or deadline, closed_by=closing.get(todo.id))
+            found[place] = replace(found[place], closed_by=closing.get(todo.id))
         elif todo.status is Status.CURRENT or todo.id in closing:
             found.append(
                 Goal(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from recollect.core.attention import LIVE, Intent, Palace, Window
+from recollect.core.attention import CLOSED, LIVE, Evidence, Intent, Palace, Window
 from recollect.core.clock import day_in_words
 from recollect.core.folding import Concept
 from recollect.core.values import Event
@@ -51,6 +51,7 @@ class Standing(NamedTuple):
 
     of: Mapping[str, float]  # id of an event or a concept -> 0 to 1
     intents: Sequence[Intent]  # the live ones, the most pressing first
+    closed: Sequence[Evidence]  # the words of goals that are met, rejected, or past their time
     concepts: Mapping[str, Concept]
     latest: Mapping[str, Event]  # id of a concept -> the last event that belongs to it
 
@@ -61,7 +62,8 @@ def standing_in(reader: Reader, space: str, intents: Sequence[Intent], *, wing: 
     latest: dict[str, Event] = {}
     for seq, event in sorted(events.items(), key=lambda one: (one[1].at, one[0])):
         latest |= dict.fromkeys(topics.of_event.get(seq, ()), event)
-    return Standing(standings(nodes), live, topics.concepts, latest)
+    closed = [ground for one in intents if one.status in CLOSED for ground in one.grounds]
+    return Standing(standings(nodes), live, closed, topics.concepts, latest)
 
 
 def _nodes(

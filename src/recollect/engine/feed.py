@@ -15,6 +15,7 @@ from recollect.core.artifacts import TO_DO
 from recollect.core.clock import from_micros
 from recollect.core.feed import NOW, Feed, News, Waiting, places_of, position_of
 from recollect.core.values import Event
+from recollect.engine.rewording import reworded
 from recollect.store.artifacts import ArtifactFilter
 from recollect.store.protocol import Reader
 
@@ -91,6 +92,8 @@ def concepts(scene: Scene, after: int, limit: int) -> list[Item]:
     rows = scene.reader.fold_entries(scene.space, after=after, limit=limit)
     added = {entry.node_id: entry.at for _, entry in rows if entry.action == ADDED}
     found = scene.reader.concepts_by_id(scene.space, list(added), wing=scene.wing) if added else {}
+    if scene.wing is not None:
+        found = {id: reworded(scene.reader, scene.space, scene.wing, one) for id, one in found.items()}
     return [
         Item(number, _news("concept", entry.at, concept) if standing else None)
         for number, entry in rows

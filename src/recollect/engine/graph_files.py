@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -20,7 +22,10 @@ _EDGE_KEYS = ("relation", "valid_from", "valid_to", "confidence", "conflicts", "
 
 
 def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], sessions: Sequence[Session]) -> int:
-    """Write entities, facts and sessions; the file's ending says how. Never overwrites. Counts nodes and edges."""
+    """Write entities, facts and sessions, whole or not at all; the file's ending says how. Counts nodes and edges.
+
+    Never overwrites.
+    """
     nodes, edges = _nodes(entities, facts, sessions), _edges(entities, facts, sessions)
     if path.suffix.lower() == ".graphml":
         text = _graphml(nodes, edges)
@@ -28,13 +33,20 @@ def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], s
         text = json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=True, indent=1) + "\n"
     else:
         raise BadLocation(f"{path} ends neither in .graphml nor in .json; choose one of these.")
+    partial = path.with_name(path.name + ".partial")
     try:
-        with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+        if path.exists():
+            raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
+        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
-    except FileExistsError as error:
-        raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.") from error
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
     except OSError as error:
         raise BadLocation(f"{path} can't be written ({error}).") from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
     return len(nodes) + len(edges)
 
 

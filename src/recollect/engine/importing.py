@@ -2,7 +2,8 @@
 
 How far each file was read is noted in the transaction of the events that were read, so that an import goes on where it
 stopped, after a crash or a year later. Events carry keys that follow from their source: what is read twice is stored
-once. What can't be stored is counted with its reason, never dropped in silence.
+once. What was forgotten does not come back by being read again, unless that is asked for. What can't be stored is
+counted with its reason, never dropped in silence.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dataclasses import dataclass, field, replace
 from recollect.capture.formats import Format, Skipped, Source
 from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
+from recollect.core.ids import event_id, identity_of
 from recollect.core.values import Imported, Json
 from recollect.engine.engine import Engine, Progress
+from recollect.engine.forgotten import Forgotten, raw_id_of
 from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, way_of_reading
 from recollect.engine.write import write
 from recollect.store.imports import FileRead
@@ -25,6 +28,8 @@ BATCH = 256  # events a transaction: what a crash in mid-import repeats at most,
 _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
 _SAMPLES = 5  # things not understood that are shown
 _REFUSED = "it can't be stored"
+_BADLY_NAMED = "a file whose name has control characters"
+_FORGOTTEN = "it was forgotten"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class How:
     own: bool = False  # a file that we wrote: when an event was first learned is kept
     strict: bool = False  # what is not an event ends the import: a file of our own has no such thing
     defer: bool = False  # vectors and statements follow with settle()
-    again: bool = False  # read also what was read before
+    again: bool = False  # read also what was read before, and store what was forgotten
     waits: bool = False  # leave a file that may be half written for the next look
 
 
@@ -60,6 +65,7 @@ class _Batch:
     """Events that are stored together, and how far the files that they come from are read with them."""
 
     events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    formers: dict[str, bytes] = field(default_factory=dict[str, bytes])  # by key, the id under which it was once stored
     chars: int = 0
     noted: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
 
@@ -68,7 +74,7 @@ class _Batch:
         return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
 
     def clear(self) -> None:
-        self.events, self.chars, self.noted = [], 0, {}
+        self.events, self.formers, self.chars, self.noted = [], {}, 0, {}
 
 
 def import_source(
@@ -76,19 +82,22 @@ def import_source(
 ) -> Imported:
     """Store what a format reads of a source and the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
+    tally.skipped[_BADLY_NAMED] = source.badly_named
+    forgotten = None if how.again else Forgotten(engine, space)
     for place in _places(engine, space, format, source, how, tally, batch):
         for _ in _read(format, source, place, how, tally, batch):
             if batch.full:
-                _store(engine, space, batch, how, tally)
+                _store(engine, space, batch, how, tally, forgotten)
                 progress("events", tally.read, _estimated(tally, place, batch))
                 batch.clear()
-    _store(engine, space, batch, how, tally)
+    _store(engine, space, batch, how, tally, forgotten)
     progress("events", tally.read, tally.read)
+    left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
     return Imported(
         format=format.NAME,
         read=tally.read,
         added=tally.added,
-        known=tally.remembered + tally.read - tally.added - tally.differing - tally.skipped[_REFUSED],
+        known=tally.remembered + tally.read - tally.added - tally.differing - left_out,
         differing=tally.differing,
         skipped={reason: count for reason, count in tally.skipped.items() if count},
         not_understood=tuple(tally.not_understood),
@@ -140,6 +149,8 @@ def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally,
             events += 1
             event = _clean(item.event, how, tally)
             batch.events.append(event)
+            if item.former_key is not None:
+                batch.formers[item.event["key"]] = identity_of(item.former_key, b"")
             batch.chars += len(str(event.get("text", "")))
             batch.noted[noted.path] = replace(noted, position=position, events=events)
             yield
@@ -166,28 +177,54 @@ def _count_unreadable(source: Source, part: str, error: InvalidInput, how: How, 
 
 
 def _clean(event: dict[str, Json], how: How, tally: _Tally) -> dict[str, Json]:
-    if how.patterns is None:
+    if how.patterns is None or (how.own and _is_ours(event)):
         return event
     clean, found = redact_event(event, how.patterns)
     tally.redacted.update(secret.kind for secret in found)
     return clean
 
 
-def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally) -> None:
+def _is_ours(event: Mapping[str, Json]) -> bool:
+    """Tell what an export wrote, which stays as it was, from what others laid out alike."""
+    raw_id = raw_id_of(event)
+    return "recorded_at" in event and raw_id is not None and event.get("id") == event_id(raw_id)
+
+
+def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, forgotten: Forgotten | None) -> None:
     """Write a batch; where one of it is refused, each by itself, so that the others are not lost for it."""
 
     def note(writer: Writer) -> None:
         writer.put_files_read(space, list(batch.noted.values()))
 
+    events = batch.events if forgotten is None else _not_forgotten(batch, forgotten)
     tally.read += len(batch.events)
+    tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
+    events = _not_known_otherwise(engine, space, events, batch.formers)
     try:
-        tally.added += _written(engine, space, batch.events, how, note)
+        tally.added += _written(engine, space, events, how, note)
     except (KeyConflict, InvalidEvent):
-        if how.strict:
+        if how.strict and not tally.redacted:
             raise
-        for event in batch.events:
+        for event in events:
             _store_one(engine, space, event, how, tally)
         _written(engine, space, [], how, note)
+
+
+def _not_forgotten(batch: _Batch, forgotten: Forgotten) -> list[Mapping[str, Json]]:
+    ids = [{raw_id_of(event), batch.formers.get(event.get("key", ""))} - {None} for event in batch.events]
+    gone = forgotten.among(raw_id for several in ids for raw_id in several if raw_id is not None)
+    return [event for event, several in zip(batch.events, ids, strict=True) if not several & gone]
+
+
+def _not_known_otherwise(
+    engine: Engine, space: str, events: list[Mapping[str, Json]], formers: Mapping[str, bytes]
+) -> list[Mapping[str, Json]]:
+    """Leave out what is there under the key that it would have been given once."""
+    if not formers:
+        return events
+    with engine.store.reader() as reader:
+        known = reader.find(space, list(formers.values())).keys()
+    return [event for event in events if formers.get(event.get("key", "")) not in known]
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, tally: _Tally) -> None:
@@ -196,6 +233,8 @@ def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, 
     except KeyConflict:
         tally.differing += 1  # it was edited, or redacted otherwise, since it was stored
     except InvalidEvent as error:
+        if how.strict:
+            raise
         tally.skipped[_REFUSED] += 1
         if len(tally.not_understood) < _SAMPLES:
             tally.not_understood.append(error.detail)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.core.artifacts import Artifact, ArtifactKind
-from recollect.core.attention import URGENCY_SHARE, Intent
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactKind
+from recollect.core.attention import URGENCY_SHARE, Evidence, Intent
 from recollect.core.clock import day_in_words
 from recollect.core.ids import raw_event_id
 from recollect.core.layers import Identity, Told
@@ -185,10 +185,18 @@ def _weighed(scene: Scene, artifacts: list[Artifact], *, layer: int) -> Iterator
 def _counts(scene: Scene, artifact: Artifact, event: Event, layer: int) -> bool:
     if artifact.status != "current" or event.session == IDENTITY_SESSION or is_over(artifact, scene.today):
         return False
+    if artifact.kind in TO_DO and any(_is_said_in(ground, artifact) for ground in scene.standing.closed):
+        return False
     if scene.wing is not None:
         return event.wing == scene.wing
     elsewhere = scene.project is not None and event.wing not in (None, scene.project)
     return layer == 2 or not elsewhere or artifact.kind in _EVERYWHERE
+
+
+def _is_said_in(ground: Evidence, artifact: Artifact) -> bool:
+    if ground.event_id != artifact.event_id:
+        return False
+    return ground.span.start < artifact.span.end and artifact.span.start < ground.span.end
 
 
 def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer: int) -> Candidate:

@@ -117,12 +117,19 @@ class Listeners:
             now = engine.clock()
             for listener in self._all:
                 if listener.space == space:
-                    news += [(listener, one) for one in listener.fresh(reader, now)]
+                    try:
+                        news += [(listener, one) for one in listener.fresh(reader, now)]
+                    except Exception as error:  # what was written is written, whatever can't be told of it
+                        _say_failed(engine, error)
         for listener, one in news:  # outside of any lock: a listener may write
             try:
                 listener.told(one)
-            except Exception as error:  # what was written is written, whatever a listener does
-                engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
+            except Exception as error:
+                _say_failed(engine, error)
+
+
+def _say_failed(engine: Engine, error: Exception) -> None:
+    engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
 
 
 def watched(

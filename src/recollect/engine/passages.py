@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.core.errors import EmbeddingFailed, RecollectError
 from recollect.core.lines import line
@@ -33,27 +35,40 @@ def ask(embedder: Embedder, text: str) -> Question:
     """Encode a question; whatever an embedder does wrong is an EmbeddingFailed."""
     with _failing_as_ours(embedder):
         question = embedder.question(text)
-    if question.pooled.shape != (embedder.card.dims,) or not np.isfinite(question.pooled).all():
-        raise EmbeddingFailed(
-            f"{embedder.card.label} gave a question another size than {embedder.card.dims}, or no numbers."
-        )
+        card = embedder.card
+        if not _is_vector(question.pooled, card.dims) or not np.isfinite(question.pooled).all():
+            raise EmbeddingFailed(
+                f"{card.label} gave a question another size than {card.dims}, or no array of finite numbers."
+            )
+        if card.token_dims and not isinstance(cast(object, question.tokens), np.ndarray):
+            raise EmbeddingFailed(f"{card.label} gave a question no array of tokens.")
     return question
 
 
 def _encoded(embedder: Embedder, texts: Sequence[str]) -> list[Passage]:
     with _failing_as_ours(embedder):
         encoded = list(embedder.passages(texts))
-    dims = embedder.card.dims
-    if len(encoded) != len(texts) or any(one.pooled.shape != (dims,) or one.pooled.dtype != np.int8 for one in encoded):
-        raise EmbeddingFailed(
-            f"{embedder.card.label} gave {len(encoded)} vectors for {len(texts)} texts, or of another size than {dims}."
-        )
+        card = embedder.card
+        if len(encoded) != len(texts) or not all(_is_storable(one, card.dims) for one in encoded):
+            raise EmbeddingFailed(
+                f"{card.label} gave {len(encoded)} vectors for {len(texts)} texts, "
+                f"or others than arrays of {card.dims} int8, each with its tokens as bytes."
+            )
     return encoded
+
+
+def _is_storable(passage: Passage, dims: int) -> bool:
+    has_bytes = isinstance(cast(object, passage.tokens), bytes | bytearray | memoryview)
+    return has_bytes and _is_vector(passage.pooled, dims) and passage.pooled.dtype == np.int8
+
+
+def _is_vector(given: object, dims: int) -> bool:
+    return isinstance(given, np.ndarray) and np.shape(cast(NDArray[np.generic], given)) == (dims,)
 
 
 @contextmanager
 def _failing_as_ours(embedder: Embedder) -> Generator[None]:
-    # An embedder may be anybody's code: what it raises must not cost the event.
+    # An embedder may be anybody's code: what it raises, and what it gives instead of vectors, must not cost the event.
     try:
         yield
     except RecollectError:

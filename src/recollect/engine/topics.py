@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.core.folding import Concept
+from recollect.engine.rewording import reworded
 from recollect.fold.density import Topic
 from recollect.store.folding import COUNTED
 from recollect.store.protocol import Reader
@@ -71,7 +72,8 @@ def _found(
 ) -> Mapping[str, Concept]:
     """Look concepts up in the quickest way: those of the present and of all wings are in an index."""
     if wing is not None or as_of is not None:
-        return reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+        found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+        return found if wing is None else {id: reworded(reader, space, wing, one, as_of) for id, one in found.items()}
     standing = reader.standing_concepts(space, ids)
     of = reader.concept_wings(space, ids) if wings else {}
     return {id: replace(one, wings=of[id]) if id in of else one for id, one in standing.items()}

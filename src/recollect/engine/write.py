@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from recollect.capture.drafts import at_was_given, check_same, drafts_of
+from recollect.capture.drafts import at_was_given, check_same, check_wing, drafts_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
@@ -109,7 +109,11 @@ def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequenc
     seen: dict[bytes, Event] = {raw_id: one.event for raw_id, one in known.items()}
     for draft, at_given in zip(drafts, dated, strict=True):
         earlier = seen.setdefault(draft.raw_id, draft.event)
-        if draft.event.key is not None and earlier is not draft.event:
+        if earlier is draft.event:
+            continue
+        if draft.event.key is None:
+            check_wing(earlier, draft)
+        else:
             check_same(earlier, draft, at_given=at_given)
 
 

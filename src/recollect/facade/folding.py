@@ -8,10 +8,11 @@ from datetime import datetime
 
 from recollect.core.clock import as_datetime, from_micros
 from recollect.core.errors import NotFound, OutOfDate
-from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry, strength_of
+from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from recollect.engine.arguments import Time, checked_count
+from recollect.engine.rewording import reworded
 from recollect.facade.handle import Handle
-from recollect.store.folding import COUNTED, Member
+from recollect.store.folding import Member
 from recollect.store.protocol import Reader
 
 _PAGE = 2_000  # concepts read at a time
@@ -103,7 +104,7 @@ class Conceiving(Handle):
                 rows = reader.concepts(self._space, wing=self._wing, as_of=as_of, after=after, limit=_PAGE)
                 listed = [concept for _, concept in rows]
                 if self._wing is not None:
-                    listed = [self._reworded(reader, one, as_of) for one in listed]
+                    listed = [reworded(reader, self._space, self._wing, one, as_of) for one in listed]
             yield from listed
             if len(rows) < _PAGE:
                 return
@@ -139,27 +140,8 @@ class Conceiving(Handle):
         mine = {ground.event_id for ground in grounds}
         kept = [replace(edge, events=tuple(id for id in edge.events if id in mine)) for edge in edges]
         kept = [edge for edge in kept if {edge.source, edge.target} <= here.keys()]
-        return ConceptView(concept=self._reworded(reader, concept, as_of), grounds=grounds, edges=tuple(kept))
-
-    def _reworded(self, reader: Reader, concept: Concept, as_of: datetime | None) -> Concept:
-        """Word a concept by the events of this wing alone; a label of the profile says nothing of anybody."""
-        from recollect.fold.wording import worded
-
-        members = reader.members(self._space, [concept.id], as_of=as_of)
-        events = reader.fetch(self._space, [one.seq for one in members])
-        counted = [one for one in members if one.weight >= COUNTED and one.seq in events]
-        own = [one for one in counted if events[one.seq].wing == self._wing]
-        theme = reader.concept_body(self._space, concept.id).get("theme")
-        label, description, keys = worded([events[one.seq].text for one in own], theme)
-        return replace(
-            concept,
-            label=label,
-            description=description,
-            keys=keys,
-            entities=(),
-            strength=strength_of(len(own)),
-            wings=(self._wing,) if self._wing is not None else concept.wings,
-        )
+        mine_alone = concept if self._wing is None else reworded(reader, self._space, self._wing, concept, as_of)
+        return ConceptView(concept=mine_alone, grounds=grounds, edges=tuple(kept))
 
     def _of_wing(self, reader: Reader, entries: list[JournalEntry]) -> list[JournalEntry]:
         """Leave out what rests on other wings' events."""

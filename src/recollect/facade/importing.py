@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from recollect.core.errors import RecollectError
-from recollect.core.values import Imported
+from recollect.core.values import Imported, Json
 from recollect.engine.arguments import checked_path
 from recollect.engine.engine import Progress, silent
 from recollect.facade.handle import Handle
@@ -40,12 +40,27 @@ class Importing(Handle):
 
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
         from where reading stopped. format: its name, where it can't be told by looking. redact: take secrets out of
-        what comes from elsewhere. defer_embeddings: make words searchable at once; vectors and statements follow with
-        settle(). again: read also what was read before.
+        what comes from elsewhere; what an export wrote stays as it was. defer_embeddings: make words searchable at
+        once; vectors and statements follow with settle(). again: read also what was read before, and bring back what
+        was forgotten since.
         """
         return self._import(
             path, format=format, redact=redact, defer=defer_embeddings, again=again, progress=progress, waits=False
         )
+
+    def forgotten(self, keys: Iterable[str]) -> set[str]:
+        """Tell which of these keys were forgotten and are not there now, for programs that read their files again."""
+        from recollect.engine.forgotten import Forgotten, raw_id_of
+
+        raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
+        return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
+
+    def redacted(self, event: Mapping[str, Json]) -> dict[str, Json]:
+        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in."""
+        from recollect.capture.secret_settings import patterns_of
+        from recollect.capture.secrets import redact_event
+
+        return redact_event(event, patterns_of(self._engine.settings.secret_patterns))[0]
 
     def follow(
         self,
@@ -109,7 +124,7 @@ class Importing(Handle):
         found = recognise(source, own_jsonl.NAME if own else format)
         how = How(
             wing=self._wing,
-            patterns=patterns_of(self._engine.settings.secret_patterns) if redact and not own else None,
+            patterns=patterns_of(self._engine.settings.secret_patterns) if redact else None,
             strict=own and not waits,
             own=own,
             defer=defer,

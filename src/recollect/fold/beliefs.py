@@ -50,10 +50,11 @@ _NOT_A_NAME = (
     "The|A|An|My|Our|His|Her|Their|Its|This|That|These|Those|Then|After|Before|When|While|Where|It|There|Here"
     "|Today|Yesterday"
     "|Tomorrow|Now|Later|Meanwhile|Finally|Still|Also|And|But|So|If|In|On|At|As|Once|Everyone|Everybody|Nobody"
-    "|Somebody|Someone|No|Not"
+    "|Somebody|Someone|No|Not|I|We|You|He|She|They|Maybe|Perhaps|Possibly|Probably|Please|Let|Shall|Should|Would|Could"
+    "|Might|Must|Can|Do|Does|Did|Is|Are|Was|Were|Has|Have|Had|What|Which|Who|Why|How"
 )
 _NAME = rf"(?!(?:{_NOT_A_NAME})\b)[A-Z][\w'-]{{0,30}}(?: (?!(?:{_NOT_A_NAME})\b)[A-Z][\w'-]{{0,30}}){{0,2}}"
-_PEOPLE = rf"(?:{_NAME}(?:(?:, and|,| and) {_NAME}){{0,5}}|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|I)"
+_PEOPLE = rf"(?:{_NAME}(?:(?:, and|,| and) (?:{_NAME}|I)){{0,5}}|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|I)"
 _LEAD = r"^(?:(?:Then|Later|Meanwhile|After that|Today|Yesterday|Finally|And|But|So|Now),? )?"
 _DET = r"(?:the|a|an|my|our|his|her|their|this|that)"
 _THING = rf"(?:{_DET} [\w'# -]{{1,40}}?|[\w-]*[#\d][\w-]*|[A-Za-z]+ #?\d[\w-]*)"
@@ -118,9 +119,25 @@ _LEFT = re.compile(
     rf"|outside|on holiday|on vacation|on leave|to lunch|to sleep)|stepped out|logged off|(?:is|are|was|were"
     rf"|will be) {_ABSENT})(?=[.,;!?]|$| (?:and|for|until|at|early|this|today|again|since|all|because)\b)"
 )
+# In small letters alone: Will and May are names.
 _SUPPOSED = re.compile(
-    r"\b(?:if|would|should|could|might|may|must|will|want|wants|need|needs|plan|plans|let's|hope|maybe|perhaps"
-    r"|not|never|cannot)\b|n't\b|\?\s*$"
+    r"\b(?:if|would|should|shall|could|might|must|want|wants|need|needs|plan|plans|let's|hope|maybe|perhaps|possibly"
+    r"|probably|not|never|cannot|(?-i:will|may))\b|n't\b",
+    re.IGNORECASE,
+)
+_NOT_SO = re.compile(
+    r"\b(?:if|would|should|shall|could|might|maybe|perhaps|not|never|wants? to)\b|n't\b", re.IGNORECASE
+)
+_ASKS = re.compile(r"\?[\"'”’)\]]*\s*$")
+_CONTRACTED = re.compile(
+    r"\b(?:(?P<who>I|we|you|he|she|they|it)'(?P<short>s|re|m|ve|ll|d)|(?P<other>\w+)'(?P<ahead>ve|ll|d))\b",
+    re.IGNORECASE,
+)
+_OPENED = {"re": " are", "m": " am", "ve": " have", "ll": " will"}
+# After "she's" and "she'd" these say what was done: "she's put it away", "she'd left". "She'd put" may be a wish.
+_DONE_NEXT = re.compile(
+    r" (?:(?:just|now|already|finally|then) )*(?:(?P<same>put)|\w+ed|hid|left|brought|taken|gone|thrown|stuck|told"
+    r"|found|heard|been|got)\b"
 )
 
 
@@ -150,13 +167,28 @@ _WORTH_READING = re.compile(
 
 
 def _read(sentence: str) -> dict[str, Json] | None:
-    if not _WORTH_READING.search(sentence):
+    if not _WORTH_READING.search(sentence) or _ASKS.search(sentence):
         return None
+    if "'" in sentence:
+        sentence = _CONTRACTED.sub(_open, sentence)
     for rule in (_read_missed, _read_told, _read_moved, _read_place):
         body = rule(sentence)
         if body is not None:
             return body
     return None
+
+
+def _open(match: re.Match[str]) -> str:
+    """Open a contraction, so that a name ends where it ends: "I've" is I."""
+    short = (match["short"] or match["ahead"]).lower()
+    done = _DONE_NEXT.match(match.string, match.end())
+    if short == "s":
+        opened = " has" if done else " is"
+    elif short == "d":
+        opened = " had" if done and not done["same"] else " would"
+    else:
+        opened = _OPENED[short]
+    return (match["who"] or match["other"]) + opened
 
 
 def _read_missed(sentence: str) -> dict[str, Json] | None:
@@ -213,7 +245,7 @@ def _read_place(sentence: str) -> dict[str, Json] | None:
 
 
 def _not_so(sentence: str) -> bool:
-    return re.search(r"\b(?:if|would|should|could|might|not|never|wants? to)\b|n't\b|\?\s*$", sentence) is not None
+    return _NOT_SO.search(sentence) is not None
 
 
 def _people(text: str) -> list[Json]:

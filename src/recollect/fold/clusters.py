@@ -16,6 +16,7 @@ from recollect.fold.wanting import OPEN
 
 TROUBLE = 0.25  # strength of what goes wrong: less than any goal, so that it never names the intent
 SHARED_WORDS = 2  # from which on two goals speak of one thing
+CORE_SHARE = 0.34  # of a cluster's goals that have a word of what it is about: so it does not drift from goal to goal
 SAME_THING_DAYS = 60  # between two goals of one thing; what comes later is another
 
 
@@ -85,13 +86,17 @@ def gathered(goals: Sequence[Goal], troubles: Sequence[Goal] = ()) -> list[list[
 def _alike(ordered: Sequence[Goal]) -> list[list[Goal]]:
     clusters: list[list[Goal]] = []
     wordings: list[set[frozenset[str]]] = []  # of each cluster: the same words again need no second look
+    counts: list[Counter[str]] = []  # of each cluster: how many of its goals have a word
     holding: dict[str, set[int]] = {}  # word -> the clusters that have it
     for goal in ordered:
         words = words_in(goal)
         common = Counter(place for word in words for place in holding.get(word, ()))
         near = [place for place, shared in sorted(common.items()) if shared >= SHARED_WORDS]
+        near = [place for place in near if _within_reach(goal, clusters[place][-1])]
         alike = (
-            (_likeness(words, wordings[place]), -place) for place in near if _within_reach(goal, clusters[place][-1])
+            (_likeness(words, wordings[place]), -place)
+            for place in near
+            if _at_its_core(words, counts[place], len(clusters[place]))
         )
         likeness, place = max(alike, default=(0.0, 0))
         if likeness >= SHARED_WORDS:
@@ -99,11 +104,18 @@ def _alike(ordered: Sequence[Goal]) -> list[list[Goal]]:
         else:
             clusters.append([goal])
             wordings.append(set())
+            counts.append(Counter())
             place = 1 - len(clusters)
+        counts[-place].update(words)
         wordings[-place].add(words)
         for word in words:
             holding.setdefault(word, set()).add(-place)
     return clusters
+
+
+def _at_its_core(words: frozenset[str], counts: Counter[str], goals: int) -> bool:
+    """Tell whether a goal has words that a good part of a cluster has, not only of the goal that came last."""
+    return sum(counts[word] >= CORE_SHARE * goals for word in words) >= SHARED_WORDS
 
 
 def _within_reach(goal: Goal, last: Goal) -> bool:

@@ -27,7 +27,7 @@ from recollect.core.words import stem
 from recollect.fold.openness import score, telling
 from recollect.fold.titles import lead_end
 from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
-from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN, Cue, cue_of
+from recollect.fold.wanting import DOUBTED, LISTED, OPEN, OTHERS, OWN, Cue, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
 MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are enough
@@ -47,6 +47,7 @@ LEAST_OPEN = 1.1  # for what is only said to be open; below it is doubted
 LEAST_WANTED = 1.4  # from here on what others want is open, too
 LEAST_UNSAID = 2.0  # for what is said in no way that rules know
 LEAST_HINTED = 1.5  # from here on that is doubted, below it is nothing
+LEAST_DUE = 0.0  # for what is said to be due on a day; above it that is evident
 LEAST_MAYBE = -0.5  # below it even what rules know is nothing
 TOGETHER = 3  # sentences of an event that are weighed as one; of a longer event, each with those beside it
 
@@ -102,6 +103,7 @@ class Read(NamedTuple):
     span: Span
     goal: Mapping[str, Json] | None = None  # the body of its mark
     own: bool = False  # the goal is the speaker's own, said outright
+    listed: bool = False  # it stands in a list of things to do
     deed: bool = False
     trouble: bool = False
 
@@ -124,7 +126,8 @@ def read_rules(event: Event, *, own: bool = True) -> list[Read]:
         if cue is None:
             found.append(_without_goal(sentence, span, own=own))
         else:
-            found.append(Read(sentence, span, _goal(sentence, span, event.at, cue), own=cue.strength >= OWN))
+            goal = _goal(sentence, span, event.at, cue)
+            found.append(Read(sentence, span, goal, own=cue.strength >= OWN, listed=cue.strength >= LISTED))
             goals += 1
     return found
 
@@ -137,7 +140,8 @@ def _without_goal(sentence: str, span: Span, *, own: bool) -> Read:
 def _marks(one: Read) -> list[Mark]:
     if one.goal is not None:
         return [Mark(kind=MarkKind.GOAL, span=one.span, body=one.goal)]
-    kinds = ((MarkKind.DEED, one.deed), (MarkKind.TROUBLE, one.trouble))
+    # Of more than tells a deed by itself: what is said to be written settles only what was to be written.
+    kinds = ((MarkKind.DEED, one.deed or may_settle(one.sentence)), (MarkKind.TROUBLE, one.trouble))
     return [Mark(kind=kind, span=one.span, body={}) for kind, found in kinds if found]
 
 
@@ -186,14 +190,22 @@ _SPOKEN = re.compile(r"[!?][\"'”’)\s]*$|\byou(?:r|rs|rself)?\b", re.IGNORECA
 
 
 def _weighed(one: Read, likely: float) -> Read:
+    if one.listed:
+        return one
     if likely < LEAST_MAYBE:
         return _without_goal(one.sentence, one.span, own=True)
     strength = one.strength
-    if likely < (LEAST_OWN if one.own else LEAST_OPEN):
+    if likely >= LEAST_DUE and strength >= OPEN and (one.goal or {}).get("exact") and _DUE.search(one.sentence):
+        strength = max(strength, EVIDENT)
+    elif likely < (LEAST_OWN if one.own else LEAST_OPEN):
         strength = min(strength, DOUBTED)
     elif strength < OPEN:
         strength = OPEN if likely >= LEAST_WANTED else DOUBTED
     return one._replace(goal={**(one.goal or {}), "strength": strength})
+
+
+# "By Friday" is a time by which; "on Friday" may be when something happens that nobody has to see to.
+_DUE = re.compile(r"\b(?:due|deadline|by|before|no later than)\b", re.IGNORECASE)
 
 
 def _most_telling(sentence: str) -> int:
@@ -293,9 +305,15 @@ def _told_from(sentence: str) -> int:
 
 def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:
     """Tell by when, and whether to the day: the first time ahead that the words name."""
-    for mention in find_dates(sentence, at, past=False):
+    ahead = {mention.span: mention for mention in find_dates(sentence, at, past=False)}
+    for told in find_dates(sentence, at):
+        # Where the words do not say which one, it is the next; "the report that I promised in March" says.
+        may_be_next = told.guessed or told.bound in (Bound.BY, Bound.BEFORE)
+        mention = ahead.get(told.span, told) if may_be_next else told
         if mention.repeats or mention.granularity is Granularity.LIFE or mention.bound is Bound.SINCE:
             continue
+        if mention.granularity is Granularity.YEAR and mention.start <= at and mention.bound is None:
+            continue  # "the big thing this year"
         moment = mention.start if mention.bound is Bound.BEFORE else mention.end
         if moment > at:
             return moment, mention.granularity in (Granularity.MOMENT, Granularity.DAY)
@@ -331,6 +349,14 @@ _STATE = re.compile(
     rf"\b(?:is|are|'s|has been|have been|was|were|got){_ADVERBS}\s(?P<state>{_DONE_STATE})\b"
     r"|\b(?:has|have)(?: now| finally| just)? (?P<came>arrived|come through|gone out|passed|landed)\b"
     r"|\b(?P<came2>came through|arrived)\b"
+    rf"|^[^:]{{2,80}}: (?:all )?(?P<noted>{_DONE_STATE})[.!]*$|^\W*\[x\] (?P<ticked>\w+)"
+)
+# Beyond what tells a deed by itself: said of what was to be done, it settles that.
+_WAS_DONE = re.compile(rf"\b(?:is|are|has been|have been|was|were|got){_ADVERBS}\s(?P<verb>{_PAST_VERB})\b")
+_NEED_NOT = re.compile(
+    r"\b(?:no (?:longer )?need (?:for (?:me|us|you) )?to|needn't"
+    r"|(?:don't|doesn't|do not|does not|won't) (?:need|have) to"
+    r"|no longer (?:need|have|needs|has) to)(?: be)? (?P<verb>[a-z]+)"
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
@@ -346,6 +372,11 @@ def is_deed(sentence: str) -> bool:
     if QUESTION.search(said) or _NOT_DONE.search(said):
         return False
     return _STATE.search(said) is not None or _DEED.match(said) is not None
+
+
+def may_settle(sentence: str) -> bool:
+    """Tell whether a sentence may settle a goal: what was done, and what need not be done."""
+    return done_in(sentence) is not None
 
 
 # Verbs, stemmed, that say of a thing that nothing is left to be done about it.
@@ -368,12 +399,16 @@ class Done(NamedTuple):
 def done_in(sentence: str) -> Done | None:
     """Read what a sentence says was done; None where it says nothing of the kind."""
     said = sentence.casefold().replace("’", "'")
-    if not is_deed(sentence):
+    if QUESTION.search(said):
+        return None
+    if match := _NEED_NOT.search(said):
+        return Done(stem(_IRREGULAR.get(match["verb"], match["verb"])), finished=False)
+    if _NOT_DONE.search(said):
         return None
     if match := _STATE.search(said):
-        word = (match["state"] or match["came"] or match["came2"]).split()[0]
+        word = next(filter(None, match.groups())).split()[0]
         return Done(stem(_IRREGULAR.get(word, word)), finished=True)
-    match = _DEED.match(said)
+    match = _DEED.match(said) or _WAS_DONE.search(said)
     if match is None:
         return None
     verb = stem(_IRREGULAR.get(match["verb"], match["verb"]))

@@ -19,6 +19,7 @@ from recollect.core.attention import (
     IntentCategory,
     IntentStatus,
 )
+from recollect.core.clock import later
 from recollect.core.values import Span
 from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of, words_in
 from recollect.fold.density import Density, Topic, density
@@ -94,7 +95,7 @@ def _met(goals: Sequence[Goal], deeds: Sequence[Deed]) -> dict[_Place, list[Deed
     for place, goal in enumerate(goals):
         for verb in verbs & verbs_of(goal.clause):
             having.setdefault(verb, []).append(place)
-            for word in objects_of(goal.clause, verb):
+            for word in _objects(goal, verb):
                 doing.setdefault((verb, word), []).append(place)
         for word in words_of(goal.clause):
             naming.setdefault(word, []).append(place)
@@ -160,9 +161,14 @@ def meets(deed: Deed, goal: Goal) -> bool:
         return False
     said = words_of(deed.ground.quote) - {done.verb}
     if done.verb in verbs_of(goal.clause):
-        return bool(said & objects_of(goal.clause, done.verb)) or (done.points_back and _near(deed, goal))
+        return bool(said & _objects(goal, done.verb)) or (done.points_back and _near(deed, goal))
     named = words_of(goal.clause)
     return done.finished and len(named & said) >= max(LEAST_COVERED, math.ceil(COVERED * len(named)))
+
+
+def _objects(goal: Goal, verb: str) -> frozenset[str]:
+    """Give what a verb of a goal is done to; where the clause has "it", what stands beside the clause tells."""
+    return objects_of(goal.clause, verb) or words_of(goal.near or "")
 
 
 def _near(deed: Deed, goal: Goal) -> bool:
@@ -272,7 +278,7 @@ def _with_status(intent: Intent, cluster: _Cluster, answers: Sequence[Reply], no
     if settled_by is not None:
         return replace(intent, status=IntentStatus.RESOLVED, settled_by=settled_by)
     if last is not None and last.answer is IntentAnswer.DEFER:
-        until = last.until or last.ground.at + DEFERRED
+        until = last.until or later(last.ground.at, DEFERRED)
         if until > now:
             return replace(intent, status=IntentStatus.DEFERRED, until=until)
     if _expired(cluster.goals, last, now):
@@ -286,8 +292,8 @@ def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
     """Tell whether the time of every goal is over: past its deadline, or nobody spoke of it for long."""
     touched = max(goals[-1].ground.at, last.ground.at) if last else goals[-1].ground.at
     silent = now - touched > timedelta(days=EXPIRES_DAYS)
-    ends = [goal.deadline + (GRACE if goal.exact else VAGUE_GRACE) for goal in goals if goal.deadline is not None]
-    return now > max(ends) and (silent or len(ends) == len(goals)) if ends else silent
+    over = [now - goal.deadline > (GRACE if goal.exact else VAGUE_GRACE) for goal in goals if goal.deadline is not None]
+    return all(over) and (silent or len(over) == len(goals)) if over else silent
 
 
 def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from recollect.core.attention import IntentCategory
 from recollect.fold.unmet import MUST_CHANGE, NUMBER, QUESTION, UNMET, ways
 
-OWN = 0.6  # strength of what the speaker must, wants or promised
+LISTED = 0.8  # strength of what stands in a list of things to do: nobody need weigh whether it is a goal
+OWN = 0.6  # of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
 # What is only said to be open, "no decision yet", "overdue": not evident by itself, even where it is said to last.
 OPEN = 0.45
@@ -67,6 +68,8 @@ def _cue(said: str) -> Cue | None:
 
 def _own(said: str) -> Cue | None:
     """Find what says that a goal is the speaker's own, or the group's."""
+    if match := _LISTED.match(said):
+        return Cue(IntentCategory.TASK, LISTED, match.end())
     if match := _SAID_OUTRIGHT.search(said):
         return Cue(IntentCategory(str(match.lastgroup)), OWN, match.start())
     lead = _TITLED.match(said) or _LEAD.match(said)
@@ -83,6 +86,7 @@ def _own(said: str) -> Cue | None:
 
 # What one's own goals are told with: either right after "I" or "we", or where a note begins, which leaves these out ...
 
+_LISTED = re.compile(r"(?:[-*•+]\s*)?(?:\[ ?\]|(?:to-?do|action item)s?:)\s+(?=\w)(?!none\b|nothing\b|done\b)")
 _SELF = re.compile(r"\b(?:i|we)\b")
 _LEAD = re.compile(r"(?:(?:and|but|so|also|still|really|finally|anyway),? )*")
 # "Plan registered online: I sent ...": where a title stands before a tale, no note begins.
@@ -328,7 +332,8 @@ _NOT_MEANT = re.compile(
     r"|our|an?|this|that|these|those|them|him|her|some|more|another)\b)|could have|must have|must've|would have"
     r"|'d have|had i|had we|used to|once (?:hoped|wanted|planned|dreamt|dreamed)|(?:was|were) (?:trying|hoping"
     r"|planning|meaning|aiming) to|stopped (?:trying|wanting|hoping)|(?:gave|given) up (?:on )?(?:trying|wanting"
-    r"|hoping)|never needed|according to|(?:rather|prefer) not|had (?:been )?(?:waiting|hoping|looking|longing|asked"
+    r"|hoping)|never needed|can't (?:make it|on|this|next|today|tomorrow|(?:join|attend))|according to"
+    r"|(?:rather|prefer) not|had (?:been )?(?:waiting|hoping|looking|longing|asked"
     r"|ordered|wanted|hoped|wished|requested) (?:for|to)|no need|needn't|shouldn't(?! [^,;]{2,40} (?:any ?more"
     r"|any longer|like this))|(?:don't|doesn't|didn't|do not|does not|won't|wouldn't) (?:\w+ )?(?:need|want|have to"
     r"|intend|plan|mean|wish)|mustn't(?! forget)|no longer (?:need|want)|never wanted|you(?:'ll| will| may"

@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -26,7 +27,9 @@ def main(argv: Sequence[str] | None = None, stdin: BinaryIO | None = None) -> in
     if arguments[:1] and arguments[0] in ("run", "codex", "save", "resident"):
         from recollect.hooks import entry
 
-        return entry.main(arguments, sys.stdin.buffer if stdin is None else stdin)
+        # There is no standard input where who started us has closed it.
+        given = stdin or getattr(sys.stdin, "buffer", None) or io.BytesIO()
+        return entry.main(arguments, given)
     from recollect.hooks import commands
 
     return commands.main(arguments)

@@ -16,6 +16,7 @@ SOCKET = "resident.sock"
 COMMAND = (sys.executable, "-P", "-m", "recollect.hooks")
 _MOST_PATH_BYTES = 100  # what every system takes as the path of a socket
 _POLL_S = 0.02
+_LEAST_S = 0.001  # for each step of asking, however late it is: no time at all would be another kind of socket
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh")
 
 
@@ -23,13 +24,19 @@ def ask(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] 
     """Ask the resident process; None when there is none, or it does not answer in time."""
     if not possible(home):
         return None
+    deadline = time.monotonic() + timeout_s
+
+    def in_time() -> socket.socket:
+        connection.settimeout(max(_LEAST_S, deadline - time.monotonic()))
+        return connection
+
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(timeout_s)
-            connection.connect(os.path.join(home, SOCKET))
-            connection.sendall(json.dumps({**request, "version": __version__, "owner": owner()}).encode() + b"\n")
+            in_time().connect(os.path.join(home, SOCKET))
+            asked = json.dumps({**request, "version": __version__, "owner": owner()}).encode() + b"\n"
+            in_time().sendall(asked)
             answer = b""
-            while chunk := connection.recv(1 << 16):
+            while chunk := in_time().recv(1 << 16):
                 answer += chunk
         given: Any = json.loads(answer)
     except (OSError, ValueError):

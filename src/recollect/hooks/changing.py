@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from recollect.core.errors import BadLocation, InvalidInput
+from recollect.core.paths import expanded, user_folder
 
 _INSTALLED = "installed.json"
 _BACKUP = ".before-recollect"
@@ -44,16 +45,12 @@ class Change:
 def default_home() -> Path:
     """Tell where hooks keep their settings, log and positions."""
     named = os.environ.get("RECOLLECT_HOOKS_HOME")
-    if named:
-        return Path(named)
-    from platformdirs import user_state_path
-
-    return user_state_path("recollect", appauthor=False) / "hooks"
+    return Path(named) if named else user_folder("state") / "hooks"
 
 
 def home_of(home: str | Path | None) -> Path:
     """Tell where hooks keep their files, as named or by default."""
-    return (default_home() if home is None else Path(home)).expanduser().absolute()
+    return expanded(default_home() if home is None else home).absolute()
 
 
 def parsed(path: Path, text: str | None) -> Json:
@@ -105,14 +102,14 @@ def apply(change: Change, home: Path) -> None:
     """Do a change; keep what was there before the first one."""
     first = str(change.path) not in installed(home)
     if first and change.backup is not None and change.before is not None:
-        replace_file(change.backup, change.before)
+        replace_file(change.backup, change.before, like=change.path)
     replace_file(change.path, change.after)
     written = digest(change.after or "")
     note(home, str(change.path), {"backup": str(change.backup) if change.backup else None, "written": written})
 
 
-def replace_file(path: Path, text: str | None) -> None:
-    """Write a file, all or nothing; None removes it."""
+def replace_file(path: Path, text: str | None, *, like: Path | None = None) -> None:
+    """Write a file, all or nothing, open to those whom the old one was open to, or `like`; None removes it."""
     try:
         if text is None:
             path.unlink(missing_ok=True)
@@ -120,12 +117,23 @@ def replace_file(path: Path, text: str | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve()  # settings are often links into a folder of dotfiles
         new = target.with_name(f"{target.name}.new")
-        new.write_text(text, encoding="utf-8")
-        if target.exists():
-            os.chmod(new, target.stat().st_mode & 0o777)
+        new.unlink(missing_ok=True)  # of a write that was cut short, and open to who knows whom
+        mode = _mode(like or target)
+        # Settings hold keys: not for a moment may the new file be open to more than the old one.
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+        if target.exists() or like is not None:
+            os.chmod(new, mode)  # what the umask took
         os.replace(new, target)
     except OSError as error:
         raise BadLocation(f"{path} can't be written ({error.strerror}).") from error
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o666  # less what the umask takes
 
 
 def installed(home: Path) -> dict[str, Json]:

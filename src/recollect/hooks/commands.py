@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import RecollectError
+from recollect.core.paths import expanded, user_folder
 from recollect.hooks import installing
 from recollect.hooks.changing import home_of, installed
 from recollect.hooks.settings import EVENTS
@@ -41,7 +42,7 @@ def _install(given: Any) -> None:
     if given.embedder:
         options["embedder"] = given.embedder
     if given.secret_patterns:
-        options["secret_patterns"] = os.path.abspath(os.path.expanduser(given.secret_patterns))
+        options["secret_patterns"] = os.path.abspath(expanded(given.secret_patterns))
     asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
     change = installing.install(path, **asked, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
@@ -117,26 +118,24 @@ def _parser() -> argparse.ArgumentParser:
 
 def _settings_path(given: Any) -> Path:
     if given.settings:
-        return Path(given.settings).expanduser()
+        return expanded(given.settings)
     if given.agent == "codex":
         home = os.environ.get("CODEX_HOME")
-        return Path(home) / "config.toml" if home else Path(_CODEX).expanduser()
+        return Path(home) / "config.toml" if home else expanded(_CODEX)
     home = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(home) / "settings.json" if home else Path(_CLAUDE).expanduser()
+    return Path(home) / "settings.json" if home else expanded(_CLAUDE)
 
 
 def _memory(named: str | None) -> str:
     if named or os.environ.get("RECOLLECT_MEMORY"):
         return named or os.environ["RECOLLECT_MEMORY"]
-    from platformdirs import user_data_path
-
-    return str(user_data_path("recollect", appauthor=False) / "memory.db")
+    return str(user_folder("data") / "memory.db")
 
 
 def _sure(given: Any) -> bool:
     if given.yes:
         return True
-    if not sys.stdin.isatty():
+    if not (sys.stdin and sys.stdin.isatty()):
         _show("Nothing was done: give --yes to do it.\n")
         return False
     return input("Do it? [y/N] ").strip().lower() in ("y", "yes")

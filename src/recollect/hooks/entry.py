@@ -19,6 +19,7 @@ _MOST_TAIL_BYTES = 4 << 20  # unsaved transcript that is looked through; more th
 _REMEMBER = re.compile(
     r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
 )
+_ASKING_SHARE = 0.9  # of a hook's time, for what it asks others: what was told by then must still be handed on
 _LOOKED_AT_CHARS = 5_000  # of a prompt, for "remember that"
 
 
@@ -81,44 +82,50 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
 
 
 def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
-    event = str(said.get("hook_event_name", ""))
+    event, session = str(said.get("hook_event_name", "")), str(said.get("session_id", ""))
+    deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
     if event in settings.off:
         return
     if event == "SessionStart":
-        _tell(event, _start(home, settings, said))
+        told = _start(home, settings, said, deadline)
+        _tell(event, told or "")
+        if told is not None:
+            positions.settle(home, session)
     elif event == "UserPromptSubmit":
         prompt = str(said.get("prompt", ""))
         if _REMEMBER.search(prompt[:_LOOKED_AT_CHARS]):
             _hand_over(home, settings, {**_transcript(said), "awaits": prompt[:200]})
-        session = str(said.get("session_id", ""))
-        owed = _start(home, settings, said) if positions.is_owed(home, session) else ""
-        lines = _for_prompt(home, settings, prompt, session) if settings.inject_prompt else ""
+        owed = _start(home, settings, said, deadline) if positions.is_owed(home, session) else None
+        lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
         _tell(event, "\n\n".join(text for text in (owed, lines) if text))
+        if owed is not None:
+            positions.settle(home, session)  # not before it is told: a hook may end at any time
     elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, said)):
         _hand_over(home, settings, _transcript(said))
 
 
-def _start(home: str, settings: HookSettings, said: dict[str, Any]) -> str:
+def _start(home: str, settings: HookSettings, said: dict[str, Any], deadline: float) -> str | None:
+    """Give what a session should be told at its start; None: nobody could say it in time, and it is owed."""
     cwd, session = str(said.get("cwd", "")), str(said.get("session_id", ""))
     if settings.resident and asking.possible(home):
-        answer = asking.ask(home, {"do": "start", "cwd": cwd}, settings.timeout_s)
+        answer = asking.ask(home, {"do": "start", "cwd": cwd}, deadline - time.monotonic())
         if answer is None:
             # The first session of the day: it is not kept waiting, and gets this with its first prompt.
             asking.start(home)
             positions.owe(home, session)
-            return ""
-        positions.settle(home, session)
+            return None
         return str(answer.get("text", ""))
     from recollect.hooks.work import Work
 
     return Work(home, settings).start(cwd)
 
 
-def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str) -> str:
+def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, deadline: float) -> str:
     if not prompt.strip() or prompt.startswith("/"):  # a command of the agent, not a question
         return ""
     if settings.resident and asking.possible(home):
-        answer = asking.ask(home, {"do": "prompt", "prompt": prompt, "session": session}, settings.timeout_s)
+        request = {"do": "prompt", "prompt": prompt, "session": session}
+        answer = asking.ask(home, request, deadline - time.monotonic())
         if answer is None:
             asking.start(home)  # for the next prompt: this one is not kept waiting
         return str((answer or {}).get("text", ""))

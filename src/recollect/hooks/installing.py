@@ -10,10 +10,12 @@ import json
 import os
 import re
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
+from recollect.core.paths import expanded
 from recollect.hooks import asking, journal, positions
 from recollect.hooks.changing import (
     Change,
@@ -49,11 +51,11 @@ def install(
     **options: Any,
 ) -> Change:
     """Add the hooks to a settings file; doing it again changes only what was asked for differently."""
-    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
+    path, place = expanded(settings_path).absolute(), home_of(home)
     unknown = [event for event in events if event not in EVENTS]
     if unknown:
         raise InvalidSetting(f"There is no hook {', '.join(unknown)}.", fix=f"Known: {', '.join(EVENTS)}.")
-    location = memory if "://" in memory else os.path.abspath(os.path.expanduser(memory))
+    location = memory if "://" in memory else os.path.abspath(expanded(memory))
     settings = from_json({**_known(place), **options, "memory": location})
     before = text_of(path)
     if path.suffix == ".toml":
@@ -69,24 +71,26 @@ def install(
 
 def uninstall(settings_path: str | Path, *, home: str | Path | None = None, dry_run: bool = False) -> Change:
     """Take the hooks out: the file as it was before, or, where it was changed since, just without our entries."""
-    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
+    path, place = expanded(settings_path).absolute(), home_of(home)
     known: Json = installed(place).get(str(path), {})
     before = text_of(path)
     if before is None:
         raise BadLocation(f"There is no {path}.")
     backup = Path(known["backup"]) if known.get("backup") else None
-    if known.get("written") == digest(before):
+    rest = _rest(path, before)
+    if known.get("written") == digest(before) and _is_rest_of(known, path, rest):
         after = text_of(backup) if backup is not None else None
-    elif path.suffix == ".toml":
-        after = without_server_toml(_codex_without(before))
+    elif isinstance(rest, str):
+        after = rest
     else:
-        after = written_like(without_server(_claude_without(_settings(path, before))), before)
+        after = written_like(rest, before)
     change = Change(path=path, before=before, after=after, backup=backup)
     if not dry_run:
         replace_file(path, after)
         note(place, str(path), None)
         if backup is not None:
-            backup.unlink(missing_ok=True)
+            with suppress(OSError):
+                backup.unlink(missing_ok=True)
         if not installed(place):
             asking.ask(str(place), {"do": "stop"}, 1.0)
     return change
@@ -142,11 +146,22 @@ def _claude_without(settings: Json) -> Json:
         return settings
     hooks: Json = {}
     for event, entries in cast("Json", settings["hooks"]).items():
-        kept = [entry for entry in _entries({event: entries}, event) if not _is_ours(entry)]
+        left = [_without_ours(entry) for entry in _entries({event: entries}, event)]
+        kept = [entry for entry in left if entry is not None]
         if kept or not entries:
             hooks[event] = kept
     rest = {name: value for name, value in settings.items() if name != "hooks"}
     return {**settings, "hooks": hooks} if hooks else rest
+
+
+def _without_ours(entry: Any) -> Any:
+    """Take our command out of a group; what else a user put beside it stays. None: there is nothing else."""
+    group = cast("Json", entry) if isinstance(entry, dict) else {}
+    commands = group.get("hooks")
+    if not isinstance(commands, list) or not _is_ours(group):
+        return cast("Any", entry)
+    kept = [command for command in cast("list[Any]", commands) if not _is_ours(command)]
+    return {**group, "hooks": kept} if kept else None
 
 
 def _entries(hooks: Json, event: str) -> list[Any]:
@@ -157,6 +172,7 @@ def _entries(hooks: Json, event: str) -> list[Any]:
 
 
 def _is_ours(entry: Any) -> bool:
+    """Tell whether a command, or one of a group's, is ours."""
     return f"-m {_OURS} run" in json.dumps(entry)
 
 
@@ -189,6 +205,33 @@ def _codex_without(text: str) -> str:
 
 
 # Files
+
+
+def _rest(path: Path, text: str) -> Json | str:
+    """Give settings without what is ours."""
+    if path.suffix == ".toml":
+        return without_server_toml(_codex_without(text))
+    return without_server(_claude_without(_settings(path, text)))
+
+
+def _is_rest_of(known: Json, path: Path, rest: Json | str) -> bool:
+    """Tell whether all that is not ours was there at first: a user may change a file between two installations."""
+    if not known.get("backup"):
+        return not (rest.strip() if isinstance(rest, str) else rest)  # there was no file
+    try:
+        first = text_of(Path(known["backup"]))
+        return first is not None and _same(_rest(path, first), rest)
+    except (BadLocation, InvalidInput):
+        return False
+
+
+def _same(first: Json | str, second: Json | str) -> bool:
+    """Compare settings; empty lines are none."""
+    if isinstance(first, str) and isinstance(second, str):
+        return [line for line in first.splitlines() if line.strip()] == [
+            line for line in second.splitlines() if line.strip()
+        ]
+    return first == second
 
 
 def _known(home: Path) -> Json:

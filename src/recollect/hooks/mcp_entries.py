@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from recollect.core.errors import InvalidInput
+from recollect.core.paths import expanded
 from recollect.hooks.changing import (
     Change,
     Json,
@@ -35,8 +36,8 @@ def add_server(
     settings_path: str | Path, *, memory: str, home: str | Path | None = None, dry_run: bool = False
 ) -> Change:
     """Add the server to a client's settings; doing it again changes nothing."""
-    path, place = Path(settings_path).expanduser().absolute(), home_of(home)
-    location = memory if "://" in memory else os.path.abspath(os.path.expanduser(memory))
+    path, place = expanded(settings_path).absolute(), home_of(home)
+    location = memory if "://" in memory else os.path.abspath(expanded(memory))
     before = text_of(path)
     if path.suffix == ".toml":
         after = _with_server_toml(before or "", location)

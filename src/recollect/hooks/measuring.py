@@ -7,16 +7,20 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.core.errors import RecollectError
+from recollect.core.errors import RecollectError, StoreBusy
 from recollect.hooks import asking
-from recollect.hooks.changing import default_home
-from recollect.hooks.settings import EVENTS
+from recollect.hooks.changing import home_of
+from recollect.hooks.resident import LOCK
+from recollect.hooks.settings import EVENTS, load, save
+from recollect.store.sqlite.turn import Turn
 
 _READY_S = 60.0  # for the resident process to load its model
+_END_S = 10.0  # for it to end
 # Questions of the kind that people type at an agent; none is about anything in particular.
 _PROMPTS = (
     "What did we decide about the database?",
@@ -40,25 +44,31 @@ class Timing:
 
 def measure(home: str | Path | None = None, *, runs: int = 50) -> list[Timing]:
     """Time every hook on the memory that is set up; the resident process is started first, if it is switched on."""
-    place = str(default_home() if home is None else Path(home).absolute())
-    _wait_until_ready(place)
-    with tempfile.TemporaryDirectory() as folder:
+    place = home_of(home)
+    settings = load(str(place))
+    # In a home of its own: what is tried here is no session of the user's, and leaves no trace among them.
+    with tempfile.TemporaryDirectory(prefix="recollect-", ignore_cleanup_errors=True) as trial:
+        save(trial, settings)
         # One that holds no message: what is timed is the hook, and nothing is saved.
-        transcript = Path(folder) / "transcript.jsonl"
+        transcript = Path(trial) / "transcript.jsonl"
         transcript.write_text('{"type": "mode"}\n' * 100)
-        return [_timed(place, event, str(transcript), runs) for event in EVENTS]
+        try:
+            _wait_until_ready(trial)
+            return [_timed(trial, str(place), event, str(transcript), runs) for event in EVENTS]
+        finally:
+            _end(trial)
 
 
-def _timed(home: str, event: str, transcript: str, runs: int) -> Timing:
-    took = sorted(_once(home, event, transcript, _PROMPTS[run % len(_PROMPTS)]) for run in range(runs))
+def _timed(home: str, cwd: str, event: str, transcript: str, runs: int) -> Timing:
+    took = sorted(_once(home, cwd, event, transcript, _PROMPTS[run % len(_PROMPTS)]) for run in range(runs))
     return Timing(hook=event, runs=runs, p50_ms=_share(took, 0.5), p95_ms=_share(took, 0.95), most_ms=took[-1] * 1000)
 
 
-def _once(home: str, event: str, transcript: str, prompt: str) -> float:
+def _once(home: str, cwd: str, event: str, transcript: str, prompt: str) -> float:
     said: dict[str, Any] = {
         "session_id": "measured",
         "transcript_path": transcript,
-        "cwd": home,
+        "cwd": cwd,
         "hook_event_name": event,
         "prompt": prompt,
     }
@@ -73,8 +83,6 @@ def _share(took: Sequence[float], share: float) -> float:
 
 
 def _wait_until_ready(home: str) -> None:
-    from recollect.hooks.settings import load
-
     if not load(home).resident or not asking.possible(home):
         return
     deadline = time.monotonic() + _READY_S
@@ -84,3 +92,10 @@ def _wait_until_ready(home: str) -> None:
             return
         time.sleep(0.1)
     raise RecollectError("The resident process does not get ready.", fix="See the log: recollect hook status")
+
+
+def _end(home: str) -> None:
+    """End the resident process, and wait until it is done with its home."""
+    if asking.ask(home, {"do": "stop"}, 1.0) is not None:
+        with suppress(StoreBusy), Turn(Path(home) / LOCK, timeout_s=_END_S).taken():
+            pass

@@ -26,6 +26,7 @@ from recollect.hooks.settings import FILE, load
 if TYPE_CHECKING:
     from recollect.hooks.work import Work
 
+LOCK = "resident.lock"  # held by the one that serves
 _LOOK_AROUND_S = 0.5  # between two looks at whether there is still a reason to be here
 _LINGER_S = 2.0  # after the last agent has ended: the next may be starting
 _FIRST_S = 1.0  # for the one who started us to ask: loading the model at the same time would make it wait longer
@@ -44,7 +45,7 @@ def serve(home: str, owner: int) -> None:
     from recollect.store.sqlite.turn import Turn
 
     try:
-        with Turn(Path(home) / "resident.lock", timeout_s=0.01).taken():
+        with Turn(Path(home) / LOCK, timeout_s=0.01).taken():
             _Resident(home, owner).serve()
     except StoreBusy:
         return

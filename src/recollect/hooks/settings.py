@@ -80,11 +80,17 @@ def _types(default: object) -> tuple[type, ...]:
 
 def save(home: str, settings: HookSettings) -> None:
     """Write the settings, all or nothing."""
-    os.makedirs(home, mode=0o700, exist_ok=True)
     path = os.path.join(home, FILE)
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump(settings._asdict(), file, indent=2)
-    os.replace(f"{path}.new", path)
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            json.dump(settings._asdict(), file, indent=2)
+        os.replace(f"{path}.new", path)
+    except OSError as error:
+        from recollect.core.errors import BadLocation
+
+        fix = "Choose another home of hooks: --home, or RECOLLECT_HOOKS_HOME."
+        raise BadLocation(f"{path} can't be written ({error.strerror}).", fix=fix) from error
 
 
 def switched(settings: HookSettings, name: str, *, on: bool) -> HookSettings:

@@ -164,8 +164,13 @@ class Work:
         return None if folder is None else self.settings.wings.get(folder, folder)
 
     def _add(self, events: list[dict[str, Any]]) -> int:
+        if not events:
+            return 0
         patterns = patterns_of(self.settings.secret_patterns)
-        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))}, patterns)[0] for event in events]
+        # A transcript may be read again from its beginning; what was forgotten does not come back by that.
+        gone = self.memory.forgotten(event["key"] for event in events if event.get("key"))
+        kept = [event for event in events if event.get("key") not in gone]
+        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))}, patterns)[0] for event in kept]
         if not clean:
             return 0
         try:

@@ -53,7 +53,12 @@ IMPORT = Operation(
             help="make words searchable at once; vectors and statements follow with `recollect settle`",
             default=False,
         ),
-        Parameter(name="again", kind="flag", help="read also files that have not changed since", default=False),
+        Parameter(
+            name="again",
+            kind="flag",
+            help="read also files that have not changed since, and bring back what was forgotten of them",
+            default=False,
+        ),
     ),
     creates=True,
     progress=True,

@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from recollect.core.dates import DateMention, Granularity, find_dates
+from recollect.core.spans import ABBREVIATIONS
 from recollect.core.words import STOPWORDS
 
 
@@ -123,7 +124,7 @@ class _Signs:
 
 # The sentence that asks
 
-_ABBREVIATION = r"\b(dr|mr|mrs|ms|st|prof|[a-z])\.(?= )"
+_ABBREVIATION = rf"\b({'|'.join(re.escape(word) for word in sorted(ABBREVIATIONS))}|[a-z])\.(?= )"
 _SENTENCE = r"[^.!?\n]*(?:\.(?!\s|$)[^.!?\n]*){0,20}[.!?\n]?"
 _QUESTION_WORD = r"\b(?:what|which|when|where|who|whom|whose|why|how)\b(?:'s|'re|'d)?"
 _AUXILIARY = (

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
-from recollect.core.dates import find_dates
+from recollect.core.dates import DateMention, find_dates
+from recollect.core.dates.tense import leaning
 from recollect.core.spans import sentences
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis, Kind, Shape
 from recollect.recall.dated import told_date
+from recollect.recall.newest import SUPPOSED, TO_COME
 
 # Under this confidence the memory says that it holds no answer. On development conversations it is where as many
 # questions without an answer are refused as questions with one are lost, in shares of each.
@@ -31,6 +35,20 @@ _VALUE = re.compile(
     r"|hundred|thousand|million|half|dozen|free)\b",
     re.IGNORECASE,
 )
+# What is asked, wished or supposed is no answer where another of the first hits states something.
+_WEIGHED = 5  # first hits of which a weaker one yields
+_YIELDS = 0.2  # in the unit of the score: how much better a weak one may match
+_ASKS = re.compile(r"\?[\"'”’)]*$")
+_WISHES = re.compile(
+    r"\b(?:should|must|want(?:s|ed)?|need(?:s|ed)?|ha(?:ve|s) to|remind|hop(?:e|es|ing) to|plan(?:s|ning)? to|going to|"
+    r"(?:'d|would) like)\b",
+    re.IGNORECASE,
+)
+_OF_A_DEED = re.compile(
+    r"^\W*(?:(?:when|where|what|which|who|why|how)\b.{0,40}?)?\b(?:did|was|were|have|has|had)\b", re.IGNORECASE
+)
+_CLAUSE_BREAK = re.compile(r"[,;.!?\n]\s|\s(?:and|but|while|then)\s", re.IGNORECASE)
+_ONLY_A_TIME = 1  # words beside its time of a piece that belongs to the one next to it: "on 4 May, Bea starts"
 
 
 def abstain(hits: Hits) -> bool:
@@ -57,13 +75,19 @@ def grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Iterab
 
 
 def quoted(question: str, asked: Analysis, hits: Hits, stated: Iterable[Artifact] = ()) -> Answer:
-    """Answer with the best quote, or with several where one can't be all; `stated` tells which days lie ahead."""
+    """Answer with the best quote, or with several where one can't be all; `stated` tells which days lie ahead.
+
+    Without any where nothing was found but the question itself, asked by somebody.
+    """
+    ranked = _stating_first(question, hits)
+    if not ranked:
+        return Answer(question=question, confidence=hits.confidence)
     ahead = {
         one.event_id for one in stated if one.date is not None and one.valid_from and one.date.start > one.valid_from
     }
     many = asked.kind in (Kind.LISTING, Kind.COUNTING, Kind.COMPARING)
-    chosen = [(hit, sentence_of(hit, question, asked)) for hit in hits[: _SEVERAL if many else 1]]
-    parts = [_said(hit, span, asked, f"[{number}]", ahead) for number, (hit, span) in enumerate(chosen, 1)]
+    chosen = [(hit, sentence_of(hit, question, asked)) for hit in ranked[: _SEVERAL if many else 1]]
+    parts = [_said(hit, span, question, asked, f"[{number}]", ahead) for number, (hit, span) in enumerate(chosen, 1)]
     return Answer(
         question=question,
         text="\n".join(parts),
@@ -92,17 +116,86 @@ def sentence_of(hit: Hit, question: str, asked: Analysis) -> Span:
     return max(spans, key=worth)
 
 
-def _said(hit: Hit, span: Span, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
+def _stating_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Put what states something before a first hit that asks, wishes or supposes it and matches about as well.
+
+    Nothing is left where the first one only asks, and nobody answers.
+    """
+    terms = question_terms(question).keys()
+    deed = _OF_A_DEED.search(question) is not None
+    weighed = [(hit, _told(hit, terms)) for hit in hits[:_WEIGHED] if hits[0].score - hit.score <= _YIELDS]
+    best = weighed[0][1]
+    if not best or not all(_is_weak(words, deed=deed) for words in best):
+        return list(hits)
+    asks = all(map(_ASKS.search, best))
+    reply = _reply(hits[0], hits) if asks else None
+    stating = [hit for hit, told in weighed if not all(_is_weak(words, deed=deed) for words in told)]
+    supposing = [hit for hit, told in weighed if not all(map(_ASKS.search, told))]
+    if reply is None and not stating and not supposing:
+        return [] if all(map(_ASKS.search, _sentences(hits[0]))) else list(hits)
+    first = reply or next(iter(stating or supposing))
+    return [first, *(hit for hit in hits if hit is not first)]
+
+
+def _told(hit: Hit, terms: AbstractSet[int]) -> list[str]:
+    """List the sentences of a hit that hold something of the question."""
+    return [words for words in _sentences(hit) if terms & term_counts(words).keys()]
+
+
+def _sentences(hit: Hit) -> list[str]:
+    text = hit.event.text
+    return [text[span.start : span.end].rstrip() for span in sentences(text)]
+
+
+def _is_weak(words: str, *, deed: bool) -> bool:
+    """Tell whether a sentence asks or supposes; or, where a deed is asked for, only wishes."""
+    return SUPPOSED.search(words) is not None or (deed and _WISHES.search(words) is not None)
+
+
+def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
+    """Find what somebody else said right after a question."""
+    for hit in hits:
+        same = hit.event.session is not None and hit.event.session == asking.event.session
+        if same and hit.seq == asking.seq + 1 and hit.event.speaker != asking.event.speaker:
+            return None if _ASKS.search(hit.event.text.rstrip()) else hit
+    return None
+
+
+def _said(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
     who = f"{hit.event.speaker}, " if hit.event.speaker else ""
     quote = f"“{words}” ({who}{day_in_words(hit.event.at)}) {mark}"
-    return f"{_date(hit, words, hit.event.id in ahead)}: {quote}" if asked.shape is Shape.DATE else quote
+    date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
+    return quote if date is None else f"{date}: {quote}"
 
 
-def _date(hit: Hit, words: str, ahead: bool) -> str:
-    """Work out the date that a quote tells; what names none happened, at the latest, when it was said."""
-    for mention in find_dates(words, hit.event.at, past=False if ahead else None):
-        told = told_date(mention, hit.event.at)
+def _date(hit: Hit, words: str, question: str, ahead: bool) -> str | None:
+    """Work out the date that a quote tells of what is asked; None where it tells none.
+
+    A deed without a date was done, at the latest, when it was told.
+    """
+    at = hit.event.at
+    to_come = TO_COME.search(question) is not None
+    mentions = find_dates(words, at, past=False if ahead else None)
+    sided = {one.span: one for one in find_dates(words, at, past=False if to_come else None, nearest=True)}
+    terms = question_terms(question).keys()
+    mentions.sort(key=lambda one: -len(terms & term_counts(_clause(words, one)).keys()))
+    for mention in mentions:
+        # Where the words don't say on which side it lies, a question of what is to come does; else it is the nearer.
+        surer = replace(sided.get(mention.span, mention), guessed=False) if mention.guessed else mention
+        told = told_date(surer, at)
         if told is not None:
             return told
-    return day_in_words(hit.event.at)
+    planned = leaning(words, len(words), len(words)) is False or _WISHES.search(words) is not None
+    return None if to_come or ahead or planned or SUPPOSED.search(words.rstrip()) else day_in_words(at)
+
+
+def _clause(words: str, mention: DateMention) -> str:
+    """Cut out the clause that a time stands in; one that holds nothing else belongs to the next."""
+    breaks = [found.span() for found in _CLAUSE_BREAK.finditer(words)]
+    start = max((end for _, end in breaks if end <= mention.span.start), default=0)
+    ends = [begin for begin, _ in breaks if begin >= mention.span.end]
+    beside = words[start : mention.span.start] + words[mention.span.end : ends[0] if ends else len(words)]
+    if len(beside.split()) <= _ONLY_A_TIME and ends:
+        ends = ends[1:]
+    return words[start : ends[0] if ends else len(words)]

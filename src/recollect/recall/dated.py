@@ -7,11 +7,19 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from recollect.core.clock import day_in_words, month_in_words
-from recollect.core.dates import DateMention, Granularity, find_dates
+from recollect.core.dates import Bound, DateMention, Granularity, find_dates
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")  # a time that names its year is as good as worked out
 _MOST = 3  # times worked out in one line; more would drown it
-_LASTS = timedelta(days=1)
+_TICK = timedelta(microseconds=1)  # a window's end is outside it
+_UNIT_DAYS = {
+    Granularity.MOMENT: 1,
+    Granularity.DAY: 1,
+    Granularity.WEEKEND: 2,
+    Granularity.WEEK: 7,
+    Granularity.MONTH: 31,
+    Granularity.YEAR: 366,
+}
 
 
 @lru_cache(maxsize=4096)  # the same lines come up for many questions and budgets
@@ -30,24 +38,44 @@ def told_date(mention: DateMention, at: datetime) -> str | None:
     if mention.repeats or mention.guessed or not mention.certain:
         return None
     try:
-        start = mention.start.astimezone(at.tzinfo)
-        last = mention.end.astimezone(at.tzinfo) - _LASTS
+        start, last = edges(mention, at)
     except OverflowError:  # the first and last days of the calendar
         return None
+    longer = (last - start).days >= _UNIT_DAYS.get(mention.granularity, 0)
     match mention.granularity:
         case Granularity.MOMENT | Granularity.DAY:
-            return day_in_words(start)
+            return _days(start, last) if longer else day_in_words(start)
         case Granularity.WEEK:
-            return f"week of {day_in_words(start)}"
+            return _days(start, last) if longer else f"week of {day_in_words(start)}"
         case Granularity.WEEKEND:
-            same_year = day_in_words(start).removesuffix(f" {last.year}")
-            first = str(start.day) if start.month == last.month else same_year
-            return f"{first} to {day_in_words(last)}"
+            return _days(start, last)
         case Granularity.MONTH:
-            return month_in_words(start)
+            return f"{month_in_words(start)} to {month_in_words(last)}" if longer else month_in_words(start)
         case Granularity.SEASON | Granularity.QUARTER:
-            return f"{month_in_words(start)} to {month_in_words(last)}"
+            # "Until summer" may mean either end of it.
+            return None if mention.bound is Bound.UNTIL else f"{month_in_words(start)} to {month_in_words(last)}"
         case Granularity.YEAR:
-            return str(start.year)
+            return f"{start.year} to {last.year}" if longer else str(start.year)
         case _:
             return None
+
+
+def edges(mention: DateMention, at: datetime) -> tuple[datetime, datetime]:
+    """Give the first and the last day of what was named, by the clock it was said at.
+
+    Of a window with an open side that is one unit: "until March" runs up to March from any day, and "since March" on.
+    """
+    start, last = mention.start.astimezone(at.tzinfo), mention.end.astimezone(at.tzinfo) - _TICK
+    rest = timedelta(days=_UNIT_DAYS.get(mention.granularity, 1) - 1)
+    if mention.bound is Bound.UNTIL:
+        exact = mention.granularity in (Granularity.WEEK, Granularity.WEEKEND)
+        return max(start, last - rest) if exact else last, last
+    return start, min(last, start + rest) if mention.bound is Bound.SINCE else last
+
+
+def _days(start: datetime, last: datetime) -> str:
+    """Write days in a row, with what they share once: `3 to 5 June 2026`."""
+    if start.year != last.year:
+        return f"{day_in_words(start)} to {day_in_words(last)}"
+    first = str(start.day) if start.month == last.month else day_in_words(start).removesuffix(f" {last.year}")
+    return f"{first} to {day_in_words(last)}"

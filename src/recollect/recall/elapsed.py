@@ -15,7 +15,7 @@ from recollect.core.dates import Granularity, find_dates
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.recall.analyse import Analysis
 from recollect.recall.answer import sentence_of
-from recollect.recall.dated import told_date
+from recollect.recall.dated import edges, told_date
 
 _MOST_READ = 400  # characters: what is longer compares no two things
 _UNIT_DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
@@ -87,7 +87,9 @@ def _dated(hit: Hit, part: str, asked: Analysis) -> _Dated:
     for mention in find_dates(hit.event.text[span.start : span.end], at):
         told = told_date(mention, at)
         if told is not None:
-            return _Dated(hit, span, mention.start, mention.granularity in _EXACT, told)
+            first, last = edges(mention, at)
+            exact = mention.granularity in _EXACT and first.date() == last.date()
+            return _Dated(hit, span, first, exact, told)
     return _Dated(hit, span, at, True, day_in_words(at))
 
 

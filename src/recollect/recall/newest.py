@@ -3,8 +3,9 @@
 "I've read 20 pages" and "I'm on page 45 now" match "how many pages have I read" alike; only the second is so today.
 Where artifacts share a slot the older one is known to be superseded. Most changes are said in too many ways for that;
 here two hits speak of one matter when one speaker said them, they match the question about as well, and one sentence of
-the newer holds enough of the words that the older one's has of the question. A sentence that asks or supposes states
-nothing, and where an amount is asked for, one without an amount doesn't either.
+the newer holds enough of the words that the older one's has of the question; another speaker's must hold them all and
+say that something changed. A sentence that asks or supposes states nothing, and where an amount is asked for, one
+without an amount doesn't either.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from enum import Enum
 from recollect.core.spans import sentences
 from recollect.core.values import Hit, Score
 from recollect.core.words import question_terms, term_counts
-from recollect.recall.analyse import Analysis, Kind
+from recollect.recall.analyse import Analysis, Kind, Shape
 from recollect.recall.recipes import Newest
 
 STAGE = "newest"
@@ -39,10 +40,21 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
-    r"\b(?:now|changed?|switched|moved|replaced|instead|no longer|any ?more|these days|nowadays|currently)\b",
+    r"\b(?:now|changed?|switched|moved|replaced|instead|no longer|any ?more|these days|nowadays|currently|postponed|"
+    r"delayed|shifted|rescheduled|pushed (?:back|out|to)|brought forward|upgraded|downgraded|raised|lowered|increased|"
+    r"reduced|halved|doubled|renamed|relocated|updated|cancell?ed|called off)\b",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
+# Words that take back what was said, be it a minute ago: "Correction: the limit is 250, not 100".
+_CORRECTED = re.compile(
+    r"\b(?:correct(?:ion|ed|ing)|typo|i misspoke|scratch that|my mistake)\b|, not (?:the |an? )?[\w$€£]", re.IGNORECASE
+)
+_NEW = re.compile(r"\bnew ((?:[\w'-]+ ){0,1}[\w'-]+)", re.IGNORECASE)  # "the new door code is 4771"
+# "When is the exam?" asks for what may have been moved; "when did ..." for what lies where it lay.
+TO_COME = re.compile(
+    r"\b(?:when|(?:what|which) (?:day|date|time|month))(?:'s|'re| (?:is|are|does|do|will|can|should))\b", re.IGNORECASE
+)
+SUPPOSED = re.compile(r"\?[\"'”’)]*$|\b(?:maybe|perhaps|would|could|might|if)\b", re.IGNORECASE)
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
 
 
@@ -85,6 +97,8 @@ def wanted_today(question: str, asked: Analysis) -> Wanted | None:
         return Wanted.AMOUNT
     if than_once or asked.says_now or asked.first_last == "last" or _LATELY.search(question):
         return Wanted.ANYTHING
+    if asked.kind is Kind.TEMPORAL:
+        return Wanted.CHANGE if asked.shape is Shape.DATE and TO_COME.search(question) else None
     return Wanted.CHANGE if asked.current and asked.kind in (Kind.LOOKUP, Kind.PREFERENCE) else None
 
 
@@ -94,29 +108,29 @@ class _Stating:
     def __init__(self, hit: Hit, terms: AbstractSet[int], wanted: Wanted) -> None:
         quote = hit.event.text[hit.span.start : hit.span.end]
         told = [quote[span.start : span.end] for span in sentences(quote)]
-        told = [
-            one for one in told if not _SUPPOSED.search(one) and (wanted is not Wanted.AMOUNT or _VALUE.search(one))
-        ]
+        told = [one for one in told if not SUPPOSED.search(one) and (wanted is not Wanted.AMOUNT or _VALUE.search(one))]
         best = max(told, key=lambda one: len(terms & term_counts(one).keys()), default="")
         self.hit = hit
         self.shared = terms & term_counts(best).keys()
         self._wanted = wanted
-        self._says_so = _CHANGED.search(best) is not None
+        self._corrects = _CORRECTED.search(best) is not None
+        self._says_so = self._corrects or _CHANGED.search(best) is not None or _has_new(best, terms)
 
     def follows(self, older: _Stating, rule: Newest) -> bool:
         """Tell whether this says of the same matter how it went on."""
         mine, its = self.hit.event, older.hit.event
-        if (
-            mine.at <= its.at
-            or mine.speaker != its.speaker
-            or (mine.session is not None and mine.session == its.session)
-        ):
+        if mine.at <= its.at or older.hit.score - self.hit.score > rule.within:
             return False
-        if older.hit.score - self.hit.score > rule.within:
+        if mine.session is not None and mine.session == its.session and not self._corrects:
             return False
-        if self._wanted is Wanted.CHANGE:
+        if self._wanted is Wanted.CHANGE or mine.speaker != its.speaker:
             return self._says_so and self.shared >= older.shared
         return len(self.shared & older.shared) >= rule.share * len(older.shared)
+
+
+def _has_new(sentence: str, terms: AbstractSet[int]) -> bool:
+    """Tell whether a sentence calls new what is asked for."""
+    return any(terms & term_counts(found[1]).keys() for found in _NEW.finditer(sentence))
 
 
 def _role(hit: Hit) -> str:

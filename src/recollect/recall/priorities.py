@@ -9,9 +9,10 @@ and no day is due, the same things stay at the top.
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime, timedelta
 
-from recollect.core.artifacts import Artifact, ArtifactKind, Category
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactKind, Category
 from recollect.core.values import Score
 
 # From 0 to 1: how much an agent gains by knowing it unasked. What is to be done or was decided changes what it does;
@@ -52,6 +53,14 @@ HERE = 0.25  # it was said in the project that is at hand
 # An assistant's own plans are mostly about the task of that moment.
 BY_ASSISTANT = 0.5  # times the importance
 _DATED = (ArtifactKind.REMINDER, ArtifactKind.TODO, ArtifactKind.EVENT, ArtifactKind.DECISION)
+# What is so only until its day: "the flight is on 20 January". A day of the year comes round again, and what is so
+# "from February" goes on.
+_MAY_BE_A_DATE = (ArtifactKind.KEY_FACT, ArtifactKind.ATTRIBUTE)
+_ONLY_WHEN = re.compile(
+    r"(?:(?:on|in|at|by|for|due|set|scheduled|planned|booked|until|till|before|around|now|the|closed|open)\s)*",
+    re.IGNORECASE,
+)
+_EVERY_YEAR = ("birthday", "anniversary", "name day", "born")
 
 
 def weigh(
@@ -87,10 +96,22 @@ def weigh(
 
 def is_over(artifact: Artifact, today: datetime) -> bool:
     """Tell what lies behind: a date that has passed is history, not news."""
-    if artifact.date is None or artifact.kind not in _DATED or artifact.kind is ArtifactKind.DECISION:
+    if artifact.date is None or artifact.kind is ArtifactKind.DECISION:
         return False
-    missed = timedelta(days=0 if artifact.kind is ArtifactKind.EVENT else MISSED_DAYS)
-    return artifact.date.end + missed <= today
+    if artifact.kind not in _DATED and not _is_a_date(artifact, artifact.date.words):
+        return False
+    missed = MISSED_DAYS if artifact.kind in TO_DO else 0
+    return today - artifact.date.end >= timedelta(days=missed)  # so, since nothing can be added to the last of years
+
+
+def _is_a_date(artifact: Artifact, words: str) -> bool:
+    """Tell whether a date is all that a statement says of its subject."""
+    if artifact.kind not in _MAY_BE_A_DATE or not artifact.value or artifact.slot is None:
+        return False
+    if any(word in artifact.slot.attribute for word in _EVERY_YEAR):
+        return False
+    before, _, _ = artifact.value.partition(words)
+    return before != artifact.value and _ONLY_WHEN.fullmatch(before) is not None
 
 
 def _deadline(artifact: Artifact, today: datetime) -> list[Score]:

@@ -339,8 +339,11 @@ class Store(Protocol):
         """Take a snapshot; it lasts for the `with` block."""
         ...
 
-    def writer(self) -> AbstractContextManager[Writer]:
-        """Wait for the turn to write and begin a transaction; commits at the end of the `with` block."""
+    def writer(self, *, patience_s: float | None = None) -> AbstractContextManager[Writer]:
+        """Wait for the turn to write and begin a transaction; commits at the end of the `with` block.
+
+        patience_s: how long to wait for it, where that is not busy_timeout_s.
+        """
         ...
 
     def table_reader(self) -> AbstractContextManager[TableReader]:
@@ -363,8 +366,8 @@ class Store(Protocol):
         """Rewrite what lies on disk so that nothing removed can be read from it any more."""
         ...
 
-    def audit(self, *, deep: bool = True) -> Audit:
-        """Check the store's own consistency: its pages, counters, and indexes against the log."""
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
+        """Check the store's own consistency: its pages, counters, and indexes against the log; of one space alone."""
         ...
 
     def backup(self, path: str) -> None:

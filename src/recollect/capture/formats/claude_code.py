@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -33,6 +34,28 @@ _NO_WORDS = {
     *("agent-color", "pr-link", "attribution-snapshot", "content-replacement", "worktree-state", "tag", "task-summary"),
     *("file-history-delta", "agent-setting", "started", "result"),
 }
+# What the program puts before and after what somebody wrote, as elements of these names.
+_FRAMES = {
+    *("system-reminder", "local-command-caveat", "user-prompt-submit-hook"),
+    *("ide_opened_file", "ide_selection", "ide_diagnostics"),
+}
+# What a command that the user ran answered, and what an agent in the background reports.
+_OF_TOOLS = (
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+)
+_RAN = "<bash-input>"  # a command that the user ran
+# A message that is all elements: a slash command, whose arguments are the user's words, or a note to be kept.
+_ELEMENT = re.compile(r"\s*<([a-z_-]{1,50})>")
+_CLOSED = re.compile(r"</([a-z_-]{1,50})>\s*\Z")
+_LAST_CHARS = 200  # of a text, in which its last element must be closed
+_OF_COMMANDS = {"command-name", "command-message", "command-args", "command-contents"}
+_ARGUMENTS, _NOTE = "command-args", "user-memory-input"
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,50}\]")
+_NOBODY = "<synthetic>"  # the model of answers that the program made up
 _COMPACTING = "acompact"  # how the agent's id starts that the program sets to summing up
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _SIGNS = (b'"parentUuid"', b'"leafUuid"', b'"isSidechain"', b'"file-history-snapshot"', b'"queue-operation"')
@@ -125,7 +148,11 @@ def _said(
     source = {"format": NAME, "session": line.get("sessionId"), "uuid": uuid, "parent": line.get("parentUuid")}
     meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": aside or None}
     blocks = _blocks(line, kind, message)
-    words = "\n\n".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
+    texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    own = texts if kind in ("assistant", "system") else [_own_words(text) for text in texts]
+    words = "\n\n".join(text for text in own if text)
+    if any(texts) and not words:
+        yield skipped("markup: written by the program, said by nobody", where, expected=True)
     if words:
         role, speaker = _who(line, kind, words, aside=aside)
         yield item(words, key=f"{NAME}:{uuid}", source=source, role=role, speaker=speaker, meta=meta, **shared)
@@ -148,7 +175,7 @@ def _said(
             yield skipped("thinking: not said to anyone", where, expected=True)
         elif what in ("image", "document", "file"):
             yield skipped(f"{what}: not text", where, expected=True)
-        elif what != "text" or not words:
+        elif what != "text" or not any(texts):
             yield skipped(f"unknown part of a message: {what or 'none'}", where, as_json(block))
 
 
@@ -157,6 +184,8 @@ def _left_out(line: dict[str, Json], kind: str) -> str:
         return "meta: written by the program, said by nobody"
     if as_text(line.get("agentId")).startswith(_COMPACTING):
         return "compaction: what it gives stands in the session itself"
+    if as_dict(line.get("message")).get("model") == _NOBODY:
+        return "synthetic: made up by the program"
     if line.get("isApiErrorMessage"):
         return "error of the service, not an answer"
     if kind == "system" and line.get("subtype") != "local_command":
@@ -176,6 +205,46 @@ def _blocks(line: dict[str, Json], kind: str, message: dict[str, Json]) -> list[
     return [as_dict(block) for block in as_list(content)] or [{"type": "none"}]
 
 
+def _own_words(text: str) -> str:
+    """Take out of a message what the program wrote around the user's words, or instead of them."""
+    text = _unframed(text)
+    if _INTERRUPTED.fullmatch(text.strip()):
+        return ""
+    elements = _elements(text.strip())
+    if elements and (elements.keys() <= _OF_COMMANDS or elements.keys() == {_NOTE}):
+        return elements.get(_ARGUMENTS) or elements.get(_NOTE, "")
+    return text
+
+
+def _unframed(text: str) -> str:
+    """Cut frames off both ends; what is quoted in the midst of a text stays."""
+    start, end = 0, len(text)
+    while frame := _ELEMENT.match(text, start):
+        closed = text.find(f"</{frame[1]}>", frame.end()) if frame[1] in _FRAMES else -1
+        if closed < 0:
+            break
+        start = closed + len(f"</{frame[1]}>")
+    while frame := _CLOSED.search(text[max(start, end - _LAST_CHARS) : end]):
+        opened = text.rfind(f"<{frame[1]}>", start, end) if frame[1] in _FRAMES else -1
+        if opened < 0 or (opened > start and text[opened - 1] != "\n"):
+            break
+        end = opened
+    return text if end - start == len(text) else text[start:end].strip()
+
+
+def _elements(text: str) -> dict[str, str]:
+    """Read a message that is nothing but elements, by name; empty for any other."""
+    found, at = dict[str, str](), 0
+    while at < len(text):
+        begun = _ELEMENT.match(text, at)
+        closed = text.find(f"</{begun[1]}>", begun.end()) if begun else -1
+        if begun is None or closed < 0:
+            return {}
+        found[begun[1]] = text[begun.end() : closed].strip()
+        at = closed + len(f"</{begun[1]}>")
+    return found
+
+
 def _of_tool(block: dict[str, Json], what: str) -> str:
     if what == "tool_use":
         return f"{as_text(block.get('name'))} {as_json(block.get('input'))}"
@@ -189,8 +258,10 @@ def _of_tool(block: dict[str, Json], what: str) -> str:
 def _who(line: dict[str, Json], kind: str, text: str, *, aside: bool) -> tuple[str, str]:
     if line.get("isCompactSummary"):
         return "summary", "assistant"
-    if kind == "system" or text.startswith("<local-command-stdout>"):
+    if kind == "system" or (kind != "assistant" and text.startswith(_OF_TOOLS)):
         return "tool", "tool"
+    if kind != "assistant" and text.startswith(_RAN):
+        return "tool", "user"
     if kind == "assistant":
         return "assistant", "assistant"
     return "user", "assistant" if aside else "user"  # an agent's orders come from the assistant that started it

@@ -39,6 +39,7 @@ class Read:
 
     event: dict[str, Json]
     position: Position = field(default_factory=dict[str, Json])
+    former_key: str | None = None  # what its key would have been once: an event of that key is this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

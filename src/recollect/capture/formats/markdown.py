@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from recollect.capture.formats.items import Item, Position, as_moment, digest, item, skipped
 from recollect.capture.formats.sources import Source
-from recollect.capture.formats.streaming import MOST_RECORD_BYTES
+from recollect.capture.formats.streaming import MOST_RECORD_BYTES, decoded
 from recollect.core.clock import as_datetime
 
 NAME = "markdown"
@@ -47,21 +47,24 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
     if len(content) > MOST_RECORD_BYTES:
         yield skipped("a note of more than 64 MiB", part)
         return
-    text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    text = decoded(content).replace("\r\n", "\n")
     front, body, first_line = _front_matter(text)
     note = PurePosixPath(part).with_suffix("").as_posix()
     done = int((after or {}).get("section", 0))
     seen: dict[str, int] = {}
     day = _day(front, note)
     modified = source.modified(part)
-    for number, (path, line, section) in enumerate(_sections(body, first_line), 1):
+    sections = list(_sections(body, first_line))
+    only_headings = all(_is_heading_alone(path, section) for path, _, section in sections)
+    if only_headings and [heading for path, _, _ in sections for heading in path[-1:]] != [PurePosixPath(note).name]:
+        sections = [((), first_line, body.strip("\n"))]  # a list written as headings: they are what it says
+    for number, (path, line, section) in enumerate(sections, 1):
         name = digest("/".join(path), section)
         seen[name] = seen.get(name, 0) + 1
         if number <= done:
             continue
         where = f"{part}, line {line}"
-        heading = path[-1] if path else ""
-        if not section.strip() or (heading and "\n" not in section.strip()):
+        if _is_heading_alone(path, section):
             one: Item = skipped("a heading without text", where, section, expected=True)
         else:
             one = item(
@@ -77,6 +80,10 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
                 meta={"title": front.get("title"), "headings": list(path), "tags": front.get("tags")},
             )
         yield replace(one, position={"section": number})
+
+
+def _is_heading_alone(path: tuple[str, ...], section: str) -> bool:
+    return not section.strip() or (bool(path) and "\n" not in section.strip())
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str, int]:

@@ -21,7 +21,7 @@ GROWS = True
 
 _FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
 _MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
-_INVISIBLE = {"script", "style", "head", "title"}
+_INVISIBLE = {"script", "style", "title"}
 _BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
 
 
@@ -42,16 +42,21 @@ def parts(source: Source) -> tuple[str, ...]:
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read mail by mail: its subject and its words, replies with what they quote."""
+    after, grown = _beginning(source, part, after)
     with source.open(part) as file:
         content: list[bytes] = []
         size, first, blank = 0, 0, True
+        begin: Position = {}
         end: Position = {}
         for line in lines(file, after):
+            if not content and not line.content.strip():
+                continue
             if blank and _FROM.match(line.content):
                 if content:
-                    yield replace(_mail(content, size, f"{part}, line {first}"), position=line.before)
-                content, size, first = [], 0, line.number
-            elif first == 0 and line.content.strip():
+                    yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position=line.before)
+                    grown = False
+                content, size, first, begin = [], 0, line.number, line.before
+            elif first == 0:
                 first = line.number
             size += len(line.content)
             if size <= MOST_RECORD_BYTES:
@@ -59,22 +64,34 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
             blank = not line.content.strip()
             end = line.position
         if content:
-            yield replace(_mail(content, size, f"{part}, line {first}"), position=end)
+            last = {"mail_byte": begin["byte"], "mail_line": begin["line"]} if begin else {}
+            yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position={**end, **last})
 
 
-def _mail(content: list[bytes], size: int, where: str) -> Item:
+def _beginning(source: Source, part: str, after: Position | None) -> tuple[Position | None, bool]:
+    """Tell where to go on: where the last mail was cut short, as it was just being written, from its beginning."""
+    if not after or "mail_byte" not in after:
+        return after, False
+    with source.open(part) as file:
+        following = next((line.content for line in lines(file, after) if line.content.strip()), b"From")
+    if following == b"From" or _FROM.match(following):
+        return after, False
+    return {"byte": after["mail_byte"], "line": after["mail_line"]}, True
+
+
+def _mail(content: list[bytes], size: int, where: str, *, grown: bool) -> Item:
     if size > MOST_RECORD_BYTES:
         return skipped("a mail of more than 64 MiB", where)
     if not _FROM.match(content[0]):
         return skipped("before the first mail", where, content[0][:400])
     try:
         mail = email.message_from_bytes(b"".join(content[1:]))
-        return _item(mail, where)
+        return _item(mail, where, grown=grown)
     except (MessageError, LookupError, ValueError, TypeError, RecursionError, AssertionError) as error:
         return skipped(f"a mail that can't be read ({error})", where, b"".join(content[1:])[:400])
 
 
-def _item(mail: Message, where: str) -> Item:
+def _item(mail: Message, where: str, *, grown: bool) -> Item:
     subject, sender = _header(mail, "Subject"), _header(mail, "From")
     body = _body(mail)
     own = _MESSAGE_IDS.search(_header(mail, "Message-ID"))
@@ -82,9 +99,11 @@ def _item(mail: Message, where: str) -> Item:
     message_id = own[1] if own else digest(sender, _header(mail, "Date"), subject, body)
     people = getaddresses([sender])
     name, address = people[0] if people else ("", "")
+    # What has no words but its subject says it there; what only carries files says nothing.
+    heading = f"Subject: {subject}" if subject and (body.strip() or not _carries_files(mail)) else ""
     return item(
-        "\n\n".join(piece for piece in (f"Subject: {subject}" if subject and body.strip() else "", body) if piece),
-        key=f"{NAME}:{message_id}",
+        "\n\n".join(piece for piece in (heading, body) if piece),
+        key=f"{NAME}:{message_id}" + (f":{digest(body)}" if grown else ""),  # its beginning has the other key
         where=where,
         source={"format": NAME, "message": message_id},
         at=_moment(_header(mail, "Date")),
@@ -120,6 +139,10 @@ def _decoded(content: bytes, charset: str | None) -> str:
     return content.decode("cp1252", "replace")
 
 
+def _carries_files(mail: Message) -> bool:
+    return any(part.get_content_maintype() not in ("text", "multipart") or part.get_filename() for part in mail.walk())
+
+
 def _body(mail: Message) -> str:
     plain: list[str] = []
     marked_up: list[str] = []
@@ -141,10 +164,13 @@ class _Words(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.words: list[str] = []
         self._hidden = 0
+        self._in_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note where invisible parts start, and where lines break."""
         self._hidden += tag in _INVISIBLE
+        if tag in _BREAKS or tag in ("head", "body"):
+            self._in_head = tag == "head"  # many a page leaves out where its head ends
         if tag in _BREAKS:
             self.words.append("\n")
 
@@ -152,10 +178,11 @@ class _Words(HTMLParser):
         """Note where invisible parts end."""
         if tag in _INVISIBLE and self._hidden:
             self._hidden -= 1
+        self._in_head = self._in_head and tag != "head"
 
     def handle_data(self, data: str) -> None:
         """Keep what can be seen."""
-        if not self._hidden:
+        if not self._hidden and not self._in_head:
             self.words.append(re.sub(r"\s+", " ", data))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import zipfile
 import zlib
@@ -13,9 +14,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal
+from unicodedata import category
 
 from recollect.capture.formats.items import from_epoch
 from recollect.core.errors import BadLocation, InvalidInput
+
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python may be built without it; then no zip is read by it either
+    LZMAError = zlib.error
 
 HEAD_BYTES = 64 * 1024  # what a format is recognised by: several messages of any format, read in a millisecond
 _MOST_FILES = 1_000_000  # names of a folder or zip; more is a disk, not an export
@@ -23,6 +30,9 @@ _MOST_FILES = 1_000_000  # names of a folder or zip; more is a disk, not an expo
 _MOST_RATIO = 200
 _ALWAYS_FINE_BYTES = 64 * 1024 * 1024  # what a zip may hold, however small it is
 _CHUNK_BYTES = 1 << 20  # hashed at a time
+_OF_ZIPS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, LZMAError)
+_NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, ends of lines
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # what follows is shown backwards: a name looks like another
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -33,6 +43,7 @@ class Source:
     path: Path
     kind: Literal["file", "folder", "zip"]
     names: tuple[str, ...]
+    badly_named: int = 0  # files that are not in `names`, as theirs have control characters
     # What was read once and serves all parts: a zip's directory, the names of people.
     notes: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
@@ -56,7 +67,7 @@ class Source:
     def _in_our_words(self, name: str) -> Generator[None]:
         try:
             yield
-        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (OSError, *_OF_ZIPS, EOFError, NotImplementedError, RuntimeError) as error:
             if isinstance(error, RecursionError):
                 raise
             raise InvalidInput(f"{name} can't be read ({error}).", fix="Check the file, then run it again.") from error
@@ -151,17 +162,31 @@ def open_source(path: Path) -> Source:
     """Look at what is there; a zip that would unpack to far more than it weighs is refused."""
     try:
         if path.is_dir():
-            return Source(path=path, kind="folder", names=_files_under(path))
+            return _source(path, "folder", _files_under(path))
+        if not _can_be_read(path):
+            raise BadLocation(f"{path} is no file: it may never end.", fix="Write it to a file, and import that.")
         with path.open("rb") as file:
             is_zip = file.read(4) == _ZIP_MAGIC
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
     if is_zip:
-        return Source(path=path, kind="zip", names=_files_in_zip(path))
+        return _source(path, "zip", _files_in_zip(path))
     return Source(path=path, kind="file", names=(path.name,))
 
 
-def _files_under(root: Path) -> tuple[str, ...]:
+def _source(path: Path, kind: Literal["folder", "zip"], found: set[str]) -> Source:
+    names = tuple(sorted(name for name in found if is_plain(name)))
+    return Source(path=path, kind=kind, names=names, badly_named=len(found) - len(names))
+
+
+def is_plain(name: str) -> bool:
+    """Tell a name that people write, in any script, from one that would act on a terminal or is no Unicode."""
+    if name.isprintable():
+        return True
+    return not _TURNING.search(name) and not any(category(char) in _NOT_IN_NAMES for char in name)
+
+
+def _files_under(root: Path) -> set[str]:
     """List files, without what is hidden and without links that lead out of the folder."""
     resolved = root.resolve()
     found: list[str] = []
@@ -169,15 +194,29 @@ def _files_under(root: Path) -> tuple[str, ...]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             path = Path(folder, name)
-            if name.startswith(".") or (path.is_symlink() and not path.resolve().is_relative_to(resolved)):
-                continue
-            found.append(path.relative_to(root).as_posix())
+            if not name.startswith(".") and _can_be_read(path) and not _leads_out(path, resolved):
+                found.append(path.relative_to(root).as_posix())
         if len(found) > _MOST_FILES:
             raise InvalidInput(f"{root} holds more than {_MOST_FILES:,} files; name the folder of the export itself.")
-    return tuple(sorted(name for name in found if name.isprintable()))
+    return set(found)
 
 
-def _files_in_zip(path: Path) -> tuple[str, ...]:
+def _can_be_read(path: Path) -> bool:
+    """Tell a file from a pipe, a socket or a device, on which one may wait for ever; what is not there passes."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return True  # reading it will say what is wrong
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    try:
+        return path.is_symlink() and not path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # a link to itself: reading it will say so
+        return False
+
+
+def _files_in_zip(path: Path) -> set[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -190,10 +229,10 @@ def _files_in_zip(path: Path) -> tuple[str, ...]:
         raise InvalidInput(f"{path} would unpack to {unpacked:,} bytes in {len(entries):,} files; this is no export.")
     if any(entry.flag_bits & 1 for entry in entries):
         raise InvalidInput(f"{path} is locked with a password; unpack it first.")
-    return tuple(sorted({entry.filename for entry in entries if not _is_hidden(entry.filename)}))
+    return {entry.filename for entry in entries if not _is_hidden(entry.filename)}
 
 
 def _is_hidden(name: str) -> bool:
     """Tell what no export shows: system folders, and names that would lead out of the zip."""
     folders = name.split("/")
-    return folders[0] in ("", "__MACOSX") or any(folder.startswith(".") for folder in folders) or not name.isprintable()
+    return folders[0] in ("", "__MACOSX") or any(folder.startswith(".") for folder in folders)

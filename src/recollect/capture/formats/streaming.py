@@ -30,8 +30,10 @@ class Line:
 
     @property
     def text(self) -> str:
-        """Decode the line, without its end; what is not UTF-8 is marked, not lost with the rest."""
-        return self.content.decode("utf-8", "replace").rstrip("\r\n").removeprefix("\ufeff")
+        """Decode the line, without its end; what can't be decoded is marked, not lost with the rest."""
+        whole = self.finished and not self.too_long  # else the last letter may be cut
+        text = decoded(self.content) if whole else self.content.decode("utf-8", "replace")
+        return text.rstrip("\r\n").removeprefix("\ufeff")
 
     @property
     def position(self) -> Position:
@@ -42,6 +44,22 @@ class Line:
     def before(self) -> Position:
         """Name the place before this line."""
         return {"byte": self.start, "line": self.number - 1}
+
+
+def decoded(content: bytes) -> str:
+    """Decode text as UTF-8, else as what Windows wrote before that; a mark at its beginning says what it is."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        pass
+    try:
+        if b"\x00" not in content:
+            return content.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes mean nothing there: it is no text at all
+        pass
+    return content.decode("utf-8", "replace")
 
 
 def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from recollect.capture.formats.items import Item, Position, as_moment, day_of, digest, item, skipped
+from recollect.capture.formats.items import Item, Position, Read, as_moment, as_name, day_of, digest, item, skipped
 from recollect.capture.formats.sources import Source
 from recollect.capture.formats.streaming import Line, lines
 
@@ -49,9 +49,11 @@ def parts(source: Source) -> tuple[str, ...]:
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read turn by turn."""
     speakers = _speakers(source, part)
-    name = PurePosixPath(part).stem
+    path = PurePosixPath(part).with_suffix("").as_posix()
     modified = source.modified(part)
-    number = int((after or {}).get("turn", 0))
+    done = int((after or {}).get("byte", 0))
+    seen: Counter[str] = Counter()
+    number = 0
     current: tuple[re.Match[str], Line, list[str]] | None = None
 
     def finished() -> Item:
@@ -60,35 +62,43 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
         text = "\n".join([turn["text"], *more]).rstrip()
         stamp = turn["before"] or turn["behind"] or ""
         moment = as_moment(stamp)
-        return item(
+        # By what was said and not by its place, so that what is put before it does not make it another.
+        name = digest(turn["speaker"], stamp, text)
+        seen[name] += 1
+        one = item(
             text,
-            key=f"{NAME}:{name}:{number}:{digest(turn['speaker'], text)}",
+            key=f"{NAME}:{path}:{name}" + (f":{seen[name]}" if seen[name] > 1 else ""),
             where=f"{part}, line {line.number}",
-            source={"format": NAME, "file": name, "line": line.number},
+            source={"format": NAME, "file": path, "line": line.number},
             at=moment,
             otherwise_at=modified,
-            session=f"{name}/{day_of(moment)}" if moment else name,
+            session=f"{path}/{day_of(moment)}" if moment else path,
             speaker=turn["speaker"].strip(),
             role="user",
             meta={"clock": stamp if stamp and not moment else None},
         )
+        former = f"{NAME}:{PurePosixPath(part).stem}:{number}:{digest(turn['speaker'], text)}"
+        return replace(one, former_key=as_name(former)) if isinstance(one, Read) else one
 
+    # All of it is read also where reading goes on in the middle: what came before counts how often a thing was said.
     with source.open(part) as file:
         end: Position = {}
-        for line in lines(file, after):
+        for line in lines(file):
             turn = None if line.too_long else _turn(line.text)
             if turn and turn["speaker"].strip() in speakers:
                 if current:
-                    yield replace(finished(), position={**line.before, "turn": number})
+                    one = replace(finished(), position={**line.before, "turn": number})
+                    if current[1].start >= done:
+                        yield one
                 number += 1
                 current = (turn, line, [])
             elif current:
                 current[2].append(line.text)
-            elif line.text.strip():
+            elif line.text.strip() and line.start >= done:
                 before = skipped("before the first speaker", f"{part}, line {line.number}", line.text)
                 yield replace(before, position={**line.position, "turn": number})
             end = line.position
-        if current:
+        if current and current[1].start >= done:
             yield replace(finished(), position={**end, "turn": number})
 
 

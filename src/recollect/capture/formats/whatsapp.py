@@ -28,7 +28,10 @@ _HEADER = re.compile(
     rf"(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?(?:{_SPACE}?([AaPp])\.?{_SPACE}?[Mm]\.?)?(?:\]|{_SPACE}[-–]){_SPACE}(.*)",
     re.DOTALL,
 )
-_SPEAKER = re.compile(rf"[{_MARKS}~\u00a0\u202f ]{{0,6}}([^:\n\"“”]{{1,80}}): (.*)", re.DOTALL)
+# Notices quote what was changed, with any colon in it; a name quotes at most a nickname.
+_SPEAKER = re.compile(
+    rf"[{_MARKS}~\u00a0\u202f ]{{0,6}}((?:[^:\n\"“”„]|[\"“„][^\"“”„:\n]{{1,40}}[\"“”]){{1,120}}): (.*)", re.DOTALL
+)
 _PLACEHOLDER = re.compile(rf"[{_MARKS}]?(?:<[^<>\n]{{1,60}}>|[\w .-]{{1,80}}\.\w{{2,5}} \([^()\n]{{1,40}}\)|null)\s*")
 _CENTURY = 2000  # WhatsApp is of 2009
 _LATEST_HOUR = {"a": 0, "p": 12}
@@ -115,7 +118,8 @@ def _date_order(source: Source, part: str) -> str:
                 if not dates or dates[-1] != date:
                     dates.append(date)
                 separators.add(header[2])
-                twelve = twelve or header[8] is not None
+                # "3:05 PM" is how Americans write it, who put the month first; "pm" and "p. m." are others' ways.
+                twelve = twelve or (header[8] or "").isupper()
     if any(first > 31 for first, _, _ in dates):
         return "ymd"
     if separators == {"."} or any(first > 12 for first, _, _ in dates):

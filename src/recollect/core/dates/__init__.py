@@ -2,7 +2,7 @@
 
 `find.py` goes over a text once and tries, at each word that a time can begin with, the forms of `calendar_rules.py`,
 `period_rules.py` and `relative_rules.py`; `context.py` reads what stands before a find ("the end of", "three days
-before", "since"), `scene.py` the tense around it; `almanac.py` is the calendar, `lexicon.py` the words.
+before", "since"), `tense.py` the verbs around it; `almanac.py` is the calendar, `lexicon.py` the words.
 """
 
 from __future__ import annotations

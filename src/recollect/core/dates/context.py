@@ -194,6 +194,8 @@ def _bounded(scene: Scene, start: int, found: Stretch) -> tuple[int, Stretch]:
     bound = _BOUNDS.get(word, Bound.UNTIL)
     if bound is Bound.SINCE and found.start < scene.now:
         return before.start(), replace(found, end=max(found.start + DAY, (scene.day + 1) * DAY), bound=bound)
+    if bound is Bound.UNTIL and scene.moved_to(start):
+        return start, found  # its new time, and not one that lasts until then
     if bound is Bound.UNTIL:
         begin = min(found.start, scene.day * DAY)
         return before.start(), replace(found, start=begin if found.end > scene.now else found.start, bound=bound)

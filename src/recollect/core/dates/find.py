@@ -56,17 +56,20 @@ class _Found:
     guessed: bool = False
 
 
-def find_dates(text: str, anchor: datetime, *, past: bool | None = None, nearest: bool = False) -> list[DateMention]:
+def find_dates(
+    text: str, anchor: datetime, *, past: bool | None = None, mostly: bool = False, nearest: bool = False
+) -> list[DateMention]:
     """List the times that a text speaks of, in its order, each as a window in UTC.
 
     `anchor` is when the text was said (or the question's now); its own clock says what "yesterday" was. Without an
-    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say; `past` decides instead of them. Where
-    none does it is `guessed`: behind, or with `nearest` the one that lies nearer.
+    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say; `past` decides instead of them, or with
+    `mostly` unless a verb or a thing in between has that time: "I hired a cook who starts on Friday". Where none does
+    it is `guessed`: behind, or with `nearest` the one that lies nearer.
     """
     read = text[:MOST_READ]
     if _TELLING.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
         return []
-    scene = Scene(text=read.replace("’", "'"), now=to_seconds(anchor), past=past)
+    scene = Scene(text=read.replace("’", "'"), now=to_seconds(anchor), past=past, mostly=mostly)
     offset = anchor.utcoffset() or timedelta(0)
     mentions = (_mention(text, found, offset) for found in _ranges(scene, _scan(scene, nearest)))
     return [mention for mention in mentions if mention is not None]
@@ -115,8 +118,10 @@ def _directed(scene: Scene, found: _Found, nearest: bool) -> _Found:
     ahead = found.rule.resolve(found.match, replace(scene, unsaid=False))
     if ahead is None or ahead == found.stretch:
         return found
-    nearer = nearest and ahead.start - scene.now < scene.now - found.stretch.end
-    return replace(found, stretch=ahead if nearer else found.stretch, guessed=True)
+    nearer = ahead.start - scene.now < scene.now - found.stretch.end
+    if not nearer and scene.by_verb(*found.match.span()):
+        return found  # the deed lies there, and what it arranged would lie farther off
+    return replace(found, stretch=ahead if nearest and nearer else found.stretch, guessed=True)
 
 
 def _begins(text: str, start: int) -> bool:
@@ -168,6 +173,8 @@ def _pair(scene: Scene, one: _Found, two: _Found) -> _Found | None:
         return None
     opening = pattern(_RANGE_BEFORE).search(scene.text, max(0, one.start - 16), one.start)
     if opening is None and "and" in join[0]:
+        return None
+    if scene.moved_from(one.match.start()):
         return None
     first, last = one.stretch, two.stretch
     if not first.dated:

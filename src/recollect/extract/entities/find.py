@@ -24,6 +24,7 @@ from recollect.extract.entities.tokens import (
 )
 from recollect.extract.noise import MOST_READ, Reason, worth_reading
 from recollect.extract.rules.apply import ASSISTANTS
+from recollect.extract.rules.kin import is_not_yet
 
 LEAST_SCORE = 0.55  # what is less sure is no mention: a wrong name costs more than a missed one
 # An assistant writes of brands, titles and headings far more than of people: weak signs mislead there.
@@ -148,16 +149,19 @@ def _with_kin(text: str, own: list[Word]) -> Verdict | None:
 
 
 def _kin(text: str, own: list[Word]) -> tuple[str, str | None, bool] | None:
-    """Give the relation that a name stands beside, whose it is, and whether it is somebody's that is known."""
+    """Give the relation that a name stands beside, whose it is, and whether it is so and somebody's that is known."""
     words = text[max(0, own[0].start - _LOOK_BACK) : own[0].start]
     # Few names have such a word before them; looking for one first saves the search for most.
     word = words.rstrip(" ,(").rpartition(" ")[2].lower()
     before = lexicon.KIN_BEFORE_NAME.search(words) if word in lexicon.KIN_LAST_WORDS else None
     if before is not None and own[0].key not in lexicon.COMMON_WORDS:
-        return lexicon.kin_of(before["kin"]), before["owner"], bool(before["mine"] or before["owner"])
+        stated = before["be"] or before["been"] or before["named"]  # else it is presupposed, whatever is said
+        unreal = is_not_yet(before["how"]) or (stated and lexicon.FRAMED.search(words, 0, before.start()))
+        return lexicon.kin_of(before["kin"]), before["owner"], bool(before["mine"] or before["owner"]) and not unreal
     after = lexicon.IS_MY_KIN.match(text, own[-1].end, own[-1].end + _LOOK_BACK)
     if after is not None and not is_plain(own[0]):
-        return lexicon.kin_of(after["kin"]), None, True
+        unreal = after["unreal"] or is_not_yet(after["how"]) or (after["be"] and lexicon.FRAMED.search(words))
+        return lexicon.kin_of(after["kin"]), None, not unreal
     return None
 
 

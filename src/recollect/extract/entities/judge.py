@@ -266,7 +266,9 @@ def _as_person(scene: Scene) -> Verdict | None:
         return Verdict(_PERSON, HINTED, f'"{scene.before}" stands before it')
     if _given_to(scene):
         return Verdict(_PERSON, HINTED, f'"{scene.before2} to" stands before it')
-    if scene.after in lexicon.PERSON_DOES and scene.before not in lexicon.DETERMINERS:
+    # "Package arrived": what a sentence begins with has a capital whatever it is.
+    shows = not (scene.initial and len(scene.words) == 1 and _anything_does(scene.after, scene.after2))
+    if scene.after in lexicon.PERSON_DOES and scene.before not in lexicon.DETERMINERS and shows:
         return Verdict(_PERSON, HINTED, f'"{scene.after}" stands after it')
     if scene.after == "and" and scene.after2 in {"i", "her", "his"}:
         return Verdict(_PERSON, HINTED, f'"and {scene.after2}" stands after it')
@@ -297,6 +299,19 @@ _ANYTHING_DOES = frozenset(
     """crash fail launch release ship deploy run cost open close happen break expire start stop end work allow update
     fall be have do begin arrive change drop go come offer help use host present teach""".split()
 )
+
+
+# What makes such a verb a person's after all: "works at", "went home", "helped me".
+_AS_PEOPLE_DO = {
+    "work": frozenset("at for as with on from remotely nights part-time full-time".split()),
+    **dict.fromkeys(("go", "come"), frozenset("to home with over back along".split())),
+    **dict.fromkeys(("help", "teach", "use", "host"), frozenset("me us him her them my our out at".split())),
+}
+
+
+def _anything_does(word: str, following: str) -> bool:
+    form = form_of(word)
+    return form is not None and form.lemma in _ANYTHING_DOES and following not in _AS_PEOPLE_DO.get(form.lemma, ())
 
 
 def _acts(word: str) -> bool:

@@ -196,13 +196,22 @@ _KIN = "|".join(map(re.escape, _KIN_WORDS))
 _WHOSE = r"\b(?:(?P<mine>my|our)|(?:his|her|their|your|the|an?|this)|(?P<owner>(?-i:[^\W\d_a-z])[\w-]{1,30})['’]s)\s"
 # Read backwards from a name: "my sister Mia", "my sister is called Mia", "her dog's name is Rex".
 KIN_BEFORE_NAME = re.compile(
-    rf"{_WHOSE}(?:(?!is\b|was\b|and\b)[\w-]{{1,14}}\s){{0,2}}?(?P<kin>{_KIN})(?:,?\s|\s\(|['’]s\sname\sis\s"
-    r"|\s(?:is|was)\s|\s(?:(?:is|was)\s)?(?:called|named)\s)$",
+    rf"{_WHOSE}(?P<how>(?:(?!is\b|was\b|and\b)[\w-]{{1,14}}\s){{0,2}}?)(?P<kin>{_KIN})(?:,?\s|\s\("
+    r"|['’]s\sname\s(?P<named>is|was)\s|\s(?P<be>is|was)\s|\s(?:(?P<been>is|was)\s)?(?:called|named)\s)$",
     re.IGNORECASE,
 )
 IS_MY_KIN = re.compile(
-    r"\s?(?:,|\(|is|was|'s|’s)\s?(?:(?:also|now|actually|still|indeed)\s)?(?P<mine>my|our)\s(?:[\w-]{1,14}\s){0,2}?"
-    r"(?P<kin>" + _KIN + r")\b(?!['’]s)",
+    r"\s?(?:,|\(|(?P<be>is|was|['’]s|has been|used to be)|(?P<unreal>is no longer|is not|isn['’]t|was never|will be"
+    r"|(?:could|might|may|would|should) be))\s?(?:(?:also|now|actually|still|indeed|always)\s)?(?P<mine>my|our)\s"
+    r"(?P<how>(?:[\w-]{1,14}\s){0,2}?)(?P<kin>" + _KIN + r")\b(?!['’]s)",
+    re.IGNORECASE,
+)
+# Before "Dana is my manager": somebody wishes, thinks, says or supposes it.
+FRAMED = re.compile(
+    r"\b(?:wish(?:es|ed)?|if|unless|whether|th(?:ink(?:s|ing)?|ought)|believe[sd]?|sa(?:y|ys|id|ying)|claim(?:s|ed)?|t(?:ells?|old)"
+    r"|hop(?:e|es|ed|ing)|guess(?:es|ed)?|suppos(?:e|es|ed|ing)|imagin(?:e|es|ed|ing)|pretend(?:s|ed)?|dream(?:s|t|ed)?"
+    r"|doubt(?:s|ed)?|assum(?:e|es|ed|ing)|suspect(?:s|ed)?|wonder(?:s|ed|ing)?|maybe|perhaps|rumou?r|according)\b"
+    r"[^.!?;\n]*$",
     re.IGNORECASE,
 )
 BARE_KIN_HERE = re.compile(

@@ -1,7 +1,8 @@
 """Facts: what an event claims of whom, when that is true, and how claims become facts with windows.
 
-`extract.py` reads an event with `rules.py` (by verb), `occupations.py`, `tastes.py` and `kinship.py`; `stated.py` takes
-what artifacts say, `told.py` what an LLM reads. `when.py` dates a claim, and `timeline.py` folds claims into facts.
+`extract.py` reads an event with `rules.py` (by verb), `occupations.py`, `tastes.py`, `kinship.py` and `endings.py`;
+`stated.py` takes what artifacts say, `told.py` what an LLM reads. `when.py` dates a claim, and `timeline.py` folds
+claims into facts.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Claim:
     turned: bool = False  # subject and object change places
 
 
-_ANY_MORE = re.compile(r"\bany ?more\b|\bany longer\b", re.IGNORECASE)
+TURNS_OUT = "turns out"
+_ANY_MORE = re.compile(r"\bany ?more\b|\bany longer\b|\bafter all\b", re.IGNORECASE)
 
 
 def course_of(clause: Clause) -> Course | None:
@@ -50,7 +51,10 @@ def course_of(clause: Clause) -> Course | None:
 
 
 def ends_now(clause: Clause) -> bool:
-    """Tell whether a clause says itself that something is over: "used to", "no longer", "not any more"."""
+    """Tell whether a clause says itself that something is over: "used to", "no longer", "not any more".
+
+    "Turns out I am not" ends what was believed until now.
+    """
     if clause.helpers & {"used to", "no longer"}:
         return True
-    return clause.negated and _ANY_MORE.search(clause.rest) is not None
+    return clause.negated and (clause.lead.lower() == TURNS_OUT or _ANY_MORE.search(clause.rest) is not None)

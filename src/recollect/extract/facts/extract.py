@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from recollect.core.graph import EntityType, FactDraft, Mention, name_key
+from recollect.core.graph import ANY, EntityType, FactDraft, Mention, name_key
 from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Span
-from recollect.extract.facts.claims import Claim, Course
-from recollect.extract.facts.kinship import kinship
+from recollect.extract.facts.claims import TURNS_OUT, Claim, Course
+from recollect.extract.facts.kinship import kinship, no_longer
 from recollect.extract.facts.passing import in_passing
 from recollect.extract.facts.rules import claims_of
 from recollect.extract.facts.when import When, lasted, when
@@ -20,10 +20,11 @@ from recollect.extract.noise import MOST_READ, asks, is_question, worth_reading
 from recollect.extract.rules import guards
 from recollect.extract.rules.apply import ASSISTANTS
 from recollect.extract.rules.clauses import Clause, Subject, Who, clauses
+from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import needs_third
 from recollect.extract.rules.kin import kin_name
 
-EXTRACTOR = "facts/1"  # the number changes whenever the same event would give other facts
+EXTRACTOR = "facts/2"  # the number changes whenever the same event would give other facts
 MOST_FACTS = 40  # of one event: a message that claims more is a document
 LONGEST_OBJECT = 80  # characters
 # A sentence without any of these can't claim a fact; looking for them first saves reading most sentences.
@@ -32,7 +33,7 @@ _TRIGGER = re.compile(
     r"|join(?:s|ed)?|left|quit|resigned|am|is|are|was|were|been|I['’]m|we['’]re|(?:he|she)['’]s|married|got|divorced"
     r"|split|broke|separated|dat(?:es?|ing|ed)|stud(?:y|ies|ied|ying)|graduated|speaks?|likes?|loves?|enjoys?|adores?"
     r"|prefers?|hates?|dislikes?|detests?|loathes?|us(?:es?|ed|ing)|switched|ha(?:ve|s|d)|I['’]ve|adopted|owns?|rescued"
-    r"|decided|visited|went|travelled|traveled|flew|grew|comes?|leads?|led|manages?|founded|co-?founded|reports?|lost|attend(?:s|ed)?)\b",
+    r"|decided|visited|went|travelled|traveled|flew|grew|comes?|leads?|led|manages?|founded|co-?founded|reports?|lost|attend(?:s|ed)?|retired|fired)\b",
     re.IGNORECASE,
 )
 
@@ -85,8 +86,10 @@ class _Reading:
     def drafts(self) -> list[FactDraft]:
         self._kinships()
         kept, _ = worth_reading(self.text)
-        for sentence in kept:
+        for index, sentence in enumerate(kept):
             words = self.text[sentence.start : sentence.end]
+            if index + 1 < len(kept) and guards.takes_back(self.text[slice(*kept[index + 1])]):
+                continue
             if _TRIGGER.search(words) and guards.sentence_reason(words) is None:
                 self._sentence(sentence, words)
                 self._passing(sentence, words)
@@ -101,16 +104,23 @@ class _Reading:
             sentence = next((span for span in spans if span.start <= mention.span.start < span.end), None)
             if sentence is None or "…" in self.text[mention.span.start : mention.span.end]:
                 continue
-            claim = kinship(mention, self.text[sentence.start : mention.span.start])
+            before, after = Span(sentence.start, mention.span.start), Span(mention.span.end, sentence.end)
+            claim = kinship(mention, self.text[slice(*before)], self.text[slice(*after)])
             if claim is not None:
                 owner = self._named(mention.owner) if mention.owner else self._self()
-                # A name beside its relation is presupposed: no date in the sentence is its date.
+                # A name beside its relation is presupposed: no date in the sentence is its date. What was, was then.
                 at = self.event.at
-                times = When(valid_to=at) if claim.course is Course.ENDED else When(holds_at=at)
+                times = When(holds_at=at)
+                if claim.course is Course.ENDED:
+                    times = (
+                        lasted(self.text, sentence, sentence, at)
+                        if _IS_SAID.match(self.text, after.start)
+                        else When(valid_to=at)
+                    )
                 self._keep(claim, owner, self._entity(mention), sentence, times)
 
     def _sentence(self, sentence: Span, words: str) -> None:
-        found = clauses(self.text, sentence)
+        found = [self._turned_out(clause) for clause in clauses(self.text, sentence)]
         if is_question(words):
             spoken = [self.text[clause.span.start : clause.span.end] for clause in found]
             found = found[: next((index for index, part in enumerate(spoken) if asks(part)), 0)]
@@ -124,6 +134,21 @@ class _Reading:
                 continue
             for claim in claims_of(clause):
                 self._take(claim, clause, subject, sentence)
+            if (over := no_longer(clause)) is not None:
+                self._keep(
+                    over,
+                    self._self(),
+                    subject,
+                    clause.quote,
+                    when(over.course, self.text, sentence, clause.span, self.event.at),
+                )
+
+    def _turned_out(self, clause: Clause) -> Clause:
+        """Read what turned out by itself: "turns out I am not allergic to nuts"."""
+        if (opening := _TURNS_OUT.match(self.text, clause.span.start, clause.span.end)) is None:
+            return clause
+        told = read_clause(self.text, Span(opening.end(), clause.span.end), clause.quote)
+        return clause if told is None else replace(told, lead=TURNS_OUT)
 
     def _passing(self, sentence: Span, words: str) -> None:
         if is_question(words):
@@ -142,7 +167,9 @@ class _Reading:
     def _resolved(self, clause: Clause) -> Clause:
         subject = clause.subject
         if subject.who is Who.PERSON:
-            self.last_person = subject
+            named = self._mention(subject.name) if subject.name else None
+            is_one = subject.kin is not None or (named is not None and named.type is EntityType.PERSON)
+            self.last_person = subject if is_one else None
         elif subject.who is Who.PRONOUN and subject.words.lower() != "they":
             person = self.last_person or self._only_person_before(clause.span.start)
             return replace(clause, subject=person) if person else clause
@@ -236,6 +263,8 @@ class _Reading:
 
     def _object(self, claim: Claim, within: Span) -> _Party | None:
         words = claim.object.strip(" .,!")
+        if claim.object == ANY:
+            return _Party(ANY, ANY)
         if not claim.entity:
             name = words[:LONGEST_OBJECT].strip()
             return _Party(name_key(name), name) if len(name) > 1 and "…" not in name else None
@@ -251,6 +280,8 @@ class _Reading:
         return None
 
 
+_TURNS_OUT = re.compile(r"\s*(?:and |but |so |well,? )?(?:as )?(?:it )?turn(?:s|ed) out,? (?:that )?", re.IGNORECASE)
+_IS_SAID = re.compile(r"\s(?:was|used to be)\s")
 _NEXT_WORD = re.compile(r"(?:'s)?\s(?P<word>[a-z][\w'-]*)")
 # What can follow a name that is the object itself; a noun makes it a part of something else: "a Facebook group".
 _MAY_FOLLOW = frozenset(

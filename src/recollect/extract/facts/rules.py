@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from recollect.extract.facts.claims import CLEAR, LIKELY, OUTRIGHT, Claim, Course, course_of, ends_now
+from recollect.extract.facts.endings import endings
 from recollect.extract.facts.occupations import born, occupation, role_in
 from recollect.extract.facts.tastes import liking, speaking
 from recollect.extract.rules.clauses import Clause, Who
@@ -24,7 +25,8 @@ _UNREAL = frozenset(
 )
 _THE_NAME = r"(?P<v>(?:the )?(?-i:[^\W\d_a-z]).*)"  # a capital begins a name
 _NAME = r"(?P<v>(?-i:[^\W\d_a-z]).*)"
-_TOOL = r"(?-i:[^\W\d_a-z])[\w.+#-]*"
+_WORD_OF_TOOL = r"(?-i:[^\W\d_a-z])[\w.+#-]*"
+_TOOL = rf"{_WORD_OF_TOOL}(?: {_WORD_OF_TOOL}){{0,3}}"  # the whole name: Visual Studio Code
 
 _LIVES_IN = re.compile(rf"(?:\w+ ){{0,2}}?in {_THE_NAME}")
 _MOVED_TO = re.compile(
@@ -80,7 +82,7 @@ _SUBJECT = re.compile(r"(?P<v>[a-z][a-z-]+(?: [a-z-]+){0,2}?)(?= at\b| in\b|$| a
 _NOT_SUBJECTS = frozenset(
     "for hard at in with all every a the my on until late together abroad here there so more".split()
 )
-_USED = re.compile(rf"(?P<v>{_TOOL}(?: {_TOOL})?)(?: and (?P<w>{_TOOL}))?")
+_USED = re.compile(rf"(?P<v>{_TOOL})(?: and (?P<w>{_TOOL}))?")
 _SWITCHED = re.compile(r"(?:over |back )?(?:to|from)\b")
 _TO_TOOL = re.compile(rf"\bto (?P<v>{_TOOL})")
 _FROM_TOOL = re.compile(rf"\bfrom (?P<v>{_TOOL})")
@@ -100,7 +102,7 @@ def claims_of(clause: Clause) -> list[Claim]:
     """List what a clause claims of its subject."""
     if clause.helpers & _UNREAL or clause.subject.who in (Who.NONE, Who.THING):
         return []
-    return [claim for rule in _BY_VERB.get(clause.verb, ()) for claim in rule(clause)]
+    return [*(claim for rule in _BY_VERB.get(clause.verb, ()) for claim in rule(clause)), *endings(clause)]
 
 
 def _living(clause: Clause) -> Iterator[Claim]:
@@ -312,7 +314,7 @@ _BY_VERB: dict[str, tuple[Rule, ...]] = {
     "work": (_working,),
     **dict.fromkeys(("start", "begin", "take", "accept"), (_starting,)),
     "join": (_joining,),
-    **dict.fromkeys(("leave", "quit", "resign", "lose"), (_leaving,)),
+    **dict.fromkeys(("leave", "quit", "resign", "lose", "retire"), (_leaving,)),
     "be": (_being,),
     "marry": (_marrying,),
     "get": (_getting, _having),

@@ -9,7 +9,7 @@ from recollect.core.graph import EntityType, FactDraft, Mention, name_key
 from recollect.core.values import Event, Span
 from recollect.extract.facts.extract import Names
 
-EXTRACTOR = "stated/2"  # the number changes whenever the same artifacts would give other facts
+EXTRACTOR = "stated/3"  # the number changes whenever the same artifacts would give other facts
 # What the slots of artifacts are as relations; those that the rules for facts read themselves are left to them.
 _RELATIONS = {"doing": "does", "plays": "does", "habit": "does", "has": "owns", "favourite": "likes"}
 LEAST_CONFIDENCE = 0.6  # what artifacts only consider, or presuppose weakly, is no fact
@@ -57,7 +57,7 @@ def _draft(event: Event, artifact: ArtifactDraft, index: Names) -> FactDraft | N
 def _relation(artifact: ArtifactDraft) -> str | None:
     if artifact.kind is ArtifactKind.EVENT:
         return "did" if artifact.stance is Stance.DONE else None
-    if artifact.slot is None:
+    if artifact.slot is None or artifact.kind is ArtifactKind.RELATIONSHIP:  # nobody owns a sister, or an ex
         return None
     return _RELATIONS.get(artifact.slot.attribute.partition(":")[0])
 

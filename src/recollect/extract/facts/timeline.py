@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import NamedTuple
 
-from recollect.core.graph import RELATIONS, Fact, FactDraft, Relation, fact_id
+from recollect.core.graph import ANY, RELATIONS, Fact, FactDraft, Relation, fact_id
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -173,7 +173,11 @@ class _Sweep:
                 made[0].closed.append(other)
 
     def end(self, point: _Point) -> None:
-        """Take in that something had ended."""
+        """Take in that something had ended; ANY ends whatever holds, and says nothing where nothing does."""
+        if point.object == ANY:
+            for object in list(self.live):
+                self.end(point._replace(object=object))
+            return
         run = self.live.pop(point.object, None)
         earlier = self.latest.get(point.object)
         if run is not None:
@@ -211,7 +215,8 @@ def _happened(drafts: list[FactDraft]) -> list[Fact]:
 
 def _fact(run: _Run) -> Fact:
     sources = tuple(sorted(run.sources, key=_order))
-    first = min(sources, key=lambda draft: (draft.recorded_at, _order(draft)))
+    named = [draft for draft in sources if draft.object == run.object]
+    first = min(named, key=lambda draft: (draft.recorded_at, _order(draft)))
     return Fact(
         id=fact_id(first.subject, first.relation, run.object, run.start),
         subject=first.subject,

@@ -32,6 +32,8 @@ _FOR = re.compile(
     r"(?P<n>\d{1,2}|[a-z]{1,8}) (?P<unit>day|week|month|year)s?\b",
     re.IGNORECASE,
 )
+# What was decided has its own time, which is not that of the deciding.
+_DECIDED_TO = re.compile(r"\b(?:decided|agreed|chose|promised|planned) (?:not )?to [a-z]", re.IGNORECASE)
 
 
 class When(NamedTuple):
@@ -64,11 +66,12 @@ def _date(course: Course, text: str, sentence: Span, clause: Span, at: datetime)
     own = Span(clause.start - sentence.start, clause.end - sentence.start)
     mentions = [
         mention
-        for mention in find_dates(words, at, past=past)
+        for mention in find_dates(words, at, past=past, mostly=True)
         if not mention.repeats
         and mention.granularity is not Granularity.LIFE
         and mention.start <= at
         and own.start <= mention.span.start < own.end
+        and not _DECIDED_TO.search(words, own.start, mention.span.start)
     ]
     return next((mention for mention in mentions if mention.certain), mentions[0] if mentions else None)
 

@@ -18,15 +18,19 @@ from recollect.extract.rules.clauses import Clause, Who, clauses
 from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import TIME_HINT, Found
 from recollect.extract.rules.table import first_find, first_find_of_assistant, worth_asking_assistant
+from recollect.extract.rules.verbs import form_of
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/2"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/3"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
-_TO_A_DAY = re.compile(r"\bto (?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE)
+_TO_A_DAY = re.compile(
+    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b",
+    re.IGNORECASE,
+)
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
 _AHEAD = frozenset(
     (ArtifactKind.TODO, ArtifactKind.REMINDER, ArtifactKind.EVENT, ArtifactKind.KEY_FACT, ArtifactKind.DECISION)
@@ -55,8 +59,11 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
     kept, skipped = worth_reading(text)
     reading = _Reading(event=event, text=text, names=known_speakers)
     drafts: dict[tuple[object, ...], ArtifactDraft] = {}
-    for sentence in kept:
-        reason = guards.sentence_reason(text[sentence.start : sentence.end])
+    for index, sentence in enumerate(kept):
+        if index + 1 < len(kept) and guards.takes_back(text[slice(*kept[index + 1])]):
+            reason = Reason.SARCASM
+        else:
+            reason = guards.sentence_reason(text[sentence.start : sentence.end])
         if reason is not None:
             skipped.append(Skipped(span=sentence, reason=reason))
             continue
@@ -129,10 +136,24 @@ class _Reading:
     def _resolved(self, clause: Clause) -> Clause:
         """Put the person that was last spoken of in the place of "he" or "she"."""
         if clause.subject.who is Who.PERSON:
-            self.last_person = clause
+            self.last_person = clause if self._may_be_he(clause) else None
         elif clause.subject.who is Who.PRONOUN and self.last_person and clause.subject.words.lower() != "they":
             return replace(clause, subject=self.last_person.subject)
         return clause
+
+    def _may_be_he(self, clause: Clause) -> bool:
+        """Tell whether "he" can mean a clause's subject: a place or a company can't, nor a name without a verb."""
+        from recollect.extract.entities.gazetteer import (
+            ORGANISATIONS,
+            PLACES,
+            PRODUCTS,
+        )  # it reads this package's words
+
+        subject = clause.subject
+        name = (subject.name or "").casefold()
+        if subject.kin is not None or name in self.names:
+            return True
+        return form_of(clause.verb) is not None and not any(name in one for one in (PLACES, ORGANISATIONS, PRODUCTS))
 
     def _relations(self, clause: Clause, sentence: Span) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         for found in (relating.relation(clause), relating.implied(clause)):
@@ -190,15 +211,16 @@ class _Reading:
             # "Decided to ship on May 14": deciding is past, what was decided is to come. "Decided on May 14 to ship" is
             # all past.
             ahead = _TO_COME.search(words, own.start, said[0].span.start)
-            said = self._mentions(words, own, False) if ahead else said
+            # What was decided can't lie before the deciding: "decided to set the novel in 1913" has no date.
+            said = [one for one in self._mentions(words, own, False) if one.end > self.event.at] if ahead else said
         if not said:
             return None
         # "recently, on 3 March": the surer of two is meant.
-        mention = next((mention for mention in said if mention.certain), said[0])
+        mention = min(said, key=lambda mention: (not mention.certain, mention.guessed))
         return SaidDate(mention.start, mention.end, mention.text, mention.certain and not mention.guessed)
 
     def _mentions(self, words: str, own: Span, past: bool | None) -> list[DateMention]:
-        named = find_dates(words, self.event.at, past=past, nearest=True)
+        named = find_dates(words, self.event.at, past=past, mostly=bool(past), nearest=True)
         mentions = [mention for mention in named if _is_a_date(mention)]
         mentions = [mention for mention in mentions if own.start <= mention.span.start < own.end]
         # "Accepted a job from July" says when the job begins, not when it was accepted.

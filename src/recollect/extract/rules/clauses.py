@@ -25,6 +25,9 @@ _BEFORE_THAT = frozenset(
 )
 _RELATIVE = frozenset(("which", "where", "that"))  # what it is about stands before it: the sentence is cited whole
 
+# "As I wrote in the mail" points at the talk itself.
+_SAYING = frozenset("say write tell mention note explain promise announce report post expect hope fear think".split())
+
 _OPENING = re.compile(
     r"(?:I (?:just |also |actually ){0,2}(?:reali[sz]ed|noticed) (?:that )?(?=I have\b)"
     r"|I am (?:happy|proud|glad|pleased) to (?:report|say|announce)(?: that)? (?=I\b)"
@@ -191,7 +194,7 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
         whole = len(cuts) == 1 or (index == 0 and last == cuts[-1][1])
         cited = sentence if whole or relative else Span(start, last)
         clause = read(text, Span(start, end), cited)
-        if clause is not None:
+        if clause is not None and not (cuts[index][2] == "as" and clause.verb in _SAYING):
             found.append(replace(clause, relative=True) if relative else clause)
     return found
 
@@ -390,7 +393,7 @@ def _verb_of(
     word = _WORD.match(rest)
     lower = word[0].lower() if word else ""
     form = form_of(lower)
-    last = helpers[-1] if helpers else ""
+    last = next((helper for helper in reversed(helpers) if helper != "no longer"), "")  # "is no longer" is a being
     main = ""
     if last in _BE and not (form and form.tense == "ing"):
         main = "be"

@@ -43,9 +43,9 @@ _GOT = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
-    r"(?:(?:just|finally|recently|officially) )?(?:promoted|fired|hired|laid off|accepted|rejected|robbed|injured"
-    r"|hospitali[sz]ed|elected|invited|nominated|awarded|ill|sick|in (?:the )?hospital|evicted|arrested|diagnosed"
-    r"|selected|chosen|admitted|stolen|cancelled|canceled|postponed|delayed)\b",
+    r"(?:(?:just|finally|recently|officially) )?(?:promoted|fired(?! up)|hired|laid off|accepted|rejected|robbed"
+    r"|injured|hospitali[sz]ed|elected|invited|nominated|awarded|ill|sick|in (?:the )?hospital|evicted|arrested"
+    r"|diagnosed|selected|chosen|admitted|stolen|cancelled|canceled|postponed|delayed)\b",
     re.IGNORECASE,
 )
 _TO_PLACE = re.compile(
@@ -168,7 +168,9 @@ def befell(clause: Clause) -> Found | None:
         and (clause.past or clause.helpers & {"been"})
         and clause.subject.who in (*_PEOPLE, Who.THING)
     ):
-        return _event(clause, CLEAR)
+        found = _event(clause, CLEAR)
+        # What befell a thing is nobody's deed.
+        return replace(found, stance=Stance.HOLDS) if clause.subject.who is Who.THING else found
     return None
 
 

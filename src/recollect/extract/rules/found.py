@@ -45,7 +45,7 @@ _CUT = re.compile(
     r"|at the moment|these days|any ?more)\b",
     re.IGNORECASE,
 )
-_PLACE_NAME = re.compile(r"[A-Z][\w'’-]+(?:(?:, | (?:of |de |upon |da |do )?)[A-Z][\w'’-]+){0,4}")
+_PLACE_NAME = re.compile(r"(?:(?:St|Mt|Ft)\. )?[A-Z][\w'’-]+(?:(?:, | (?:of |de |upon |da |do )?)[A-Z][\w'’-]+){0,4}")
 _WORDS = re.compile(r"[\"“'‘]…{3,}[\"”'’]|\d+(?:[.,:]\d+)*\w*|[\w'’&+#./-]+")
 _LEFT_OVER = frozenset("for a an the to of in with and or my at on by from about like our".split())
 MOST_VALUE_WORDS = 8  # longer is a description, not a value

@@ -10,7 +10,13 @@ from recollect.extract.rules.clauses import Clause
 _IRONY = re.compile(
     r"^(?:oh|yeah|yes|sure|wow|ah)[, ]+(?:sure|right|great|yeah|and i'?m|of course|joy|fantastic|wonderful|perfect)\b"
     r"|^sure, and\b|\s/s$|\bsaid (?:nobody|no one)\b|\b(?:exactly|just) what i (?:needed|wanted)\b"
-    r"|\ball the time in the world\b|^great, another\b|^as if i\b|^not that i\b|\bnot like i\b",
+    r"|\ball the time in the world\b|^great, another\b|^as if i\b|^not that i\b|\bnot like i\b"
+    r"|\b(?:just|only) (?:kidding|joking)\b|^jk\b|\bjk[.!]*$",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"(?:(?:haha|lol|no|nah|ok|okay|well)[,!. ]+)*(?:i(?:['’]m| am) )?(?:(?:just|only) (?:kidding|joking)|kidding|jk)"
+    r"[.!… ]*(?::-?[)DP])?",
     re.IGNORECASE,
 )
 _SUPPOSING = re.compile(
@@ -57,6 +63,11 @@ def sentence_reason(sentence: str) -> Reason | None:
     if _SUPPOSING.match(sentence):
         return Reason.HYPOTHETICAL
     return None
+
+
+def takes_back(sentence: str) -> bool:
+    """Tell whether a sentence says that the one before was a joke: "Just kidding!"."""
+    return _TAKEN_BACK.fullmatch(sentence) is not None
 
 
 def hide_quotations(text: str) -> str:

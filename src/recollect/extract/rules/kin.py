@@ -24,6 +24,32 @@ ENDED = frozenset(word for word in FAMILY if word.startswith("ex"))
 # The longest first, so that "mother-in-law" is not read as "mother".
 KIN_PATTERN = "|".join(re.escape(word) for word in sorted(FAMILY + OTHERS + PETS, key=len, reverse=True))
 
+BLOOD = frozenset(
+    """sister brother sibling twin half-sister half-brother mum mom mommy mother dad daddy father parent son daughter
+    kid child baby toddler niece nephew uncle aunt auntie cousin grandma grandpa granny grandmother grandfather grandson
+    granddaughter""".split()
+)  # whose relation no time ends
+# Between "my" and the relation: it is over, or is not so yet. An old friend is still one, and an old dog too.
+_OVER = re.compile(r"\b(?:former|previous|late|ex|then|one-time|first|last)\b", re.IGNORECASE)
+_OLD = re.compile(r"\bold\b", re.IGNORECASE)
+_STAYS_WHEN_OLD = frozenset("friend friends buddy pal".split()) | frozenset(PETS)
+_NOT_YET = re.compile(
+    r"\b(?:future|prospective|potential|possible|would-be|soon-to-be|imaginary|ideal|next|fake|pretend)\b",
+    re.IGNORECASE,
+)
+
+
+def is_over(kin: str, qualifiers: str) -> bool:
+    """Tell whether the words before a relation say that it is over: "my former boss", "my late wife"."""
+    if kin in BLOOD:
+        return False
+    return _OVER.search(qualifiers) is not None or (kin not in _STAYS_WHEN_OLD and _OLD.search(qualifiers) is not None)
+
+
+def is_not_yet(qualifiers: str) -> bool:
+    """Tell whether the words before a relation say that there is none: "my future husband"."""
+    return _NOT_YET.search(qualifiers) is not None
+
 
 def kin_name(owner: str, kin: str) -> str:
     """Name somebody by whose relation they are: "Ana's sister"."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from recollect.core.artifacts import ArtifactKind, Category, Stance
 from recollect.extract.rules.clauses import Clause, Who
 from recollect.extract.rules.found import CLEAR, IMPLIED, OUTRIGHT, Found, head
-from recollect.extract.rules.kin import ENDED, KIN_PATTERN, PETS, SINGLE
+from recollect.extract.rules.kin import BLOOD, ENDED, KIN_PATTERN, PETS, SINGLE, is_not_yet, is_over
 
 _NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?"
 _CALLED = re.compile(
@@ -16,9 +16,11 @@ _CALLED = re.compile(
     rf"|name is (?P<other>{_NAME})",
 )
 _IS_MY = re.compile(
-    rf"(?P<name>{_NAME}) is (?:actually |also |now )?(?:my|our) (?:\w+ ){{0,2}}?(?P<kin>{KIN_PATTERN})\b",
+    rf"(?P<name>{_NAME}) (?P<be>is|was|used to be|is (?P<no>not|no longer)) (?:actually |also |now )?(?:my|our) "
+    rf"(?P<how>(?:[\w-]+ ){{0,2}}?)(?P<kin>{KIN_PATTERN})\b(?P<more> any ?more)?",
     re.IGNORECASE,
 )
+_OWN_KIN = re.compile(rf"(?:my|our) (?P<how>(?:[\w-]+ ){{0,2}}?)(?P<kin>{KIN_PATTERN})\b", re.IGNORECASE)
 _NAME_OF = re.compile(rf"(?:my|our) (?:\w+ )?(?P<kin>{KIN_PATTERN})(?:'s| s) name is (?P<name>{_NAME})")
 _NAMED_PET = re.compile(
     rf"\ban? (?:\w+ ){{0,3}}?(?P<kin>{'|'.join(PETS)}|\w+hound|\w+ retriever) (?:called|named) (?P<name>{_NAME})",
@@ -32,7 +34,9 @@ _IMPLIED = (
         ArtifactKind.ATTRIBUTE,
     ),
     (
-        re.compile(r"\bwe (?:split up|broke up|got divorced|separated)\b", re.IGNORECASE),
+        re.compile(
+            r"\bwe (?:split up|broke up|got divorced|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE
+        ),
         "marital_status",
         "separated",
         ArtifactKind.ATTRIBUTE,
@@ -67,12 +71,23 @@ def relation(clause: Clause) -> Found | None:
     if subject.who is Who.PERSON and subject.kin is not None:
         called = _CALLED.match(clause.predicate)
         name = (called["name"] or called["other"]) if called else subject.name
-        return _is_kin(name, subject.kin, OUTRIGHT if called else CLEAR, subject.owner) if name else None
+        own = _OWN_KIN.match(subject.words)
+        over = own is not None and is_over(subject.kin, own["how"])
+        return _is_kin(name, subject.kin, OUTRIGHT if called else CLEAR, subject.owner, over) if name else None
     is_my = _IS_MY.match(clause.plain)
     if is_my and is_my["name"][0].isupper():
-        return _is_kin(is_my["name"], is_my["kin"].lower(), OUTRIGHT)
+        return _was_or_is_kin(is_my)
     pet = _NAMED_PET.search(clause.plain)
     return _is_kin(pet["name"], pet["kin"], CLEAR) if pet and subject.who in (Who.SELF, Who.US) else None
+
+
+def _was_or_is_kin(is_my: re.Match[str]) -> Found | None:
+    kin = is_my["kin"].lower()
+    denied = (is_my["no"] or "").lower() == "not" and not is_my["more"]
+    if denied or is_not_yet(is_my["how"]):
+        return None
+    over = is_over(kin, is_my["how"]) or (is_my["be"].lower() != "is" and kin not in BLOOD)
+    return _is_kin(is_my["name"], kin, OUTRIGHT, over=over)
 
 
 def is_only_relation(clause: Clause) -> bool:
@@ -86,7 +101,7 @@ def implied(clause: Clause) -> Found | None:
     for pattern, attribute, value, kind in _IMPLIED:
         if pattern.search(text):
             return _presupposed(attribute, value, Category.RELATIONSHIPS, kind)
-    if match := _MY_EX.search(text):
+    if (match := _MY_EX.search(text)) and relation(clause) is None:
         kin = match["kin"].lower()
         return _presupposed(f"has:{kin}", kin, Category.RELATIONSHIPS, ArtifactKind.RELATIONSHIP)
     if match := _NEW_JOB.search(text):
@@ -101,7 +116,7 @@ def implied(clause: Clause) -> Found | None:
     return None
 
 
-def _is_kin(name: str, kin: str, confidence: float, owner: str | None = None) -> Found:
+def _is_kin(name: str, kin: str, confidence: float, owner: str | None = None, over: bool = False) -> Found:
     return Found(
         kind=ArtifactKind.RELATIONSHIP,
         category=Category.RELATIONSHIPS,
@@ -110,7 +125,7 @@ def _is_kin(name: str, kin: str, confidence: float, owner: str | None = None) ->
         value=name,
         negated=False,
         about=owner or "",
-        stance=Stance.ENDED if kin in ENDED else Stance.HOLDS,
+        stance=Stance.ENDED if over or kin in ENDED else Stance.HOLDS,
         content=f"{kin} {name}",
     )
 

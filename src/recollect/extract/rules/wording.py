@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from recollect.core.artifacts import ArtifactKind
+from recollect.core.artifacts import ArtifactKind, Stance
 from recollect.extract.rules.clauses import Clause, Subject, Who
 from recollect.extract.rules.found import Found
-from recollect.extract.rules.kin import kin_name
+from recollect.extract.rules.kin import ENDED, kin_name
 from recollect.extract.rules.verbs import third_person
 
 LONGEST_CONTENT = 240  # characters; the quote has the rest
@@ -39,7 +39,8 @@ def worded(clause: Clause, found: Found, speaker: str, sentence: str) -> str:
     """Word a find."""
     if found.kind is ArtifactKind.RELATIONSHIP and found.content:
         kin, _, name = found.content.partition(" ")
-        return f"{found.about or speaker}'s {kin} is {name}"
+        over = found.stance is Stance.ENDED and kin not in ENDED  # an ex is one
+        return f"{found.about or speaker}'s {kin} {'was' if over else 'is'} {name}"
     if clause.relative:
         return _short(f"{speaker}: {' '.join(sentence.split())}")
     subject = clause.subject

@@ -4,6 +4,9 @@ Reading that package from disk takes longer than a client should wait for the ha
 same, so it is given at once; the request then goes to the package like any other, and its own reply, which would be the
 second, is dropped. While the package is being read, lists that are always the same are given too (`early.py`); those
 requests the package never sees. What is not plainly one of these is left to it. A test holds all replies together.
+
+The package reads half a character as no JSON, and answers nothing to what it can't read. Here the one is mended and the
+other answered, so that no client waits for ever.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import select
 import threading
 from collections.abc import Callable, Mapping
@@ -25,6 +29,11 @@ from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _MOST_BYTES = 1 << 20  # of a handshake; real ones have some hundred
 _CHUNK_BYTES = 1 << 16
+# One escape after another, so that a backslash that stands for itself begins none: a whole character of two halves,
+# half a one (the group), any other.
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\.", re.DOTALL
+)
 _LOOK_S = 0.02  # between two looks at whether the package is there
 
 
@@ -37,13 +46,21 @@ class Greeting:
     read: bytes
     greeted: str | int | None = None  # the id of the request that has its reply
 
-    def reader(self) -> io.TextIOWrapper:
-        """Give what the client says, from its first byte on."""
-        return io.TextIOWrapper(io.BufferedReader(_Replayed(self.read, self.input)), "utf-8", "replace")
+    def streams(self, refused: Callable[[str], dict[str, Any] | None]) -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
+        """Give what the client says, from its first byte on, and the way back, on which nothing is answered twice.
 
-    def writer(self) -> io.TextIOWrapper:
-        """Give the way back to the client, on which no request is answered twice."""
-        return _Once(os.fdopen(self.output, "wb"), self.greeted)
+        refused: the reply to a line that is no message; None for one that the package reads.
+        """
+        writer = _Once(os.fdopen(self.output, "wb"), self.greeted)
+
+        def readable(line: str) -> bool:
+            reply = refused(line)
+            if reply is not None:
+                writer.write(json.dumps(reply) + "\n")
+                writer.flush()
+            return reply is None
+
+        return _Heard(io.BufferedReader(_Replayed(self.read, self.input)), readable), writer
 
 
 def greet(prepare: Callable[[], None], results: Mapping[str, dict[str, Any]]) -> Greeting:
@@ -140,6 +157,11 @@ def _is_plain(params: Any) -> bool:
     )
 
 
+def mended(line: str) -> str:
+    """Replace half a character, as a program writes that cuts a text in the middle of one."""
+    return _ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], line) if "\\u" in line else line
+
+
 def _first_line(more: Callable[[], bytes]) -> bytes:
     read = b""
     while b"\n" not in read and len(read) < _MOST_BYTES:
@@ -174,15 +196,36 @@ class _Replayed(io.RawIOBase):
         return len(taken)
 
 
+class _Heard(io.TextIOWrapper):
+    """A stream of messages, a line each, without those that nobody can read."""
+
+    def __init__(self, raw: io.BufferedReader, readable: Callable[[str], bool]) -> None:
+        super().__init__(raw, "utf-8", "replace")
+        self._readable = readable
+
+    def readline(self, size: int = -1, /) -> str:
+        while line := super().readline(size):
+            line = mended(line)
+            if line.strip() and self._readable(line):
+                break
+        return line
+
+
 class _Once(io.TextIOWrapper):
     """A stream of replies, a line each, without the one that was given before."""
 
     def __init__(self, raw: io.BufferedWriter, greeted: str | int | None) -> None:
         super().__init__(raw, "utf-8", newline="\n")
         self._greeted = greeted
+        self._turn = threading.RLock()  # who refuses a line is in another thread than who answers one
 
     def write(self, text: str, /) -> int:
-        if self._greeted is not None and json.loads(text).get("id") == self._greeted:
-            self._greeted = None
-            return len(text)
-        return super().write(text)
+        with self._turn:
+            if self._greeted is not None and json.loads(text).get("id") == self._greeted:
+                self._greeted = None
+                return len(text)
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._turn:
+            super().flush()

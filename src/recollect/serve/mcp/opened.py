@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.core.errors import Closed, RecollectError
+from recollect.core.paths import expanded
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -90,6 +90,6 @@ class Opened:
 
                 if "://" not in self.location and self.location != ":memory:":
                     with suppress(OSError):  # whatever is wrong with the folder, opening says it better
-                        Path(self.location).expanduser().parent.mkdir(parents=True, exist_ok=True)
+                        expanded(self.location).parent.mkdir(parents=True, exist_ok=True)
                 self._whole = Memory.open(self.location, embedder=self._embedder)
             return self._whole

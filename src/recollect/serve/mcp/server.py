@@ -19,13 +19,14 @@ from recollect.adapters.reference_memory import KnowledgeGraph
 from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.errors import RecollectError
+from recollect.core.values import Context
 from recollect.serve.mcp import prompts, resources
 from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
 from recollect.serve.mcp.subscriptions import Subscriptions
 from recollect.serve.mcp.tools import AgentTool, agent_tools, hints
-from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_redactions
+from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_nothing, worded_redactions
 
 R = TypeVar("R")
 Asked = ServerRequestContext[Any]
@@ -128,7 +129,12 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
     opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
     if tool.operation.read_only:
-        return _text(worded(tool.operation, tool.operation.run(handle, arguments)))
+        result = tool.operation.run(handle, arguments)
+        if isinstance(result, Context) and not result.text and "budget" in arguments:
+            # Is there nothing, or too little room for it?
+            usual = {name: value for name, value in arguments.items() if name != "budget"}
+            return _text(worded_nothing(result, tool.operation.run(handle, usual)))
+        return _text(worded(tool.operation, result))
     clean, found = redact_event(arguments, patterns_of(None))
     return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
 

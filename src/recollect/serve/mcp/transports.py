@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, cast
 
 from recollect.core.errors import BadLocation
 from recollect.serve.mcp.greeting import Greeting
@@ -26,12 +27,38 @@ def serve_stdio(opened: Opened, greeting: Greeting, *, reference_tools: bool) ->
     server = build(opened, reference_tools=reference_tools)
 
     async def serve() -> None:
-        reader, writer = anyio.wrap_file(greeting.reader()), anyio.wrap_file(greeting.writer())
+        reader, writer = map(anyio.wrap_file, greeting.streams(refused))
         async with stdio_server(reader, writer) as (incoming, outgoing):
             opened.warm()
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
+
+
+def refused(line: str) -> dict[str, Any] | None:
+    """Answer a line that is no message, as JSON-RPC has it; None for one that is."""
+    import mcp_types as types
+
+    try:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return _error(None, types.PARSE_ERROR, "This is no JSON.")
+    request = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    if "method" not in request and request.keys() & {"result", "error"}:
+        return None  # an answer, to which there is none
+    id = request.get("id") if "method" in request else None
+    known = id if isinstance(id, str | int) and not isinstance(id, bool) else None
+    return _error(known, types.INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+
+
+def _error(id: str | int | None, code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
 
 
 def serve_http(opened: Opened, host: str, port: int, *, token: str | None, reference_tools: bool) -> None:

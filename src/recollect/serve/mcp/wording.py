@@ -13,6 +13,7 @@ from recollect.operations import Operation
 
 _MOST_CHARS = 700  # of one hit: a long message in full would crowd out the others; `show` gives all of it
 _MOST_LISTED = 100  # entries of a list: more is a dump, not an answer
+_NOTHING = "The memory holds nothing about this."
 
 
 def worded(operation: Operation, result: object) -> str:
@@ -20,10 +21,17 @@ def worded(operation: Operation, result: object) -> str:
     if isinstance(result, Hits):
         return _hits(result)
     if isinstance(result, Context):
-        return result.text or "The memory holds nothing about this."
+        return result.text or _NOTHING
     if isinstance(result, Written):
         return f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
     return _json(operation.document(result))
+
+
+def worded_nothing(empty: Context, usual: Context) -> str:
+    """Say why a context is empty, given the one with the usual budget."""
+    if not usual.text:
+        return _NOTHING
+    return f"What the memory holds about this does not fit into {empty.budget} tokens. Ask again with a larger budget."
 
 
 def worded_error(error: Exception) -> str:

@@ -73,12 +73,15 @@ class PostgresStore:
                 _end(connection)
 
     @contextmanager
-    def writer(self) -> Generator[PostgresWriter]:
+    def writer(self, *, patience_s: float | None = None) -> Generator[PostgresWriter]:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
         with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
             try:
+                if patience_s is not None:
+                    wait_ms = sql.Literal(int(patience_s * 1000))
+                    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
                 writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
                 yield writer
                 if writer.owes:
@@ -159,9 +162,9 @@ class PostgresStore:
             for table in self._tables(connection):
                 connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
 
-    def audit(self, *, deep: bool = True) -> Audit:
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
-            return audit(reader, deep=deep)
+            return audit(reader, deep=deep, only=only)
 
     def backup(self, path: str) -> None:
         """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""

@@ -33,23 +33,28 @@ _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backu
 _REBUILD = "recollect rebuild"
 
 
-def audit(reader: SqlReader, *, deep: bool) -> Audit:
-    """Check pages, counters, the log's own hashes, and each index against the log."""
+def audit(reader: SqlReader, *, deep: bool, only: str | None = None) -> Audit:
+    """Check pages, counters, the log's own hashes, and each index against the log.
+
+    only: the one space to look at, and to count; pages are everybody's, and not told of then unless they are damaged.
+    """
     checked: dict[str, int] = defaultdict(int)
     problems = list(_own_problems(reader, checked, deep=deep))
+    if only is not None:
+        checked.clear()
     if not problems:  # on damaged pages nothing else can be told
-        problems += islice(_index_problems(reader, checked, deep=deep), _MOST_PROBLEMS)
+        problems += islice(_index_problems(reader, checked, deep=deep, only=only), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
 
 
-def _index_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
-    for space in _spaces(reader):
+def _index_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
+    for space in _spaces(reader, only):
         yield from _space_problems(reader, space, checked, deep=deep)
     yield from _file_problems(reader)
 
 
-def _spaces(reader: SqlReader) -> Iterator[Space]:
-    for name in reader.spaces():
+def _spaces(reader: SqlReader, only: str | None) -> Iterator[Space]:
+    for name in reader.spaces() if only is None else [only]:
         if (space := reader.space(name)) is not None:
             yield space
 

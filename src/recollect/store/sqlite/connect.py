@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import time
@@ -20,6 +21,8 @@ _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows tha
 _LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
 _BETWEEN_LOOKS_S = 0.01
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
+
+Frozen = tuple[int, int] | None  # bytes, and when they were last changed
 
 
 def inspect(path: Path, *, create: bool) -> bool:
@@ -69,8 +72,16 @@ def _check_header(path: Path, header: bytes) -> None:
 
 
 def _head(path: Path) -> tuple[bytes, int]:
-    with path.open("rb") as file:
-        return file.read(_HEADER_BYTES), os.fstat(file.fileno()).st_size
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    # By SQLite's own hand: where a process closes a file that it opened by itself, the system drops every lock that it
+    # has on it, also those of the memories that it has open there already.
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        size = path.stat().st_size  # to SQLite, a file of a single byte is an empty one
+        return file.xRead(min(size, _HEADER_BYTES), 0), size
+    finally:
+        file.xClose()
 
 
 def _is_short(path: Path, header: bytes, size: int) -> bool:
@@ -112,7 +123,18 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
     return connection
 
 
+def frozen(path: Path) -> Frozen:
+    """Tell how a file stands that SQLite is told not to watch; None where it sees by itself what others write."""
+    if not _is_frozen(path):
+        return None
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
 def _read_only_uri(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_frozen(path) else ''}"
+
+
+def _is_frozen(path: Path) -> bool:
     # Without a log beside it, and no right to make one, SQLite must be told that nobody else will write.
-    frozen = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
-    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+    return not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -18,7 +19,7 @@ from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
-from recollect.store.sqlite.connect import connect, inspect
+from recollect.store.sqlite.connect import Frozen, connect, frozen, inspect
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
@@ -43,6 +44,8 @@ class SqliteStore:
         self._closed = False
         self._caches = Caches()
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
+        self._looking = threading.Lock()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
         with in_our_words():
             self._open(create=create)
@@ -66,12 +69,13 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def writer(self) -> Generator[SqliteWriter]:
+    def writer(self, *, patience_s: float | None = None) -> Generator[SqliteWriter]:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with in_our_words(), self._turn.taken(), self._memory_guard():
+        with in_our_words(), self._turn.taken(patience_s), self._memory_guard():
             self._check_usable()
+            self._check_in_place()
             self._writing.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteWriter(self._writing, self._caches)
@@ -107,13 +111,14 @@ class SqliteStore:
         # left copies of themselves in unused space. A rewritten file has no unused space.
         self._check_usable()
         with in_our_words(), self._turn.taken(), self._memory_guard():
+            self._check_in_place()
             self._writing.execute("VACUUM")
         if self._path is not None:
             self._empty_the_log()
 
-    def audit(self, *, deep: bool = True) -> Audit:
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
-            return audit(reader, deep=deep)
+            return audit(reader, deep=deep, only=only)
 
     def backup(self, path: str) -> None:
         self._check_usable()
@@ -158,8 +163,7 @@ class SqliteStore:
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
         with in_our_words(), self._turn.taken_here(), self._memory_guard():
-            while not self._idle.empty():
-                self._idle.get_nowait().close()
+            self._let_go_of_idle()
             self._writing.close()
             self._turn.close()
 
@@ -184,6 +188,7 @@ class SqliteStore:
             if self._path is not None and not self._read_only and self._writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     self._writing.pragma("journal_mode", "wal")
+            self._inode = None if self._path is None else _inode(self._path)
         except BaseException:
             self._writing.close()
             self._turn.close()
@@ -207,12 +212,22 @@ class SqliteStore:
         if os.getpid() != self._pid:
             raise Closed("This memory was opened before the process forked; open it again in the child.")
 
+    def _check_in_place(self) -> None:
+        # What is written to a file that has lost its name is written nowhere, and a new connection would go elsewhere.
+        if self._path is not None and not _is_at(self._path, self._inode):
+            raise StoreError(
+                f"{self._path} was moved, deleted or replaced while it was open; nothing was changed.",
+                fix="Open it again; what it held is where it was moved to.",
+            )
+
     @contextmanager
     def _reading(self) -> Generator[apsw.Connection]:
         if self._path is None:
             with self._memory_lock:
                 yield self._writing
             return
+        self._check_in_place()
+        seen = self._look_again(self._path) if self._read_only else None
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
@@ -222,10 +237,25 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
-        if self._idle.qsize() < _IDLE_READERS and not self._closed:
+        if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
             self._idle.put(connection)
         else:
             connection.close()
+
+    def _look_again(self, path: Path) -> Frozen:
+        """Let go of connections that were told that nobody writes, as soon as somebody did: they would never see it."""
+        seen = frozen(path)
+        with self._looking:
+            if seen != self._seen:
+                self._seen = seen
+                self._let_go_of_idle()
+                self._caches.clear()
+        return seen
+
+    def _let_go_of_idle(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
 
     @contextmanager
     def _memory_guard(self) -> Generator[None]:
@@ -259,4 +289,24 @@ class SqliteStore:
 
 def _real(location: str | os.PathLike[str]) -> Path:
     # Where it is, whatever it is called: a link joins the same queue of writers, and chdir() changes nothing.
-    return Path(os.path.realpath(Path(location).expanduser()))
+    try:
+        return Path(os.path.realpath(Path(location).expanduser()))
+    except RuntimeError as error:  # a ~ of nobody
+        raise BadLocation(f"{os.fspath(location)!r} is not a path that can be opened ({error}).") from error
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _is_at(path: Path, inode: tuple[int, int] | None) -> bool:
+    """Tell whether a file still has its name; on Windows, an open one does. Who may not look, takes it so."""
+    if os.name == "nt":
+        return True
+    try:
+        return _inode(path) == inode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True

@@ -65,10 +65,10 @@ class Turn:
         self._fd: int | None = None
 
     @contextmanager
-    def taken(self) -> Generator[None]:
+    def taken(self, timeout_s: float | None = None) -> Generator[None]:
         """Hold the turn for the `with` block."""
-        with self.taken_here():
-            fd = self._locked_file()
+        with self.taken_here(timeout_s):
+            fd = self._locked_file(timeout_s or self._timeout_s)
             try:
                 yield
             finally:
@@ -76,9 +76,9 @@ class Turn:
                     _unlock(fd)
 
     @contextmanager
-    def taken_here(self) -> Generator[None]:
+    def taken_here(self, timeout_s: float | None = None) -> Generator[None]:
         """Hold the turn among the threads of this process alone."""
-        if not self._threads.acquire(self._timeout_s):
+        if not self._threads.acquire(timeout_s or self._timeout_s):
             raise StoreBusy
         try:
             yield
@@ -91,7 +91,7 @@ class Turn:
             os.close(self._fd)
             self._fd = None
 
-    def _locked_file(self) -> int | None:
+    def _locked_file(self, timeout_s: float) -> int | None:
         if self._path is None:
             return None
         if self._fd is None:
@@ -100,10 +100,10 @@ class Turn:
             except OSError as error:
                 raise StoreReadOnly(f"The lock file {self._path} can't be written ({error.strerror}).") from error
         if not _try_lock(self._fd):
-            self._wait(self._fd)
+            self._wait(self._fd, timeout_s)
         return self._fd
 
-    def _wait(self, fd: int) -> None:
+    def _wait(self, fd: int, timeout_s: float) -> None:
         # The system's queue is fair but has no time limit, so a thread waits there for us and hands over.
         granted = threading.Event()
         given_up = threading.Event()
@@ -113,19 +113,30 @@ class Turn:
             _wait_lock(fd)
             with handover:
                 if given_up.is_set():
-                    _unlock(fd)
-                granted.set()
+                    os.close(fd)  # and with it the turn that nobody wants any more
+                else:
+                    granted.set()
 
         threading.Thread(target=wait, name="recollect-turn", daemon=True).start()
-        if granted.wait(self._timeout_s):
-            return
+        try:
+            granted.wait(timeout_s)
+        except BaseException:  # an interrupt, most likely: the turn must not come to somebody who has left
+            with handover:
+                if granted.is_set():
+                    _unlock(fd)
+                else:
+                    self._leave_waiting(given_up)
+            raise
         with handover:
             if granted.is_set():
                 return
-            given_up.set()
-        # The waiting thread still owns this descriptor; the next try opens another.
-        self._fd = None
+            self._leave_waiting(given_up)
         raise StoreBusy
+
+    def _leave_waiting(self, given_up: threading.Event) -> None:
+        # The waiting thread owns the descriptor from here on; the next try opens another.
+        given_up.set()
+        self._fd = None
 
 
 class _FairLock:
@@ -143,8 +154,15 @@ class _FairLock:
                 return True
             turn = threading.Event()
             self._queue.append(turn)
-        if turn.wait(timeout_s):
-            return True
+        try:
+            turn.wait(timeout_s)
+        except BaseException:  # who is interrupted stands in nobody's way
+            with self._guard:
+                if turn.is_set():
+                    self._hand_on()
+                else:
+                    self._queue.remove(turn)
+            raise
         with self._guard:
             if turn.is_set():
                 return True
@@ -153,7 +171,10 @@ class _FairLock:
 
     def release(self) -> None:
         with self._guard:
-            if self._queue:
-                self._queue.pop(0).set()
-            else:
-                self._held = False
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        if self._queue:
+            self._queue.pop(0).set()
+        else:
+            self._held = False

@@ -1,0 +1,268 @@
+"""Passwords and keys that only the words around them give away: `password = ...`, "the password is ...", `://user:...@`.
+
+What is written like one is mostly none: a name of code, a placeholder, a path, a message. The checks tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+
+from recollect.capture.secret_shapes import Pattern
+from recollect.core.values import Span
+
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+
+# Values that stand for a secret in documentation and code, or say what is wrong with one.
+_PLACEHOLDER = re.compile(
+    r"x{3,}|\*{2,}|\.{3}|<[^>]{0,80}>?|[${%[@].*|"
+    r"(?:my|the|a|some|new|old|user|db|root|admin|test|fake)?[-_ ]?(?:password|passwd|passphrase|pass|pwd|secret|token|"
+    r"api_?key|key|value|string|str|none|null|nil|true|false|undefined|empty|optional|required|username|user|passwort|"
+    r"kennwort|contrase[nñ]a|senha)[-_ ]?\d{0,3}|"
+    r"(?:in)?(?:valid|correct)|mismatch|wrong|missing|weak|hashed|success|required\|.*",
+    re.IGNORECASE,
+)
+_SAID_OF_PLACEHOLDERS = (
+    *("your", "example", "placeholder", "changeme", "change_me", "redacted", "dummy", "insert", "replace", "todo"),
+    *("foobar", "secret_here", "token_here", "key_here"),
+)
+_WORDS_OF_CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(.*|\[.*|\.\w+.*|->.*|,|;)|[A-Za-z_]\w*\)+[,;:]*", re.DOTALL)
+# Paths are of words in lower case; a key that happens to begin with a slash is not.
+_PLACE = re.compile(r"(?:[\w+.-]{2,20}://.*|(?:\.{1,2}|~)?(?:/[A-Z]?[a-z0-9_.-]*){2,}|[A-Za-z]:[\\/].*)", re.DOTALL)
+# After its name: then what follows is about a password, and none.
+_ABOUT = re.compile(
+    r"[_-](?:ur[il]|link|path|file|dir|name|id|len|length|min|max|size|count|type|field|label|regex|pattern|policy|rules?|"
+    r"address|expir\w*|ttl|timeout|prompt|hint|placeholder|error|message|template|hashers)$",
+    re.IGNORECASE,
+)
+# Before it: `errors.password = "mismatch"`.
+_SAYS_ABOUT = re.compile(
+    r"(?:errors?|labels?|messages?|placeholders?|hints?|titles?|types?)(?:\[['\"]|[._])$", re.IGNORECASE
+)
+_OF_KEYS = ("secret", "token", "credential", "key")  # what keys and tokens are called; all else are passwords
+_PASSWORD_NAME = re.compile(r"pass|pwd", re.IGNORECASE)
+_KEY_CHARACTERS = re.compile(r"[\w+/=.~:-]+")
+_CODE_CHARACTERS = re.compile(r"[()\[\]{};]")
+# Where a value ends that stands among others: `a=1&b=2`, `a=1;b=2`, `a: 1, b: 2`, and before a tag.
+_NEXT_VALUE = re.compile(r"[&;,|](?=[\w .-]{1,40}[=:])|<")
+_SHORTEST_QUOTED = 5  # characters; shorter quoted words are types, modes and prompts
+_SHORTEST_KEY = 16  # characters of a token or key whose prefix is not known: half of what services hand out
+_SHORTEST_LOOSE = 7  # characters of a password that stands without quotes
+_NAME_REACH = 40  # characters before the word "password" that can be the start of its name, as in PROD_DB_
+_AFTER_REACH = 60  # characters behind a value that tell whether others follow
+
+
+def _stands_in(value: str) -> bool:
+    lowered = value.lower()
+    return any(word in lowered for word in _SAID_OF_PLACEHOLDERS) or _PLACEHOLDER.fullmatch(value) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
+
+
+def _assigned(match: re.Match[str]) -> Span | None:
+    """Tell `password = "tr0ub4dor"` from `password = getpass()`: a literal, and no stand-in for one."""
+    group = match.lastgroup or "bare"
+    start, end = match.span(group)
+    value = match[group] if group != "bare" else _alone(match[group])
+    if not value or _is_about(match, value):
+        return None
+    is_key = match["name"].lower().startswith(_OF_KEYS) and not _PASSWORD_NAME.search(match["name"])
+    if group == "bare":
+        secret = _bare_key(value) if is_key else _bare_password(match, value)
+    elif any(char.isspace() for char in value):
+        secret = not is_key and any(_is_mixed(word) and len(word) >= _SHORTEST_LOOSE for word in value.split())
+    else:
+        secret = _is_mixed(value) and len(value) >= _SHORTEST_KEY if is_key else len(value) >= _SHORTEST_QUOTED
+    return Span(start, min(end, start + len(value))) if secret and not _stands_in(value) else None
+
+
+def _alone(value: str) -> str:
+    """Cut off what stands behind a value that is not quoted: the next one, a tag, the end of a sentence or call."""
+    following = _NEXT_VALUE.search(value)
+    value = value[: following.start()] if following else value
+    value = value.rstrip(",.|&*")
+    return value.rstrip(")") if "(" not in value else value
+
+
+def _is_about(match: re.Match[str], value: str) -> bool:
+    """Tell what is no value of the name: a folder, an address, or what is said about passwords."""
+    if _PLACE.fullmatch(value) or _ABOUT.search(match["name"]):
+        return True
+    if match["name"].lower() == "pwd" and value[0] in "/~":  # shells call the working folder so
+        return True
+    return _SAYS_ABOUT.search(match.string, max(0, match.start() - _NAME_REACH), match.start()) is not None
+
+
+def _bare_key(value: str) -> bool:
+    fits = len(value) >= _SHORTEST_KEY and _KEY_CHARACTERS.fullmatch(value) is not None
+    return fits and _is_mixed(value) and not _WORDS_OF_CODE.fullmatch(value)
+
+
+def _bare_password(match: re.Match[str], value: str) -> bool:
+    if _stands_among_others(match, value):  # as in `Server=db;Password=tr0ub4dor;`, which no code is
+        return len(value.rstrip(";")) >= _SHORTEST_QUOTED and not _CODE_CHARACTERS.search(value.rstrip(";"))
+    if _WORDS_OF_CODE.fullmatch(value):
+        return False
+    loose = _is_mixed(value) and len(value) >= _SHORTEST_LOOSE and not _CODE_CHARACTERS.search(value)
+    return loose or (len(value) >= _SHORTEST_QUOTED and _is_environment(match))
+
+
+def _stands_among_others(match: re.Match[str], value: str) -> bool:
+    if match["sign"] != "=" or match.end("sign") != match.start("bare"):
+        return False
+    end = match.start("bare") + len(value.rstrip(";"))
+    before = match.string[max(0, match.start() - _NAME_REACH) : match.start()]
+    after = match.string[end : end + _AFTER_REACH]
+    return bool(re.search(r"[\w ]=[^;=\s]{1,40};\s?$", before) or re.match(r";\s?[A-Za-z][\w ]{1,30}=", after))
+
+
+def _is_environment(match: re.Match[str]) -> bool:
+    """Tell whether this is a line of an environment file, such as PGPASSWORD=...: all of the name is upper case."""
+    if match["sign"] != "=" or not match["name"].isupper():
+        return False
+    before = match.string[max(0, match.start() - _NAME_REACH) : match.start()]
+    return not any(char.islower() for char in re.split(r"[^\w.-]", before)[-1])
+
+
+def _told(match: re.Match[str]) -> Span | None:
+    """Tell "the password is Tr0ub4dor" from "the password is wrong" and "the password is sha256"."""
+    start, end = match.span("secret")
+    value = match["secret"].rstrip(".,;:!?)\"'`")
+    end = start + len(value)
+    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
+    if len(value) < _SHORTEST_QUOTED + 1 or not (_is_mixed(value) and odd) or _stands_in(value):
+        return None
+    return Span(start, end)
+
+
+def _tagged(match: re.Match[str]) -> Span | None:
+    value = match["secret"]
+    shortest = _SHORTEST_QUOTED if _PASSWORD_NAME.search(match["name"]) else _SHORTEST_KEY
+    secret = len(value) >= shortest and _is_mixed(value) and not _stands_in(value) and not _PLACE.fullmatch(value)
+    return Span(*match.span("secret")) if secret else None
+
+
+def _no_placeholder(match: re.Match[str]) -> Span | None:
+    return None if _stands_in(match["secret"]) else Span(*match.span("secret"))
+
+
+def _bearer(match: re.Match[str]) -> Span | None:
+    value = match["secret"]
+    return Span(*match.span("secret")) if _is_mixed(value) and not _stands_in(value) else None
+
+
+# What people call it, each word as it begins; those of other scripts stand without spaces before and behind them.
+_WORDS = (
+    r"pass(?:word|wd|wort|phrase|code|(?<![a-z]pass))|(?<![a-z])pwd|"
+    r"kennwort|contrase[nñ]a|mot de passe|(?<![a-z])senha"
+)
+_LATIN = ("kennwort", "contrase", "mot de p", "senha")
+_OTHER_SCRIPTS = "пароль|密[码碼]|口令|パスワード|비밀번호"
+_FIRST_LETTERS = ("пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
+
+PASSWORDS: tuple[Pattern, ...] = (
+    Pattern(
+        name="authorization",
+        regex=re.compile(
+            r"""authorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:bearer|basic|token|digest|apikey|bot)\s{1,3}"""
+            r"(?P<secret>[A-Za-z0-9+/=._~-]{8,8000})",
+            re.IGNORECASE,
+        ),
+        hints=("authorization",),
+        anchored=True,
+        check=_no_placeholder,
+    ),
+    Pattern(
+        name="bearer token",
+        regex=re.compile(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9+/=._~-]{20,8000})", re.IGNORECASE),
+        hints=("bearer",),
+        anchored=True,
+        check=_bearer,
+    ),
+    Pattern(
+        name="password in url",
+        regex=re.compile(r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/\"'<>]{2,200})@[A-Za-z0-9\[]"),
+        hints=("://",),
+        anchored=True,
+        check=_no_placeholder,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            rf"(?P<name>(?:{_WORDS}|{_OTHER_SCRIPTS}|secret|token|credentials?|"
+            r"(?:(?<=api)|(?<=api[_ -])|(?<=(?:access|client|secret))|(?<=(?:access|client|secret)[_ -])|"
+            r"(?<=private[_ -])|(?<=auth[_ -])|(?<=account[_-])|(?<=encryption[_ -])|(?<=signing[_ -]))key)"
+            r"(?:[_-][a-z]{1,16}){0,2})"
+            # Then a sign, in Markdown also a bold one; or it is the name of a value: `name: DB_PASSWORD`, `value: ...`.
+            r"\\?[\"'`*_]{0,3}(?:\s{0,3}(?P<sign>=>|->|→|:=|=|:|：)[*_]{0,3}|,?\s{1,40}[\"']?value[\"']?\s{0,2}[:=])\s{0,3}"
+            r"(?:\\?\"(?P<double>[^\"\n\\]{1,250})(?=\\?\")|\\?'(?P<single>[^'\n\\]{1,250})(?=\\?')|"
+            r"\\?`(?P<tick>[^`\n\\]{1,250})(?=\\?`)|(?P<bare>[^\s\"'`\\>]{1,250}))",
+            re.IGNORECASE,
+        ),
+        hints=("pass", "pwd", "secret", "token", "key", "credential", *_LATIN, *_FIRST_LETTERS),
+        anchored=True,
+        check=_assigned,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            r"(?P<name>password|passwd|passwort|secret|token|key)>\s{0,3}(?P<secret>[^<>\s]{5,250})\s{0,3}</",
+            re.IGNORECASE,
+        ),
+        hints=("password>", "passwd>", "passwort>", "secret>", "token>", "key>"),
+        anchored=True,
+        check=_tagged,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            r"(?<=-)(?:password|passwd|pass|token|api-?key|secret)[ =][\"']?"
+            r"(?P<secret>[^\s\"'<>$%{}()\[\]]{6,250})",
+            re.IGNORECASE,
+        ),
+        hints=("pass", "token", "api", "secret"),
+        anchored=True,
+        check=_told,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            r"\b(?:password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe|senha|pwd|pw)"
+            r"(?:\s{1,2}[\w'-]{1,20}){0,4}?\s{1,2}(?:is|was|to|ist|lautet|es|est|é):?\s{1,2}"
+            r"[\"'`]?(?P<secret>[^\s\"'`]{5,100})",
+            re.IGNORECASE,
+        ),
+        hints=("pass", "pwd", "pw ", *_LATIN),
+        anchored=True,
+        check=_told,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            rf"(?:{_OTHER_SCRIPTS})\s{{0,2}}(?:是|为|為|は|는|은|—|-)\s{{0,2}}[\"'`「“]?(?P<secret>[!-~]{{5,100}})",
+            re.IGNORECASE,
+        ),
+        hints=_FIRST_LETTERS,
+        anchored=True,
+        check=_told,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            r"\bmachine\s{1,4}[\w-]{1,63}\.\S{1,200}\s{1,8}login\s{1,4}\S{1,200}\s{1,8}password\s{1,4}(?P<secret>\S{1,200})"
+        ),
+        hints=("machine",),
+        anchored=True,
+        check=_no_placeholder,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            r"\bcurl\b(?:[^\nc]|c(?!url )){0,200}?\s(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,100}:(?P<secret>[^\s\"']{3,200})"
+        ),
+        hints=("curl",),
+        anchored=True,
+        check=_no_placeholder,
+    ),
+)
