@@ -376,6 +376,15 @@ class VectorsConformance:
         with store.reader() as reader:
             assert [job.seq for job in reader.jobs(limit=9)] == [seqs[1]]
 
+    def test_why_work_could_not_be_done_at_once_is_kept_and_it_is_due_as_before(self, store: Store) -> None:
+        seqs = put(store, drafts(["one", "two"]))
+        put(store, drafts(["elsewhere"]), space="other")
+        with store.writer() as writer:
+            writer.note_failure(SPACE, EMBED, seqs[:1], error="no network \ud800")
+        with store.reader() as reader:
+            jobs = reader.jobs(due_before=NOW, limit=9)
+        assert [(job.attempts, job.error) for job in jobs] == [(0, "no network ?"), (0, None), (0, None)]
+
     def test_vectors_put_into_one_space_settle_no_job_of_another(self, store: Store) -> None:
         (mine,), (yours,) = put(store, drafts(["mine"])), put(store, drafts(["yours"]), space="yours")
         random = np.random.default_rng(6)

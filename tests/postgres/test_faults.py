@@ -8,11 +8,12 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
-from postgres_server import DATABASE, PASSWORD, Server
+from postgres_server import DATABASE, PASSWORD, USER, Server
 from recollect import Memory
 from recollect.core.errors import (
     BadLocation,
@@ -277,6 +278,34 @@ def test_more_at_once_than_there_are_connections_waits_and_then_says_so(location
     with store.reader() as reader:
         assert reader.spaces() == []
     store.close()
+
+
+def test_a_full_server_is_used_with_the_connections_that_are_there(location: str, postgres: Server) -> None:
+    with Memory.open(location, embedder="hashing") as memory:
+        memory.add("I like tea.")
+        postgres.as_admin(f"ALTER ROLE {USER} CONNECTION LIMIT 1")
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                added = list(pool.map(lambda number: memory.space(f"s{number}").add("I like rum.").new, range(12)))
+            assert added == [True] * 12
+            error = _error(location, busy_timeout_s=0.3)
+            assert isinstance(error, StoreBusy)
+            assert "no connection left" in str(error)
+        finally:
+            postgres.as_admin(f"ALTER ROLE {USER} CONNECTION LIMIT -1")
+
+
+@pytest.mark.parametrize("setting", ["standard_conforming_strings", "row_security"])
+def test_settings_of_a_database_change_nothing(location: str, postgres: Server, setting: str) -> None:
+    postgres.as_admin(f"ALTER DATABASE {DATABASE} SET {setting} = off")
+    try:
+        with Memory.open(location, embedder="hashing") as memory:
+            memory.add("I moved to Porto \\ 'really'.", speaker="Ana", session="s", meta={"a": "b"})
+            assert memory.recall("Porto")
+            assert memory.artifacts()
+            assert memory.verify().ok
+    finally:
+        postgres.as_admin(f"ALTER DATABASE {DATABASE} RESET {setting}")
 
 
 def test_deadlocked_writers_are_told_apart_and_one_goes_on(location: str) -> None:

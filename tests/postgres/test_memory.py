@@ -98,6 +98,20 @@ def test_a_server_remembers_what_a_file_does(both: tuple[Memory, Memory]) -> Non
     assert all(memory.verify().ok for memory in both)
 
 
+def test_texts_that_look_like_our_own_marks_come_back_as_they_were(both: tuple[Memory, Memory]) -> None:
+    mark = "\x1aB64:"
+    for memory in both:
+        for speaker in (f"{mark}x", f"{mark}eA==", mark):
+            memory.add("We decided to use tea.", speaker=speaker, session="s", wing=f"{mark}y")
+        memory.add("I like tea.", speaker="Bo", session="s")
+    ours, theirs = both
+    assert [hit.event.speaker for hit in ours.recall("tea")] == [hit.event.speaker for hit in theirs.recall("tea")]
+    assert ours.sessions() == theirs.sessions()
+    (session,) = [one for one in ours.sessions() if one.name == "s"]
+    assert set(session.speakers) == {mark, f"{mark}eA==", f"{mark}x", "Bo"}
+    assert session.wings == (f"{mark}y",)
+
+
 def test_what_is_forgotten_and_rebuilt_is_the_same_on_both(both: tuple[Memory, Memory]) -> None:
     for memory in both:
         assert len(memory.forget(session="s2").ids) == 4

@@ -127,6 +127,49 @@ def test_an_interrupted_copy_is_gone_on_with(
     assert _seen(target) == _seen(source)
 
 
+@pytest.mark.parametrize("kind", ["server", "file"])
+def test_a_copy_in_the_making_opens_for_nothing_else(
+    kind: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = str(tmp_path / "memory.db"), location if kind == "server" else str(tmp_path / "copy.db")
+    _fill(source)
+    monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
+    old, new = open_store(source, Settings()), open_store(target, Settings())
+    with pytest.raises(ZeroDivisionError):
+        copy_store(old, new, lambda what, done, total: 1 // (done < 200))
+    new.close()
+    old.close()
+    for settings in ({}, {"read_only": True}):
+        with pytest.raises(StoreError, match="in the making"):
+            Memory.open(target, embedder="hashing", **settings)
+    with Memory.open(source, embedder="hashing") as memory:
+        memory.add("Said in between.")  # so that it begins anew
+    assert main(["migrate", source, target]) == 0
+    assert _seen(target) == _seen(source)
+
+
+def test_what_others_wrote_into_a_copy_in_the_making_is_not_removed(
+    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = str(tmp_path / "memory.db")
+    _fill(source)
+    monkeypatch.setattr(migrating, "_BATCH_ROWS", 20)
+    with Memory.open(location, embedder="hashing") as opened_before:
+        old, new = open_store(source, Settings()), open_store(location, Settings())
+        with pytest.raises(ZeroDivisionError):
+            copy_store(old, new, lambda what, done, total: 1 // (done < 200))
+        opened_before.space("another").add("Mine.")
+        for text in ("", "Said in between."):
+            if text:
+                with Memory.open(source, embedder="hashing") as memory:
+                    memory.add(text)
+            with pytest.raises(StoreError, match="nothing of it was removed"):
+                copy_store(old, new, _quiet)
+        assert [event.text for event in opened_before.space("another").events()] == ["Mine."]
+        old.close()
+        new.close()
+
+
 def test_a_source_that_changed_meanwhile_is_copied_anew(
     location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

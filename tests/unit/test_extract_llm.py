@@ -332,6 +332,10 @@ def test_tokens_are_counted_in_the_file_for_all_who_share_it(tmp_path: Any) -> N
     assert FileLedger(second).spent(date(2026, 4, 3)) == 0
     FileLedger(second).spend(date(2026, 4, 3), 7)
     assert FileLedger(first).spent(date(2026, 4, 3)) == 7
+    FileLedger(first).spend(today, -50)  # what was begun before midnight and ends after it
+    assert FileLedger(first).spent(date(2026, 4, 3)) == 7
+    assert FileLedger(first).take(date(2026, 4, 3), 90, limit=100)
+    assert not FileLedger(second).take(date(2026, 4, 3), 4, limit=100)
     for store in (first, second):
         store.close()
 

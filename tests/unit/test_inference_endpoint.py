@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from llm_server import dripping, flooding, raw
+from llm_server import serving as talking
 from recollect.core.errors import EmbeddingFailed, InvalidSetting
 from recollect.inference.endpoint import EndpointEmbedder, EndpointSettings
 from recollect.inference.registry import load_embedder, load_named
@@ -157,7 +159,7 @@ def test_a_wait_that_is_too_long_and_endless_trouble_are_given_up() -> None:
             embedder.question("x")
         assert not waits
     with serving(fixed("", 502)) as server, asking(server) as (embedder, waits):
-        with pytest.raises(EmbeddingFailed, match="HTTP 502, 3 times"):
+        with pytest.raises(EmbeddingFailed, match=r"HTTP 502 \(3 attempts\)"):
             embedder.question("x")
         assert len(waits) == 2
 
@@ -176,6 +178,18 @@ def test_a_slow_server_and_none_at_all_fail_in_time() -> None:
     with pytest.raises(EmbeddingFailed, match="ConnectError"):
         embedder.question("x")
     embedder.close()
+
+
+def test_a_server_that_drips_or_floods_is_given_up() -> None:
+    row = json.dumps({"data": [{"embedding": [1.0] * 100}]})
+    for step, message in ((dripping(0.01, raw(row)), "took too long"), (flooding(2), "more than 1 MiB")):
+        with talking(step) as server:
+            embedder = EndpointEmbedder(EndpointSettings(url=server.url, model="m", timeout=0.2, attempts=1, batch=2))
+            started = time.monotonic()
+            with pytest.raises(EmbeddingFailed, match=message):
+                embedder.question("x")
+            assert time.monotonic() - started < 2
+            embedder.close()
 
 
 @pytest.mark.parametrize(
@@ -198,6 +212,7 @@ def test_a_slow_server_and_none_at_all_fail_in_time() -> None:
         (fixed('{"data": [', content_length="500"), "RemoteProtocolError"),
         (fixed(b"\xff\xfe\x00"), "not a list of vectors"),
         (fixed('{"error": "no such model"}', 404), "no such model"),
+        (fixed('{"data":' + "[" * 200_000), "not a list of vectors"),
         (fixed("", 401), "key is missing or refused"),
         (fixed("", 302, location="http://127.0.0.1:9/"), "HTTP 302"),
         (fixed("rubbish", content_encoding="gzip"), "DecodingError"),
@@ -227,6 +242,12 @@ def test_keys_come_from_the_environment_and_openai_s_goes_to_openai_only(monkeyp
     assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key is None
     monkeypatch.setenv("RECOLLECT_EMBEDDING_KEY", "ours")
     assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key == "ours"
+
+
+def test_a_key_that_no_header_can_carry_is_refused_unshown() -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        EndpointEmbedder(EndpointSettings(url="http://localhost:1/v1", model="m", api_key=f"{KEY}\nx"))
+    assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize(

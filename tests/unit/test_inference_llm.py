@@ -39,6 +39,7 @@ from recollect.inference.llm import (
     LLM,
     Allowance,
     AllowanceSpent,
+    LLMError,
     LLMGarbage,
     LLMRefused,
     LLMUnavailable,
@@ -48,6 +49,7 @@ from recollect.inference.llm import (
     load_llm,
     read_json,
 )
+from recollect.inference.llm.allowance import estimate_tokens
 from recollect.inference.llm.settings import LLMSettings
 
 KEY = "sk-very-secret"
@@ -612,6 +614,33 @@ def test_failures_and_repairs_are_counted_too() -> None:
     ):
         ask(llm)
     assert allowance.left == 10_000 - 300
+
+
+def test_an_error_says_what_was_used_all_the_same() -> None:
+    allowance = Allowance(tokens_per_day=10_000)
+    refusal = chat(None, refusal="I won't.", usage=(40, 2))
+    for step, more, used in (
+        (chat("nonsense", usage=(100, 50)), {"schema": CITY}, 300),
+        (refusal, {}, 42),
+        (raw("no", 401), {}, 0),
+    ):
+        left = allowance.left
+        with (
+            serving(step) as server,
+            asking(server, allowance=allowance) as (llm, _),
+            pytest.raises(LLMError) as caught,
+        ):
+            ask(llm, **more)
+        assert (caught.value.tokens, left - allowance.left) == (used, used)
+    with serving(raw("<html>")) as server, asking(server, allowance=allowance) as (llm, _), pytest.raises(LLMGarbage):
+        ask(llm)
+    assert left - allowance.left > 1024  # nobody says how much: the most that it can have been
+
+
+def test_tokens_of_other_scripts_are_not_guessed_too_low() -> None:
+    assert estimate_tokens("東京は今日も晴れです。") >= 10
+    assert estimate_tokens("Сегодня в Москве дождь.") >= 10
+    assert estimate_tokens("a" * 300) == 101
 
 
 def test_requests_under_way_can_t_spend_the_same_tokens_twice() -> None:

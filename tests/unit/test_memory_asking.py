@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -324,7 +324,18 @@ def test_an_answer_that_cites_nothing_is_refused_and_the_memory_quotes(path: Pat
         assert any("quoting" in notice for notice in memory.notices)
 
 
-@pytest.mark.parametrize("text", ["no answer", "No answer.", " NO ANSWER \n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no answer",
+        "No answer.",
+        " NO ANSWER \n",
+        "I don't know.",
+        "I do not know where that is.",
+        "<think>Line [1] says nothing of it.</think>I don't know.",
+        "The lines hold no answer.",
+    ],
+)
 def test_an_llm_that_finds_no_answer_gives_none(path: Path, text: str) -> None:
     with answering(path, chat(text)) as (memory, _):
         answer = memory.ask("Which car does Bob drive?")
@@ -380,6 +391,47 @@ def test_words_are_told_as_they_are_written(path: Path) -> None:
     assert heard == ["Pea", "nuts ", "[1]", " [77]."]
     assert answer.text.startswith("Peanuts [1]")
     assert "[77]" not in answer.text
+
+
+@pytest.mark.parametrize("text", ["She called and got no answer [1].", "She called [1] and got no answer."])
+def test_an_answer_that_speaks_of_no_answer_is_one(path: Path, text: str) -> None:
+    with answering(path, chat(text)) as (memory, _):
+        assert memory.ask("What is Ana's sister allergic to?").text == text
+
+
+def test_several_numbers_in_one_mark_are_citations_each(path: Path) -> None:
+    with answering(path, chat("Peanuts [1, 2; 99].")) as (memory, _):
+        answer = memory.ask("What is Ana's sister allergic to?")
+    assert answer.text == "Peanuts [1][2]."
+    assert [citation.mark for citation in answer.citations] == ["[1]", "[2]"]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("<think>Line [2] is about tea.</think>\n\nPeanuts [1].",),
+        (" <th", "ink>Line [2]", " is about tea.</thi", "nk>", "<think></think>", "\n", "Pea", "nuts [1]."),
+        ("Peanuts", " [1]."),
+    ],
+)
+def test_what_a_model_thinks_aloud_is_no_part_of_the_answer(path: Path, pieces: tuple[str, ...]) -> None:
+    streamed = events(*(delta(piece) for piece in pieces), delta("", "stop"))
+    with answering(path, chat("".join(pieces)), streamed) as (memory, _):
+        heard: list[str] = []
+        for told in (None, heard.append):
+            answer = memory.ask("What is Ana's sister allergic to?", told=told)
+            assert answer.text == "Peanuts [1]."
+            assert [citation.mark for citation in answer.citations] == ["[1]"]
+    assert "".join(heard) == "Peanuts [1]."
+
+
+def test_a_model_that_only_thinks_has_said_nothing(path: Path) -> None:
+    with answering(path, chat("<think>Line [2] is about"), events(delta("<think>[1]", "stop"))) as (memory, _):
+        heard: list[str] = []
+        for told in (None, heard.append):
+            with pytest.warns(RecollectNotice, match="cited no line") if told is None else nullcontext():
+                assert memory.ask("What is Ana's sister allergic to?", told=told).written_by == "quote"
+    assert not heard
 
 
 def test_a_stream_that_breaks_off_leaves_the_quote(path: Path) -> None:

@@ -252,6 +252,21 @@ def test_an_import_of_nonsense_is_refused_with_its_line(memory: Memory, tmp_path
     assert memory.verify().ok
 
 
+def test_half_a_character_finds_nothing_and_breaks_nothing(memory: Memory) -> None:
+    memory.add("I moved to Porto.", speaker="Ana")
+    half = "\ud800"
+    assert memory.artifacts(about=half) == []
+    for wrong in (
+        lambda: memory.history(half),
+        lambda: memory.correct(half, "I live in Faro."),
+        lambda: memory.concept(half),
+        lambda: memory.facts(half),
+    ):
+        with pytest.raises(RecollectError):
+            wrong()
+    assert memory.verify().ok
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80\n", b"\x00\x00\x00\n"])
 def test_an_import_of_other_files_is_refused(memory: Memory, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.jsonl"

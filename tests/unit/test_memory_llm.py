@@ -6,10 +6,12 @@ import json
 import random
 import subprocess
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +35,7 @@ from llm_server import (
 )
 from recollect import Memory
 from recollect.cli import main
-from recollect.core.errors import InvalidSetting
+from recollect.core.errors import InvalidSetting, LLMUnavailable
 from recollect.core.settings import Settings
 from recollect.engine.serving import RecollectNotice
 from recollect.extract.llm.prompting import GLEAN, prompt
@@ -339,6 +341,31 @@ def test_an_llm_object_that_raises_whatever_is_a_notice(clock: TestClock) -> Non
         assert memory.stats().pending == 1
 
 
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.parametrize("how", ["model", "refusal", "text", "raises"])
+def test_half_a_character_in_what_an_llm_says_breaks_nothing(how: str, clock: TestClock) -> None:
+    class Odd:
+        name = "odd"
+
+        def complete(self, **_: Any) -> Reply:
+            if how == "raises":
+                raise LLMUnavailable("no \ud800")
+            return Reply(text='{"statements": [], "facts": []}', tokens_in=1, tokens_out=1, model="m\ud800")
+
+    step = {
+        "model": raw(chat('{"statements": [], "facts": []}')(None).chunks[0].replace(b"served-model", b"\\ud800")),  # type: ignore[arg-type, index]
+        "refusal": chat(None, refusal="no \ud800"),
+        "text": chat("Sure \ud800"),
+    }.get(how, chat("{}"))
+    with serving(step) as server, remembering(server, clock) as memory:
+        memory.add(CHOIR, speaker="Ana")
+        memory.settle()
+    with Memory.open(":memory:", embedder="none", llm=Odd(), clock=clock) as memory:
+        memory.add(CHOIR, speaker="Ana")
+        memory.settle()
+        assert all("\ud800" not in (job.error or "") for job in memory.jobs())
+
+
 def test_the_doctor_says_what_waits_and_why(
     tmp_path: Path, clock: TestClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -458,6 +485,50 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
             assert memory.stats().pending == 0
     with pytest.raises(InvalidSetting):
         Settings(llm_tokens_per_day=-1)
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.parametrize("how", ["refused", "garbage"])
+def test_what_can_t_be_used_is_paid_for_and_repairs_are_held_to_the_limit(
+    how: str, tmp_path: Path, clock: TestClock
+) -> None:
+    said = {"refused": {"text": None, "finish": "content_filter"}, "garbage": {"text": "Sure!"}}[how]
+    used: list[int] = []
+
+    def costing(asked: Asked):
+        used.extend((len(json.dumps(asked.body)) // 4, 400))
+        return chat(**said, usage=used[-2:])(asked)
+
+    with (
+        serving(costing) as server,
+        remembering(server, clock, tmp_path / "memory.db", llm_tokens_per_day=8_000) as memory,
+    ):
+        memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(6))
+        for _ in range(8):
+            memory.settle()
+            memory.ask("Where does Ana sing?")
+            clock.pass_by(minutes=70)
+    assert 0 < sum(used) <= 8_000
+
+
+def test_processes_that_ask_at_once_share_one_limit(tmp_path: Path, clock: TestClock) -> None:
+    limit, used = 9_000, []
+
+    def slow(asked: Asked):
+        time.sleep(0.1)
+        used.append(5_000)
+        return chat('{"statements": [], "facts": []}', usage=(1_000, 4_000))(asked)
+
+    with serving(slow) as server, ExitStack() as open_handles, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecollectNotice)
+        handles = [
+            open_handles.enter_context(remembering(server, clock, tmp_path / "memory.db", llm_tokens_per_day=limit))
+            for _ in range(4)
+        ]
+        handles[0].add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(8))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda memory: memory.settle(), handles))
+    assert 0 < sum(used) <= limit
 
 
 @pytest.mark.parametrize("where", [":memory:", "memory.db"])

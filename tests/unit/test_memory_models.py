@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from llm_server import Asked, Sent, late, raw, serving
 from recollect import Memory, RecollectNotice
 from recollect.core.errors import EmbeddingFailed, RecollectError
 from recollect.inference.hashing import HashingEmbedder
@@ -71,11 +73,80 @@ def _stored(text: str) -> np.ndarray:
     return np.round(_direction(text) * 127).astype(np.int8)
 
 
+def _vectors(asked: Asked) -> Sent:
+    rows = [{"index": place, "embedding": _direction(text).tolist()} for place, text in enumerate(asked.body["input"])]
+    return raw(json.dumps({"data": rows}))(asked)
+
+
 def _found(memory: Memory, question: str) -> list[str]:
     return [hit.text for hit in memory.recall(question)]
 
 
 # Failing
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.parametrize("query", ["", f"?dimensions={DIMS}"])
+def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
+    query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.inference.llm.wire.FIRST_WAIT", 0.0)
+    path = tmp_path / "memory.db"
+    with serving(_vectors) as server:
+        with Memory.open(path, embedder=f"openai:e@{server.url}{query}") as memory:
+            memory.add("Ana lives in Porto.")
+        server.script[:] = [raw("busy", 503)]
+        for settings in ({}, {"embedder": f"openai:e@{server.url}{query}"}):
+            with Memory.open(path, **settings) as memory:
+                assert memory.add("I moved to Faro.").new
+                assert "I moved to Faro." in _found(memory, "Who moved to Faro?")
+                assert len(memory.notices) <= 2
+                assert all("HTTP 503" in (job.error or "") for job in memory.jobs())
+                asked = len(server.asked)
+                memory.add("Faro is warm.")
+                memory.recall("Faro")
+                assert len(server.asked) <= asked + 2  # once a call, not five times
+        with Memory.open(path, embedder="hashing") as memory:
+            assert "I moved to Faro." in _found(memory, "Who moved to Faro?")
+        server.script[:] = [_vectors]
+        with Memory.open(path) as memory:
+            memory.settle()
+            assert (memory.stats().vectors, memory.stats().pending) == (5, 0)
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+def test_an_endpoint_that_is_wanted_and_away_leaves_the_file_its_own_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.inference.llm.wire.FIRST_WAIT", 0.0)
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.add("Ana lives in Porto.")
+    with serving(raw("busy", 503)) as server, Memory.open(path, embedder=f"openai:e@{server.url}") as memory:
+        memory.add("I moved to Faro.")
+        assert memory.stats().vectors == 2
+        assert not server.asked
+
+
+def test_an_endpoint_that_keeps_failing_slowly_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recollect.inference.endpoint import EndpointEmbedder, EndpointSettings
+
+    with serving(late(0.3, raw("{}"))) as server:
+        settings = EndpointSettings(url=server.url, model="e", timeout=0.1, attempts=2)
+        embedder = EndpointEmbedder(settings, sleep=lambda _: None)
+        for _ in range(4):
+            with pytest.raises(EmbeddingFailed, match=r"2 attempts"):
+                embedder.question("x")
+        assert len(server.asked) == 3  # twice, once, and then it was let be
+        monkeypatch.setattr("recollect.inference.endpoint.RESTS", 0)
+        embedder._rests_until = 0.0
+        server.script[:] = [_vectors]
+        assert embedder.question("x").pooled.shape == (DIMS,)
+        server.script[:] = [raw("busy", 503)]
+        with pytest.raises(EmbeddingFailed, match="HTTP 503"):
+            embedder.question("x")
+        assert len(server.asked) == 6
+        embedder.close()
 
 
 def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_queued() -> None:
@@ -86,6 +157,7 @@ def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_que
         with pytest.warns(RecollectNotice, match="no network"):
             assert memory.add("During the outage.").new
         assert memory.stats().pending == 1
+        assert [job.error for job in memory.jobs()] == ["no network"]
         assert memory.notices
         embedder.fails = None
         assert "During the outage." in _found(memory, "during the outage")

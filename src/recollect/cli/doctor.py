@@ -398,6 +398,8 @@ def _queue_in_words(jobs: Sequence[Job], what: str) -> str:
     if not failed:
         return detail
     worst = max(failed, key=lambda job: job.attempts)
+    if not worst.attempts:  # since the event was written, when it failed
+        return f"{detail}: {worst.error}"
     return f"{detail}; tried {worst.attempts} time{'s' if worst.attempts > 1 else ''}, last: {worst.error}"
 
 

@@ -40,7 +40,7 @@ def _migrate(source: str, target: str, terminal: Terminal) -> int:
 
     with (
         closing(open_store(source, Settings(), create=False)) as old,
-        closing(open_store(target, Settings())) as new,
+        closing(open_store(target, Settings(), unfinished=True)) as new,
         progress(terminal, "migrate") as report,
     ):
         copied = copy_store(old, new, report)

@@ -195,6 +195,7 @@ class LLMError(ModelError):
     """The LLM gave nothing that can be used; everything that needs none still works."""
 
     retryable: ClassVar[bool] = False  # whether the very same request may succeed later
+    tokens: int | None = None  # what was used all the same, where that is known
 
 
 class LLMUnavailable(LLMError):

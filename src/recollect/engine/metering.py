@@ -6,13 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from datetime import date
 
 from recollect.core.clock import Clock
-from recollect.core.errors import LLMGarbage, LLMUnavailable, RecollectError, StoreError
+from recollect.core.errors import LLMGarbage, LLMRefused, LLMUnavailable, RecollectError, StoreError
 from recollect.inference.llm.allowance import Allowance, Hold, MemoryLedger, estimate_tokens
+from recollect.inference.llm.client import HttpLLM
 from recollect.inference.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema
-from recollect.store.protocol import IN_MEMORY, Store
+from recollect.inference.text import well_formed
+from recollect.store.protocol import IN_MEMORY, Store, Writer
 
 LLM_TOKENS = "llm_tokens"  # the fact of the file: the day, and what was spent on it
 
@@ -21,10 +24,14 @@ def metered(llm: LLM, store: Store, *, tokens_per_day: int | None, clock: Clock)
     """Put an LLM under the daily limit of a memory; None: without one."""
     if tokens_per_day is None:
         return Metered(llm, None)
+    if isinstance(llm, Metered):
+        return llm  # handed on by who works for others: the same tokens must not count twice
     # A memory that nobody else can write to counts for itself: so nothing is written while a snapshot is read.
     alone = store.read_only or store.location == IN_MEMORY
     ledger = MemoryLedger() if alone else FileLedger(store)
-    return Metered(llm, Allowance(tokens_per_day=tokens_per_day, clock=clock, ledger=ledger))
+    allowance = Allowance(tokens_per_day=tokens_per_day, clock=clock, ledger=ledger)
+    # Our own client sends a request again to have it repaired: it holds and counts each one by itself.
+    return Metered(llm.within(allowance), None) if isinstance(llm, HttpLLM) else Metered(llm, allowance)
 
 
 class FileLedger:
@@ -39,13 +46,31 @@ class FileLedger:
         with self._store.reader() as reader:
             return _on(day, reader.fact(LLM_TOKENS)) + self._unwritten[day]
 
+    def take(self, day: date, tokens: int, *, limit: int) -> bool:
+        """Add to what was spent, in one transaction with the look at it: no two processes take the same tokens."""
+        try:
+            with self._store.writer() as writer:
+                spent = _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day]
+                if spent + tokens > limit:
+                    return False
+                self._write(writer, day, spent + tokens)
+        except StoreError as error:
+            raise LLMUnavailable(f"The LLM is not asked, since its tokens can't be counted now: {error}") from error
+        self._unwritten.clear()
+        return True
+
     def spend(self, day: date, tokens: int) -> None:
         """Add to what was spent on a day. What can't be written now is with the next: an answer is paid for by then."""
         self._unwritten[day] += tokens
-        with suppress(StoreError), self._store.writer() as writer:
-            spent = _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day]
-            writer.set_fact(LLM_TOKENS, f"{day.isoformat()} {spent}")
+        with suppress(StoreError):
+            with self._store.writer() as writer:
+                self._write(writer, day, _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day])
             self._unwritten.clear()
+
+    def _write(self, writer: Writer, day: date, spent: int) -> None:
+        noted, _, _ = (writer.fact(LLM_TOKENS) or "").partition(" ")
+        if noted <= day.isoformat():  # a request that was begun before midnight ends after others of the next day
+            writer.set_fact(LLM_TOKENS, f"{day.isoformat()} {max(0, spent)}")
 
 
 def _on(day: date, fact: str | None) -> int:
@@ -81,15 +106,14 @@ class Metered:
                 reply = self._llm.complete(
                     system=system, prompt=prompt, schema=schema, max_tokens=max_tokens, temperature=temperature
                 )
-            except LLMGarbage:
-                hold.spend(most)  # it was answered, and nobody says for how much: the most that it can have been
-                raise
-            except RecollectError:
+            except RecollectError as error:
+                hold.spend(_used(error, most))
                 raise
             except Exception as error:  # an LLM of the caller's own
                 raise self._failed(error) from error
             hold.spend(reply.tokens_in + reply.tokens_out)
-            return reply
+            # What is no character can't be stored.
+            return replace(reply, text=well_formed(reply.text), model=well_formed(reply.model))
 
     def stream(
         self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
@@ -103,7 +127,7 @@ class Metered:
                     system=system, prompt=prompt, max_tokens=max_tokens, temperature=temperature
                 ):
                     hold.spend(estimate_tokens(piece))
-                    yield piece
+                    yield well_formed(piece)
             except RecollectError:
                 raise
             except Exception as error:
@@ -119,4 +143,12 @@ class Metered:
         return nullcontext(Hold()) if self._allowance is None else self._allowance.hold(most)
 
     def _failed(self, error: Exception) -> LLMUnavailable:
-        return LLMUnavailable(f"The LLM {self.name} failed: {type(error).__name__}: {error}.")
+        return LLMUnavailable(well_formed(f"The LLM {self.name} failed: {type(error).__name__}: {error}."))
+
+
+def _used(error: RecollectError, most: int) -> int:
+    """Tell what a failed request used: the most that it can have been where it was answered and nobody says."""
+    tokens = getattr(error, "tokens", None)
+    if tokens is None:
+        return most if isinstance(error, LLMGarbage | LLMRefused) else 0
+    return tokens

@@ -27,6 +27,7 @@ class Serving(NamedTuple):
 
     model: Model | None
     embedder: Embedder | None
+    trouble: str | None = None  # why there is no vector now, where there should be
 
 
 class Models:
@@ -60,11 +61,15 @@ class Models:
         wanted = self.wanted(active)
         if active is None:
             return Serving(None, wanted)
-        if wanted is not None and speaks_for(wanted, active):
-            return Serving(active, wanted)
-        if not self.wants_vectors:
-            return Serving(None, None)
-        return Serving(active, self._own(active, wanted))
+        try:
+            if wanted is not None and speaks_for(wanted, active):
+                return Serving(active, wanted)
+            if not self.wants_vectors:
+                return Serving(None, None)
+            return Serving(active, self._own(active, wanted))
+        except ModelError as error:  # an endpoint that is asked for its card may be away for a while
+            self.say(f"Words are searched alone, and vectors have to wait: {error}")
+            return Serving(active, None, str(error))
 
     def register(self, writer: Writer, embedder: Embedder) -> Model:
         """Make an embedder's model the active one of a file that has none."""
@@ -107,22 +112,22 @@ class Models:
             if label not in self._loaded:
                 self._loaded[label] = self._load_own(active, label)
             own = self._loaded[label]
+        if own is not None and not speaks_for(own, active):
+            self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
+            own = None
         if wanted is not None:
-            asked = wanted.card.label
             serves = "its vectors serve" if own else "words are searched alone"
+            known = _known_name(wanted)
+            asked = wanted.card.label if known in {None, active.name} else known
             self.say(f"This memory was written with {label}; {serves} until rebuild() has made those of {asked}.")
         return own
 
     def _load_own(self, active: Model, label: str) -> Embedder | None:
         try:
-            own = load_named(active.name, folder=self.folder)
+            return load_named(active.name, folder=self.folder)
         except RecollectError as error:
             self.say(f"The model of this memory, {label}, can't be loaded: {error}")
             return None
-        if not speaks_for(own, active):
-            self.say(f"This memory was written with {label}; installed is {own.card.label}. Run rebuild().")
-            return None
-        return own
 
 
 def warm(embedder: Embedder) -> None:
@@ -133,6 +138,13 @@ def warm(embedder: Embedder) -> None:
 
 
 def speaks_for(embedder: Embedder, model: Model) -> bool:
-    """Tell whether an embedder makes the vectors of a model."""
+    """Tell whether an embedder makes the vectors of a model. An endpoint may have to be asked, and fail."""
+    if _known_name(embedder) not in {None, model.name}:
+        return False
     card = embedder.card
     return (card.name, card.version, card.dims) == (model.name, model.version, model.dims)
+
+
+def _known_name(embedder: Embedder) -> str | None:
+    """Give the name on an embedder's card where it says so without being asked for the whole card."""
+    return getattr(embedder, "card_name", None)

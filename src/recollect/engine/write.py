@@ -21,7 +21,7 @@ from recollect.engine.passages import embed
 from recollect.engine.serving import Serving, speaks_for
 from recollect.extract.llm.scene import is_for_llm
 from recollect.store.facts import ANALYSIS
-from recollect.store.protocol import Draft, Known, Writer
+from recollect.store.protocol import EMBED, Draft, Known, Writer
 
 
 def write(
@@ -78,6 +78,8 @@ def _write(
         new = [draft for draft in fresh if draft.raw_id not in known]
         stored = _append(engine, writer, space, new, serving)
         seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
+        if serving.trouble and not defer:
+            writer.note_failure(space, EMBED, list(seqs.values()), error=serving.trouble)
         _derive(writer, space, stored, seqs, readings if extracts else None)
         if stored:
             marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
@@ -123,7 +125,7 @@ def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tupl
         vectors = embed(serving.embedder, [draft.event for draft in drafts])
     except ModelError as error:
         engine.models.say(f"Stored and searchable by words; vectors will follow: {error}")
-        return drafts, serving
+        return drafts, serving._replace(trouble=str(error))
     return [replace(draft, vectors=units) for draft, units in zip(drafts, vectors, strict=True)], serving
 
 
@@ -133,9 +135,10 @@ def _append(
     if not drafts:
         return {}
     active = next((model for model in writer.models() if model.state == "active"), None)
-    if active is None and serving.embedder is not None and drafts[0].vectors is not None:
-        active = engine.models.register(writer, serving.embedder)
-    elif not (active and serving.embedder and speaks_for(serving.embedder, active)):
+    embedder = serving.embedder if drafts[0].vectors is not None else None
+    if active is None and embedder is not None:
+        active = engine.models.register(writer, embedder)
+    elif not (active and embedder and speaks_for(embedder, active)):
         # A rebuild took over while we embedded: these vectors are the old model's, so the new one's become a job. That
         # another writer of a new file was the first to name its model changes nothing, if it is the same one.
         drafts = [replace(draft, vectors=None) for draft in drafts]

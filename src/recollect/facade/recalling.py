@@ -217,7 +217,7 @@ class Recalling(Handle):
     def _search_once(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
-            model, embedder = engine.models.serving(reader)
+            model, embedder, _ = engine.models.serving(reader)
             if embedder is not None:
                 warm(embedder)
             return search(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.errors import EmbeddingFailed, InvalidSetting
-from recollect.core.extras import need
 from recollect.inference.codec import to_int8, unit
+from recollect.inference.llm.wire import Answer, Oversized, Patience, Unanswered, Wire, check_key
 from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.text import well_formed
-from recollect.inference.waiting import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS, retry_after
+from recollect.inference.waiting import LONGEST_REST, RESTS
 
 PREFIX = "openai:"
 FORM = "openai:MODEL@URL?dimensions=N, as in openai:nomic-embed-text@http://localhost:11434/v1"
@@ -29,6 +28,7 @@ KEY_VARIABLE = "RECOLLECT_EMBEDDING_KEY"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 
 MAX_CHARACTERS = 16_000  # about 4,000 tokens: what endpoints commonly take; passages are far shorter
+MOST_BYTES_A_VECTOR = 512 * 1024  # of an answer: 16,000 numbers written out, several times the longest vector in use
 
 Floats = NDArray[np.float32]
 
@@ -80,7 +80,8 @@ class EndpointSettings:
     def key(self) -> str | None:
         """Give the key to send, from the settings or the environment."""
         own = OPENAI_KEY_VARIABLE if self.url == OPENAI_URL else ""
-        return self.api_key or os.environ.get(KEY_VARIABLE) or os.environ.get(own) or None
+        given = self.api_key or os.environ.get(KEY_VARIABLE)
+        return check_key(given, source=KEY_VARIABLE) or check_key(os.environ.get(own), source=own)
 
 
 class EndpointEmbedder:
@@ -88,10 +89,23 @@ class EndpointEmbedder:
 
     def __init__(self, settings: EndpointSettings, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings
-        self._sleep = sleep
-        self._lock = Lock()
-        self._open_client: Any = None
+        key = settings.key
+        self._wire = Wire(
+            settings.url,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            key=key,
+            patience=Patience(timeout=settings.timeout, attempts=settings.attempts, sleep=sleep),
+            most_bytes=settings.batch * MOST_BYTES_A_VECTOR,
+            extra="http",
+        )
         self._dims = settings.dimensions
+        self._trouble = ""  # why it gave no answer the last time; empty: it did
+        self._rests_until = 0.0
+
+    @property
+    def card_name(self) -> str:
+        """Give the card's name; unlike the card it needs no answer of the endpoint."""
+        return self._settings.name
 
     @property
     def card(self) -> ModelCard:
@@ -109,10 +123,7 @@ class EndpointEmbedder:
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
-        with self._lock:
-            client, self._open_client = self._open_client, None
-        if client is not None:
-            client.close()
+        self._wire.close()
 
     def _vectors(self, texts: Sequence[str]) -> Floats:
         """Ask for all texts but blank ones, which endpoints refuse: they get the zero vector."""
@@ -127,50 +138,40 @@ class EndpointEmbedder:
             vectors[asked] = np.concatenate(found)
         return vectors
 
-    def _ask(self, texts: list[str]) -> Any:
-        """Send one request until it is answered; give the response."""
-        httpx: Any = need("httpx", extra="http")
+    def _ask(self, texts: list[str]) -> Answer:
+        """Send one request until it is answered; give the answer, whatever its status."""
         body: dict[str, Any] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
-        trouble = ""
-        for attempt in range(self._settings.attempts):
-            wait = FIRST_WAIT * 2**attempt
-            try:
-                response = self._client(httpx).post(f"{self._settings.url}/embeddings", json=body)
-            except httpx.RequestError as error:
-                trouble = f"{type(error).__name__}: {error}"
-            else:
-                if response.status_code not in RETRIED:
-                    return response
-                trouble = f"HTTP {response.status_code}"
-                wait = retry_after(response.headers.get("retry-after")) or wait
-            if wait > LONGEST_WAIT:
-                raise self._failed(f"{trouble}; it asks to wait {wait:.0f} s")
-            if attempt + 1 < self._settings.attempts:
-                # Jitter, so that many clients that failed together do not come back together.
-                self._sleep(wait * random.uniform(1.0, 1.25))
-        raise self._failed(f"{trouble}, {self._settings.attempts} times")
-
-    def _client(self, httpx: Any) -> Any:
-        with self._lock:
-            if self._open_client is None:
-                key = self._settings.key
-                headers = {"Authorization": f"Bearer {key}"} if key else {}
-                self._open_client = httpx.Client(headers=headers, timeout=self._settings.timeout)
-            return self._open_client
-
-    def _checked(self, response: Any, count: int) -> Floats:
-        """Read the vectors out of a response, or say what is wrong with it."""
-        if response.status_code in {401, 403}:
-            raise self._failed(f"HTTP {response.status_code}: the key is missing or refused; set {KEY_VARIABLE}")
-        if response.status_code != 200:
-            raise self._failed(f"HTTP {response.status_code}: {response.text[:SHOWN_CHARACTERS]}")
+        started = time.monotonic()
+        if started < self._rests_until:
+            raise self._failed(self._trouble)
+        known_to_fail = bool(self._trouble)
         try:
-            rows = _rows(response.json())
+            answer = self._wire.post("/embeddings", body, attempts=1 if known_to_fail else None)
+        except Unanswered as error:
+            # The first words about a trouble stay, so that it is told once.
+            self._trouble = self._trouble or str(error)
+            if known_to_fail:
+                ended = time.monotonic()
+                self._rests_until = ended + min(LONGEST_REST, RESTS * (ended - started))
+            raise self._failed(self._trouble) from error
+        except Oversized as error:
+            raise self._failed(str(error)) from error
+        self._trouble = ""
+        return answer
+
+    def _checked(self, answer: Answer, count: int) -> Floats:
+        """Read the vectors out of an answer, or say what is wrong with it."""
+        shown = self._wire.shown(answer.text)
+        if answer.status in {401, 403}:
+            raise self._failed(f"HTTP {answer.status}: the key is missing or refused; set {KEY_VARIABLE}")
+        if answer.status != 200:
+            raise self._failed(f"HTTP {answer.status}: {shown}")
+        try:
+            rows = _rows(json.loads(answer.text))
             vectors = np.array(rows, np.float32)
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            shown = response.text[:SHOWN_CHARACTERS]
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise self._failed(f"its answer is not a list of vectors ({error}): {shown!r}") from error
         if len(rows) != count:
             raise self._failed(f"it gave {len(rows)} vectors for {count} texts")
@@ -189,10 +190,7 @@ class EndpointEmbedder:
         return vectors
 
     def _failed(self, trouble: str) -> EmbeddingFailed:
-        """Say what failed; an endpoint may have quoted the key in its own words."""
-        key = self._settings.key
-        shown = trouble.replace(key, "[key]") if key else trouble
-        return EmbeddingFailed(f"The embedding endpoint {self._settings.url} failed: {shown}.")
+        return EmbeddingFailed(f"The embedding endpoint {self._settings.url} failed: {trouble.rstrip('.')}.")
 
 
 def _rows(answer: Any) -> list[list[float]]:

@@ -1,7 +1,8 @@
 """Copying a whole store into another, of the same kind or not: table by table, to be resumed, and compared at the end.
 
 The copy notes with each batch how far it is. A run that was interrupted goes on from there, if the source is as it was;
-else it begins anew. Until it is complete the target says that it is a copy in the making.
+else it begins anew. Until it is complete the target says that it is a copy in the making, and opens
+for nothing else.
 """
 
 from __future__ import annotations
@@ -76,9 +77,14 @@ def _begun(target: Store, fingerprint: str, tables: Sequence[Table]) -> dict[str
         state: dict[str, Any] | None = json.loads(said) if said else None
         if state is None and (said == "" or any(writer.count(there[table.name]) for table in tables)):
             raise StoreError("The target holds a memory already; copy into an empty one.")
+        if state is not None and sum(writer.count(table) for table in there.values()) != state["rows"]:
+            raise StoreError(
+                "The target was written to while it was a copy in the making; nothing of it was removed.",
+                fix="Copy into an empty one.",
+            )
         if state is not None and state["of"] == fingerprint:
             return {**state, "after": _unpacked(state["after"])} if state["after"] else state
-        for table in tables:
+        for table in reversed(tables):  # those that point to others first
             writer.clear(there[table.name])
         anew: dict[str, Any] = {"of": fingerprint, "done": [], "after": None, "rows": 0}
         writer.set_fact(COPYING, json.dumps(anew))

@@ -4,14 +4,46 @@ from __future__ import annotations
 
 import os
 
-from recollect.core.errors import BadLocation
+from recollect.core.errors import BadLocation, StoreError
 from recollect.core.extras import need
 from recollect.core.settings import Settings
+from recollect.store.facts import COPYING
 from recollect.store.protocol import IN_MEMORY, Store
 
 
-def open_store(location: str | os.PathLike[str], settings: Settings, *, create: bool = True) -> Store:
-    """Open the store at a location."""
+def open_store(
+    location: str | os.PathLike[str], settings: Settings, *, create: bool = True, unfinished: bool = False
+) -> Store:
+    """Open the store at a location; a copy in the making only for who goes on with it (`unfinished`)."""
+    store = _opened(location, settings, create=create)
+    try:
+        if not unfinished:
+            _check_whole(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def open_scratch() -> Store:
+    """Open an empty store that nobody else sees and that is gone when it is closed, however large it becomes."""
+    from recollect.store.sqlite import SqliteStore
+
+    return SqliteStore(IN_MEMORY, Settings(durability="normal"), spills=True)
+
+
+def _check_whole(store: Store) -> None:
+    """Refuse what an interrupted copy left: it lacks rows, and what is written there would not fit those to come."""
+    with store.reader() as reader:
+        copying = reader.fact(COPYING)
+    if copying:
+        raise StoreError(
+            f"{store.location} is a copy in the making, and not whole yet.",
+            fix="Run the same recollect migrate again: it goes on where it stopped.",
+        )
+
+
+def _opened(location: str | os.PathLike[str], settings: Settings, *, create: bool) -> Store:
     text = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not isinstance(text, str) or not text.strip() or "\x00" in text:
         raise BadLocation(f"{location!r} is not a location; give the path of a file, or ':memory:'.")
@@ -28,10 +60,3 @@ def open_store(location: str | os.PathLike[str], settings: Settings, *, create: 
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(text, settings, create=create)
-
-
-def open_scratch() -> Store:
-    """Open an empty store that nobody else sees and that is gone when it is closed, however large it becomes."""
-    from recollect.store.sqlite import SqliteStore
-
-    return SqliteStore(IN_MEMORY, Settings(durability="normal"), spills=True)

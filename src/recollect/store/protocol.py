@@ -313,6 +313,10 @@ class Writer(
         """Put a job back for later, with the reason."""
         ...
 
+    def note_failure(self, space: str, kind: str, seqs: Sequence[int], *, error: str) -> None:
+        """Keep why what these events owe could not be done at once; it is due as before."""
+        ...
+
     def drop_job(self, job: Job) -> None:
         """Remove a job that has nothing to do any more."""
         ...

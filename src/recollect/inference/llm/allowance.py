@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date
 from threading import Lock
 from typing import Protocol
@@ -12,22 +12,29 @@ from typing import Protocol
 from recollect.core.clock import Clock, utc_now
 from recollect.core.errors import AllowanceSpent, InvalidSetting
 
-# Of the languages that are common here English has the most characters a token, about four: this errs on the safe side.
-CHARACTERS_A_TOKEN = 3
+# English has about four letters a token, each of them a byte; in other scripts a letter has two or three bytes, and may
+# be a token of its own. So this errs on the safe side for all of them.
+BYTES_A_TOKEN = 3
 
 
 def estimate_tokens(*texts: str) -> int:
     """Guess the tokens of texts where nobody counted them."""
-    return sum(len(text) for text in texts) // CHARACTERS_A_TOKEN + 1
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) // BYTES_A_TOKEN + 1
 
 
 class Ledger(Protocol):
     """Where the tokens of a day are written down; a store that several processes share makes one limit for all."""
 
-    def spent(self, day: date) -> int: ...
+    def spent(self, day: date) -> int:
+        """Tell what was spent on a day, or is set aside."""
+        ...
+
+    def take(self, day: date, tokens: int, *, limit: int) -> bool:
+        """Add to what was spent on a day, in one step with the look at it; refuse what would go beyond the limit."""
+        ...
 
     def spend(self, day: date, tokens: int) -> None:
-        """Add to what was spent on a day."""
+        """Add to what was spent on a day, whatever the limit; give back what is negative."""
         ...
 
 
@@ -40,6 +47,13 @@ class MemoryLedger:
     def spent(self, day: date) -> int:
         """Tell what was spent on a day."""
         return self._days[day]
+
+    def take(self, day: date, tokens: int, *, limit: int) -> bool:
+        """Add to what was spent, unless that goes beyond the limit."""
+        if self._days[day] + tokens > limit:
+            return False
+        self._days[day] += tokens
+        return True
 
     def spend(self, day: date, tokens: int) -> None:
         """Add to what was spent on a day."""
@@ -60,8 +74,9 @@ class Hold:
 class Allowance:
     """A number of tokens a day, in and out together; days are of UTC.
 
-    A request is sent only if the most that it can use is still free, requests under way in this process included.
-    What servers count for requests that they never answered is not known here and not counted.
+    A request is sent only if the most that it can use is still free. That is written down before it is sent, so that
+    nobody who shares the ledger takes it too, and corrected when it was answered. What servers count for requests that
+    they never answered is not known here and not counted.
     """
 
     def __init__(self, *, tokens_per_day: int, clock: Clock = utc_now, ledger: Ledger | None = None) -> None:
@@ -71,7 +86,6 @@ class Allowance:
         self._clock = clock
         self._ledger: Ledger = ledger or MemoryLedger()
         self._lock = Lock()
-        self._held = 0
 
     @property
     def left(self) -> int:
@@ -85,23 +99,33 @@ class Allowance:
         hold = Hold()
         with self._lock:
             day = self._today()
-            free = self._free(day)
-            if most > free:
+            if not self._ledger.take(day, most, limit=self._limit):
+                free = self._free(day)
                 raise AllowanceSpent(
                     f"This request may use {most:,} tokens, and {free:,} of {self._limit:,} are left on {day} (UTC).",
                     fix="Wait for tomorrow, ask for less, or raise tokens_per_day.",
                 )
-            self._held += most
         try:
             yield hold
         finally:
             with self._lock:
-                self._held -= most
-                if hold.used:
-                    self._ledger.spend(day, hold.used)
+                self._ledger.spend(day, hold.used - most)
 
     def _today(self) -> date:
         return self._clock().astimezone(UTC).date()
 
     def _free(self, day: date) -> int:
-        return max(0, self._limit - self._ledger.spent(day) - self._held)
+        return max(0, self._limit - self._ledger.spent(day))
+
+
+@contextmanager
+def hold_in_all(allowances: Iterable[Allowance], most: int) -> Generator[Hold]:
+    """Set tokens aside in each of several allowances."""
+    hold = Hold()
+    with ExitStack() as stack:
+        holds = [stack.enter_context(one.hold(most)) for one in allowances]
+        try:
+            yield hold
+        finally:
+            for one in holds:
+                one.spend(hold.used)

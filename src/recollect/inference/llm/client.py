@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from recollect.core.errors import InvalidInput, LLMError, LLMGarbage, LLMRefused, LLMUnavailable
-from recollect.inference.llm.allowance import Allowance, Hold, estimate_tokens
+from recollect.inference.llm.allowance import Allowance, Hold, estimate_tokens, hold_in_all
 from recollect.inference.llm.schema import check_schema, read_json
 from recollect.inference.llm.settings import KEY_VARIABLE, LLMSettings
 from recollect.inference.llm.speech import Api, Dialect, Form, Piece, Request, Said
@@ -17,7 +18,6 @@ from recollect.inference.protocol import DEFAULT_MAX_TOKENS, Reply, Schema
 from recollect.inference.text import well_formed
 
 REFUSED_FORM = frozenset({400, 404, 415, 422, 501})  # statuses of servers that do not take a field
-UNLIMITED = 2**62  # tokens a day, for who set no allowance
 REPAIR_CHARACTERS = 4_000  # of a bad answer, shown to the model that gave it
 SCHEMA_WORDS = "Answer with one JSON object and nothing else. It must meet this JSON Schema:"
 REPAIR_WORDS = (
@@ -36,7 +36,7 @@ class HttpLLM:
     ) -> None:
         self._settings = settings
         self._api = api
-        self._allowance = allowance or Allowance(tokens_per_day=UNLIMITED)
+        self._allowances = () if allowance is None else (allowance,)
         key = settings.key
         self._wire = Wire(settings.url, headers=api.headers(key), key=key, patience=patience or Patience())
         self._dialect = Dialect()
@@ -45,6 +45,12 @@ class HttpLLM:
     def name(self) -> str:
         """Name the model and where it is; load_llm() reads it."""
         return self._settings.name
+
+    def within(self, allowance: Allowance) -> HttpLLM:
+        """Give the same client under one more allowance; it holds each request to it, repairs included."""
+        other = copy(self)
+        other._allowances = (*self._allowances, allowance)
+        return other
 
     def complete(
         self,
@@ -57,8 +63,29 @@ class HttpLLM:
     ) -> Reply:
         """Answer at once; with a schema, in JSON that meets it, after one repair if need be."""
         request = _request(system, prompt, schema, max_tokens, temperature)
-        said = self._ask(request)
-        if schema is None:
+        bill = Hold()
+        try:
+            return self._completed(request, bill)
+        except LLMError as error:
+            error.tokens = bill.used
+            raise
+
+    def stream(
+        self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
+    ) -> Iterator[str]:
+        """Answer piece by piece. A stream that breaks off raises LLMUnavailable after what came."""
+        request = replace(_request(system, prompt, None, max_tokens, temperature), stream=True)
+        with hold_in_all(self._allowances, _most(request)) as hold:
+            answer = self._accepted(request, self._wire.stream)
+            yield from self._pieces(request, answer.lines or iter(()), hold)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        self._wire.close()
+
+    def _completed(self, request: Request, bill: Hold) -> Reply:
+        said = self._ask(request, bill)
+        if request.schema is None:
             return self._reply(well_formed(said.text), said)
         try:
             return self._reply(_json_of(said, request), said)
@@ -67,35 +94,32 @@ class HttpLLM:
                 raise
             words = REPAIR_WORDS.format(trouble=error.detail)
         shown = said.text[:REPAIR_CHARACTERS].strip() or "(nothing)"
-        again = self._ask(replace(request, turns=(*request.turns, well_formed(shown), words)))
+        again = self._ask(replace(request, turns=(*request.turns, well_formed(shown), words)), bill)
         return self._reply(_json_of(again, request), said, again)
 
-    def stream(
-        self, *, system: str, prompt: str, max_tokens: int = DEFAULT_MAX_TOKENS, temperature: float = 0.0
-    ) -> Iterator[str]:
-        """Answer piece by piece. A stream that breaks off raises LLMUnavailable after what came."""
-        request = replace(_request(system, prompt, None, max_tokens, temperature), stream=True)
-        with self._allowance.hold(_most(request)) as hold:
-            answer = self._accepted(request, self._wire.stream)
-            yield from self._pieces(request, answer.lines or iter(()), hold)
-
-    def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
-        self._wire.close()
-
-    def _ask(self, request: Request) -> Said:
+    def _ask(self, request: Request, bill: Hold) -> Said:
         """Send one request, in the words that this server takes, and count what it used."""
-        with self._allowance.hold(_most(request)) as hold:
-            answer = self._accepted(request, self._wire.post)
-            said = self._read(lambda: self._api.said(_object(answer.text)), answer.text)
-            counted = replace(
-                said,
-                tokens_in=_sent(request) if said.tokens_in is None else said.tokens_in,
-                tokens_out=estimate_tokens(said.text) if said.tokens_out is None else said.tokens_out,
-            )
-            hold.spend(_tokens(counted))
-        if counted.refusal:
-            raise self._failed(LLMRefused, self._wire.shown(counted.refusal))
+        with hold_in_all(self._allowances, _most(request)) as hold:
+            try:
+                said = self._said(request, hold)
+            except LLMGarbage:
+                hold.spend(_most(request))  # it was answered, and nobody says for how much
+                raise
+            finally:
+                bill.spend(hold.used)
+        if said.refusal:
+            raise self._failed(LLMRefused, self._wire.shown(said.refusal))
+        return said
+
+    def _said(self, request: Request, hold: Hold) -> Said:
+        answer = self._accepted(request, self._wire.post)
+        said = self._read(lambda: self._api.said(_object(answer.text)), answer.text)
+        counted = replace(
+            said,
+            tokens_in=_sent(request) if said.tokens_in is None else said.tokens_in,
+            tokens_out=estimate_tokens(said.text) if said.tokens_out is None else said.tokens_out,
+        )
+        hold.spend(_tokens(counted))
         return counted
 
     def _accepted(self, request: Request, send: Callable[[str, dict[str, Any]], Answer]) -> Answer:
@@ -119,7 +143,7 @@ class HttpLLM:
 
     def _pieces(self, request: Request, lines: Iterator[str], hold: Hold) -> Iterator[str]:
         tokens_in, tokens_out = _sent(request), 0
-        characters, half, ended = 0, "", False
+        written, half, ended = 0, "", False
         try:
             for event in self._events(lines):
                 ended = ended or event.ended
@@ -127,7 +151,7 @@ class HttpLLM:
                 tokens_out = tokens_out if event.tokens_out is None else event.tokens_out
                 if event.trouble:
                     raise self._failed(LLMUnavailable, self._wire.shown(event.trouble))
-                characters += len(event.text)
+                written += len(event.text.encode("utf-8", "surrogatepass"))
                 text = half + event.text
                 # A character of two halves may come in two events.
                 half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
@@ -137,7 +161,7 @@ class HttpLLM:
                 raise self._failed(LLMUnavailable, "the stream ended before the answer did")
         finally:
             # Also where the reader stopped early: what came was made, and is charged.
-            hold.spend(tokens_in + (tokens_out or estimate_tokens("x" * characters)))
+            hold.spend(tokens_in + (tokens_out or estimate_tokens("x" * written)))
 
     def _events(self, lines: Iterator[str]) -> Iterator[Piece]:
         """Read the events of a stream: lines that start with "data:", the last of them perhaps [DONE]."""
@@ -181,7 +205,7 @@ class HttpLLM:
             text=text,
             tokens_in=sum(part.tokens_in or 0 for part in parts),
             tokens_out=sum(part.tokens_out or 0 for part in parts),
-            model=model if isinstance(model, str) else self._settings.model,
+            model=well_formed(model) if isinstance(model, str) else self._settings.model,
         )
 
 

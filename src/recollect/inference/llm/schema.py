@@ -15,6 +15,7 @@ from typing import Any, cast
 from recollect.core.errors import InvalidSetting, LLMGarbage
 from recollect.inference.protocol import Schema
 from recollect.inference.text import well_formed
+from recollect.inference.thoughts import END_OF_THOUGHT
 
 NOTES = frozenset({"title", "description", "default", "examples", "$schema"})  # words that decide nothing
 RULES = frozenset(
@@ -25,7 +26,6 @@ RULES = frozenset(
 MOST_STARTS = 20
 KINDS: dict[str, type] = {"object": dict, "array": list, "string": str, "null": type(None)}  # besides numbers
 SHOWN_CHARACTERS = 80  # of a value, in what is said about it
-END_OF_THOUGHT = "</think>"  # local reasoning models think aloud before they answer
 
 
 def read_json(text: str, schema: Schema) -> Any:

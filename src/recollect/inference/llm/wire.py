@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from recollect.core.errors import InvalidSetting
 from recollect.core.extras import need
+from recollect.inference.text import well_formed
 from recollect.inference.waiting import FIRST_WAIT, LONGEST_WAIT, RETRIED, SHOWN_CHARACTERS, retry_after
 
 EXTRA = "llm"
@@ -24,7 +25,7 @@ class Unanswered(Exception):
 
 
 class Oversized(Exception):
-    """The answer is longer than MOST_BYTES. Stays inside the library, too."""
+    """The answer is longer than there is room for. Stays inside the library, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +56,28 @@ class Answer:
 class Wire:
     """A connection to one server."""
 
-    def __init__(self, url: str, *, headers: Mapping[str, str], key: str | None, patience: Patience) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        key: str | None,
+        patience: Patience,
+        most_bytes: int = MOST_BYTES,
+        extra: str = EXTRA,
+    ) -> None:
         self.url = url
+        self._most_bytes = most_bytes
+        self._extra = extra
         self._headers = {**headers}
         self._key = key
         self._patience = patience
         self._lock = Lock()
         self._open_client: Any = None
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+    def post(self, path: str, body: Mapping[str, Any], *, attempts: int | None = None) -> Answer:
         """Send JSON until it is answered; give the whole answer, whatever its status."""
-        return self._patiently(lambda httpx: self._attempt(httpx, path, body, lines=False))
+        return self._patiently(lambda httpx: self._attempt(httpx, path, body, lines=False), attempts)
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Answer:
         """Send JSON until it is answered; give the lines of a good answer as they come, and any other whole."""
@@ -74,7 +86,7 @@ class Wire:
     def shown(self, text: str) -> str:
         """Cut a server's own words to what fits into an error; it may have quoted the key."""
         clean = text.replace(self._key, "[key]") if self._key else text
-        return clean[:SHOWN_CHARACTERS]
+        return well_formed(clean[:SHOWN_CHARACTERS])
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -83,10 +95,11 @@ class Wire:
         if client is not None:
             client.close()
 
-    def _patiently(self, attempt: Callable[[Any], Answer]) -> Answer:
-        httpx: Any = need("httpx", extra=EXTRA)
+    def _patiently(self, attempt: Callable[[Any], Answer], attempts: int | None = None) -> Answer:
+        httpx: Any = need("httpx", extra=self._extra)
+        attempts = attempts or self._patience.attempts
         trouble = ""
-        for number in range(self._patience.attempts):
+        for number in range(attempts):
             wait = FIRST_WAIT * 2**number
             try:
                 answer = attempt(httpx)
@@ -101,18 +114,18 @@ class Wire:
                 wait = answer.wait or wait
             if wait > LONGEST_WAIT:
                 raise Unanswered(f"{trouble}; it asks to wait {wait:.0f} s")
-            if number + 1 < self._patience.attempts:
+            if number + 1 < attempts:
                 self._patience.sleep(wait * self._patience.jitter())
-        raise Unanswered(f"{trouble} ({self._patience.attempts} attempts)")
+        raise Unanswered(f"{trouble} ({attempts} attempts)" if attempts > 1 else trouble)
 
     def _attempt(self, httpx: Any, path: str, body: Mapping[str, Any], *, lines: bool) -> Answer:
         client = self._client(httpx)
         overdue = time.monotonic() + self._patience.timeout
         response = client.send(client.build_request("POST", f"{self.url}{path}", json=body), stream=True)
         if lines and response.status_code == 200:
-            return Answer(status=200, lines=_lines(httpx, response))
+            return Answer(status=200, lines=_lines(httpx, response, self._most_bytes))
         try:
-            content = b"".join(_chunks(response, overdue))
+            content = b"".join(_chunks(response, overdue, self._most_bytes))
         finally:
             response.close()
         return Answer(
@@ -155,24 +168,24 @@ def check_key(key: str | None, *, source: str) -> str | None:
     return key or None
 
 
-def _chunks(response: Any, overdue: float) -> Iterator[bytes]:
+def _chunks(response: Any, overdue: float, most_bytes: int) -> Iterator[bytes]:
     """Give the bytes of an answer while there is time and room for them."""
     length = 0
     for chunk in response.iter_bytes():
         length += len(chunk)
-        if length > MOST_BYTES:
-            raise Oversized(f"it sent more than {MOST_BYTES // 2**20} MiB")
+        if length > most_bytes:
+            raise Oversized(f"it sent more than {most_bytes // 2**20} MiB")
         # The driver's own limit is for each read: a server that drips would hold us for ever.
         if time.monotonic() > overdue:
             raise TimeoutError("the answer took too long")
         yield chunk
 
 
-def _lines(httpx: Any, response: Any) -> Iterator[str]:
+def _lines(httpx: Any, response: Any, most_bytes: int) -> Iterator[str]:
     """Give the lines of an answer as they come; a stream may last as long as something comes."""
     rest = bytearray()
     try:
-        for chunk in _chunks(response, float("inf")):
+        for chunk in _chunks(response, float("inf"), most_bytes):
             rest += chunk
             if b"\n" in chunk:
                 *whole, rest = rest.split(b"\n")

@@ -99,4 +99,9 @@ def _marked(text: str) -> bytes:
 
 
 def _unmarked(text: str) -> str:
-    return base64.b64decode(text[len(_MARK) :]).decode("utf-8", "surrogatepass")
+    """Give what was marked; a text that the server took from inside another may begin with the mark by itself."""
+    try:
+        kept = base64.b64decode(text[len(_MARK) :], validate=True).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return text
+    return kept if _marked(kept) == text.encode() else text

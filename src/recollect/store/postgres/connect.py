@@ -155,11 +155,18 @@ class Pool:
             except psycopg.OperationalError:
                 if connection is not None:
                     connection.close()  # the server went away while it was idle: the next one may do, or a new one
-            except StoreUnreachable:
-                # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
+            except (StoreUnreachable, StoreBusy):
+                # It was there before: a restart, another server taking over, or one that has no connection left but
+                # those that we have. Nothing has been done yet, so wait.
                 if time.monotonic() + _BETWEEN_TRIES_S > deadline:
                     raise
-                time.sleep(_BETWEEN_TRIES_S)
+                self._wait_for_idle()
+
+    def _wait_for_idle(self) -> None:
+        try:
+            self._idle.put(self._idle.get(timeout=_BETWEEN_TRIES_S))
+        except queue.Empty:
+            return
 
     def _idle_or_new(self) -> Connection:
         try:

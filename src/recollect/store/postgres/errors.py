@@ -84,7 +84,7 @@ def _not_let_in(said: str) -> RecollectError:
         return BadLocation(f"{_REFUSED} (PostgreSQL: {said})")
     if "does not exist" in said and ("database" in said or "role" in said):
         return BadLocation(f"There is no such database or user on the server. (PostgreSQL: {said})")
-    if "too many clients" in said or "remaining connection slots" in said:
+    if any(words in said for words in ("too many clients", "too many connections", "remaining connection slots")):
         return StoreBusy(f"The server has no connection left; use fewer, or a pooler. (PostgreSQL: {said})")
     return StoreUnreachable(f"{StoreUnreachable.__doc__} (PostgreSQL: {said})")
 

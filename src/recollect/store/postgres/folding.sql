@@ -24,7 +24,7 @@ SELECT min(seq) FROM jobs WHERE kind = $1 AND space = $2;
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
        count(*), min(edge.at), max(edge.at),
-       coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
+       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
        node.closed_at, node.merged_into
 FROM fold_nodes node
 JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
@@ -63,7 +63,7 @@ WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.clo
 SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
                                          WHERE first.space = node.space AND first.id = node.id),
        count(edge.number), min(edge.at), max(edge.at),
-       coalesce(json_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '[]')::text,
+       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
        node.closed_at, node.merged_into
 FROM fold_nodes node
 LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id

@@ -98,15 +98,15 @@ SELECT seq, content FROM events WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT
 SELECT seq FROM events WHERE space = %(space)s {where} ORDER BY seq;
 
 -- name: sessions
-SELECT session, coalesce(json_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '[]')::text,
-       coalesce(json_agg(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL), '[]')::text,
+SELECT session, coalesce(array_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '{}'),
+       coalesce(array_agg(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL), '{}'),
        count(*), min(at), max(at) FROM events
 WHERE space = %(space)s AND session IS NOT NULL {where} GROUP BY session ORDER BY max(at) DESC, session;
 
 -- Which are the latest is read from an index; who spoke in them only then, from their events.
 -- name: latest_sessions
-SELECT session, coalesce(json_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '[]')::text,
-       coalesce(json_agg(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL), '[]')::text,
+SELECT session, coalesce(array_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '{}'),
+       coalesce(array_agg(DISTINCT speaker) FILTER (WHERE speaker IS NOT NULL), '{}'),
        count(*), min(at), max(at) FROM events
 WHERE space = %(space)s AND session IN (
   SELECT session FROM events WHERE space = %(space)s AND session IS NOT NULL {where}
@@ -355,6 +355,9 @@ SELECT count(*) FROM jobs WHERE space = $1;
 -- name: fail_job
 UPDATE jobs SET attempts = attempts + 1, error = $1, due_at = $2 WHERE id = $3 AND space = $4;
 
+-- name: note_failure
+UPDATE jobs SET error = $1 WHERE kind = $2 AND seq = ANY($3::bigint[]) AND space = $4;
+
 -- name: delete_job
 DELETE FROM jobs WHERE id = $1 AND space = $2;
 
@@ -433,8 +436,9 @@ WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifa
 -- name: stated_by
 SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
+-- As JSON, which comes as it is: a text may begin like those that adapt.py has marked.
 -- name: statements
-SELECT seq, any_json(body) ->> 'content', status = 'current' FROM artifacts
+SELECT seq, any_json(body) -> 'content', status = 'current' FROM artifacts
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
 
 -- name: linked
@@ -698,7 +702,7 @@ WITH due AS (
 DELETE FROM jobs WHERE id = ANY($1::bigint[]) RETURNING id;
 
 -- name: names_known
-SELECT (array_agg(any_json(body) ->> 'about' ORDER BY seq, number))[1], min(seq) FROM artifacts WHERE space = $1 AND about != ''
+SELECT (array_agg(any_json(body) -> 'about' ORDER BY seq, number))[1], min(seq) FROM artifacts WHERE space = $1 AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT $2;
 
 -- name: said_from

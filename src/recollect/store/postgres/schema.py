@@ -42,6 +42,8 @@ def begin(place: Place, vectors_in: str, *, read_only: bool, more: Sequence[sql.
     said = sql.SQL("; SET LOCAL ").join(
         (
             sql.SQL("search_path = {}").format(search_path(place, vectors_in)),
+            sql.SQL("standard_conforming_strings = on"),  # a database may say otherwise; our queries mean what they say
+            sql.SQL("row_security = on"),
             sql.SQL("jit = off"),  # questions are short: compiling them would take longer than they do
             sql.SQL("hnsw.iterative_scan = strict_order"),
             sql.SQL("hnsw.ef_search = {}").format(sql.Literal(EF_SEARCH)),

@@ -79,7 +79,7 @@ class Caches:
                 ]
                 cached.tail = cached.tail.followed_by(flatten(rows))
                 cached.events += len(rows)
-                cached.last = rows[-1][0]
+                cached.last = rows[-1][0] if rows else cached.last
             _keep(self._words, space.id, cached)
             return cached.tail
 

@@ -22,6 +22,7 @@ from recollect.core.ids import event_id
 from recollect.core.values import Json
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldMark, LooseRow, Member, Undone, WorkRow
 from recollect.store.protocol import EMBED
+from recollect.store.sql.rows import names
 from recollect.store.sql.snapshot import Row, Snapshot, array, words
 
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
@@ -319,7 +320,7 @@ def _concept(space: str, row: Row, as_of: datetime | None) -> Concept:
         space=space,
         keys=tuple(held["keys"]),
         entities=tuple(held["names"]),
-        wings=tuple(sorted(wing for wing in json.loads(wings) if wing is not None)),
+        wings=names(wings),
         written_by=held["written_by"],
         closed_at=from_micros(int(closed_at or 0)) if closed else None,
         merged_into=merged_into if closed else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -22,7 +21,7 @@ from recollect.store.sql.caches import Caches
 from recollect.store.sql.folding import FoldingRows
 from recollect.store.sql.graph import GraphRows
 from recollect.store.sql.imports import ImportRows
-from recollect.store.sql.rows import conditions, event_of
+from recollect.store.sql.rows import conditions, event_of, names
 from recollect.store.sql.service import ServiceRows
 from recollect.store.sql.snapshot import Row, Space, array
 from recollect.store.sql.written import WrittenRows
@@ -132,8 +131,8 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
         return [
             Session(
                 name=name,
-                wings=tuple(sorted(json.loads(wings))),
-                speakers=tuple(sorted(json.loads(speakers))),
+                wings=names(wings),
+                speakers=names(speakers),
                 events=count,
                 first_at=from_micros(first),
                 last_at=from_micros(last),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.core.clock import from_micros, to_micros
@@ -72,3 +72,9 @@ def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[st
         values[f"path_{number}"] = "$." + json.dumps(name)
         values[f"value_{number}"] = meta_json(value)
     return " ".join(parts), values
+
+
+def names(gathered: str | Sequence[str]) -> tuple[str, ...]:
+    """Put the names in order that a query gathered: as an array where the database has them, else as JSON."""
+    found: Sequence[str | None] = json.loads(gathered) if isinstance(gathered, str) else gathered
+    return tuple(sorted(name for name in found if name is not None))

@@ -167,7 +167,10 @@ class SqlWriter(
     # Jobs and facts of the file
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
-        self.run("fail_job", (error, due_at, job.id, self.space_to_write(job.space).id))
+        self.run("fail_job", (_told(error), due_at, job.id, self.space_to_write(job.space).id))
+
+    def note_failure(self, space: str, kind: str, seqs: Sequence[int], *, error: str) -> None:
+        self.run("note_failure", (_told(error), kind, array(seqs), self.space_to_write(space).id))
 
     def drop_job(self, job: Job) -> None:
         self.run("delete_job", (job.id, self.space_to_write(job.space).id))
@@ -292,3 +295,8 @@ def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
         meta=event.meta,
         text=event.text,
     )
+
+
+def _told(error: str) -> str:
+    """Make why something failed fit to be kept: it may quote what is no character."""
+    return error.encode("utf-8", "replace").decode()

@@ -277,6 +277,9 @@ SELECT count(*) FROM jobs WHERE space = ?;
 -- name: fail_job
 UPDATE jobs SET attempts = attempts + 1, error = ?, due_at = ? WHERE id = ? AND space = ?;
 
+-- name: note_failure
+UPDATE jobs SET error = ? WHERE kind = ? AND seq IN carray(?) AND space = ?;
+
 -- name: delete_job
 DELETE FROM jobs WHERE id = ? AND space = ?;
 

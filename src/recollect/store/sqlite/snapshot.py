@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import apsw
 import numpy as np
 
+from recollect.core.errors import InvalidInput
 from recollect.store.sql.snapshot import Row, Snapshot
 from recollect.store.sqlite.queries import query
 
@@ -34,24 +36,45 @@ class SqliteSnapshot(Snapshot):
         sql = query(name)
         if "{where}" in sql:
             sql = sql.replace("{where}", where)
-        return cast("list[Row]", self._connection.execute(sql, _bound(values)).fetchall())
+        return cast("list[Row]", self._read(sql, values).fetchall())
 
     def each(self, name: str, values: Sequence[Any]) -> Iterator[Row]:
-        return iter(self._connection.execute(query(name), _bound(values)))
+        return iter(self._read(query(name), values))
 
     def one(self, name: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
-        return self._connection.execute(query(name), _bound(values)).get
+        return self._read(query(name), values).get
 
     def run(self, name: str, values: Sequence[Any] | Mapping[str, Any]) -> int:
-        self._connection.execute(query(name), _bound(values))
+        with _of_characters():
+            self._connection.execute(query(name), _bound(values))
         return self._connection.changes()
 
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
-        self._connection.executemany(query(name), values)
+        with _of_characters():
+            self._connection.executemany(query(name), values)
 
     def added(self, name: str, values: Sequence[Any]) -> int:
-        self._connection.execute(query(name), values)  # RETURNING would double what a row costs
+        with _of_characters():
+            self._connection.execute(query(name), values)  # RETURNING would double what a row costs
         return self._connection.last_insert_rowid()
+
+    def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> apsw.Cursor:
+        try:
+            return self._connection.execute(sql, _bound(values))
+        except UnicodeEncodeError:
+            # No text of the file holds half a character, so that none is equal to this one.
+            return self._connection.execute(sql, _bound(self._findable(values)))
+
+    def _findable(self, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
+        if isinstance(values, Mapping):
+            return {name: self._of_bytes(one) for name, one in values.items()}
+        return [self._of_bytes(one) for one in values]
+
+    def _of_bytes(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            several = cast("tuple[Any, ...]", value)
+            return tuple(one for one in several if not isinstance(one, str) or self.storable(one) is one)
+        return self.storable(value) if isinstance(value, str) else value
 
     def storable(self, text: str) -> str | bytes:
         """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
@@ -69,6 +92,14 @@ def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping
     if any(isinstance(value, np.ndarray | tuple) for value in values):
         return [_table(value) if isinstance(value, np.ndarray | tuple) else value for value in values]
     return values
+
+
+@contextmanager
+def _of_characters() -> Generator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidInput("A text holds half of a surrogate pair, which is no character.") from error
 
 
 def _table(value: Any) -> Any:
