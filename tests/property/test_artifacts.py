@@ -63,11 +63,12 @@ _TEMPLATES = (
 def _statements(draw: Callable[..., Any]) -> dict[str, Any]:
     words = {name: draw(st.sampled_from(values)) for name, values in _SLOTS.items()}
     zone = draw(st.sampled_from(ZONES))
+    session = draw(st.sampled_from(SESSIONS))
     return {
         "text": draw(st.sampled_from(_TEMPLATES)).format(**words),
         "speaker": draw(st.sampled_from(SPEAKERS)),
-        "session": draw(st.sampled_from(SESSIONS)),
-        "wing": draw(st.sampled_from(WINGS)),
+        "session": session,
+        "wing": WINGS[SESSIONS.index(session) % len(WINGS)],  # the same event is in one wing alone
         "at": (START + timedelta(hours=draw(st.integers(0, 400)))).astimezone(zone),
     }
 

@@ -39,14 +39,18 @@ ROLES = ("user", "user", "user", "assistant", "system")
 texts = st.lists(st.sampled_from(CLAUSES), min_size=1, max_size=3).flatmap(
     lambda parts: st.sampled_from(LINKS).map(lambda link: link.join(parts).capitalize() + ".")
 )
+days = st.integers(0, 60)  # out of order, and at one moment; of one day there is one wing, as an event is in one alone
 events = st.lists(
-    st.fixed_dictionaries(
-        {
-            "text": texts,
-            "role": st.sampled_from(ROLES),
-            "at": st.integers(0, 60).map(lambda day: START + timedelta(days=day)),  # out of order, and at one moment
-            "wing": st.sampled_from((None, "a", "b")),
-        }
+    st.builds(
+        lambda text, role, day: {
+            "text": text,
+            "role": role,
+            "at": START + timedelta(days=day),
+            "wing": (None, "a", "b")[day % 3],
+        },
+        texts,
+        st.sampled_from(ROLES),
+        days,
     ),
     min_size=4,
     max_size=40,

@@ -322,7 +322,7 @@ class Graph:
         for held in self.held.values():
             weight = held.pop(absorbed, None)
             if weight is not None and into is not None:
-                held.setdefault(into, weight)
+                held[into] = max(weight, held.get(into, 0.0))
 
     # Reading
 

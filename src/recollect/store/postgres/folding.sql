@@ -206,6 +206,14 @@ RETURNING source, target, kind, seq;
 UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND source = $5 AND closed IS NULL
 RETURNING source, target, kind, seq;
 
+-- An event that only lies beside the one that stays, and counts for the one that goes, is to count on.
+-- name: close_beside_edges
+UPDATE fold_edges SET closed = %(born)s, closed_at = %(born_at)s, closed_by = %(born_by)s
+WHERE space = %(space)s AND target = %(to)s AND closed IS NULL AND kind IN ('grounds', 'reinforces') AND weight < %(counted)s
+  AND EXISTS (SELECT 1 FROM fold_edges other WHERE other.space = %(space)s AND other.target = %(from)s
+              AND other.closed_by = %(born_by)s AND other.source = fold_edges.source AND other.weight >= %(counted)s
+              AND other.kind IN ('grounds', 'reinforces'));
+
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)

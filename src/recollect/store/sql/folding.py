@@ -235,6 +235,7 @@ class FoldingChanges(FoldingRows):
             self.rows(name, (*act, where, id))
         if into is not None:
             values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
+            self.run("close_beside_edges", {**values, "counted": COUNTED})
             for name in ("move_fold_edges_into", "move_fold_edges_from"):
                 self.run(name, values)
 

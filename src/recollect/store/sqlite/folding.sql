@@ -206,6 +206,14 @@ RETURNING source, target, kind, seq;
 UPDATE fold_edges SET closed = ?, closed_at = ?, closed_by = ? WHERE space = ? AND source = ? AND closed IS NULL
 RETURNING source, target, kind, seq;
 
+-- An event that only lies beside the one that stays, and counts for the one that goes, is to count on.
+-- name: close_beside_edges
+UPDATE fold_edges SET closed = :born, closed_at = :born_at, closed_by = :born_by
+WHERE space = :space AND target = :to AND closed IS NULL AND kind IN ('grounds', 'reinforces') AND weight < :counted
+  AND EXISTS (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.target = :from
+              AND +other.closed_by = :born_by AND other.source = fold_edges.source AND other.weight >= :counted
+              AND other.kind IN ('grounds', 'reinforces'));
+
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
