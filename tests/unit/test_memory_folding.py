@@ -280,6 +280,24 @@ def test_taking_a_change_back_lasts(memory: Memory) -> None:
     assert graph(memory) == after
 
 
+def test_forgetting_that_a_change_was_taken_back_leaves_the_sums_that_folding_goes_on_from(memory: Memory) -> None:
+    tell(memory, SLEEP)
+    (concept,) = memory.concepts()
+
+    def sums() -> tuple[int, bytes]:
+        with memory._engine.store.writer() as writer:
+            work = writer.fold_work_of("default", concept.id)
+        assert work is not None
+        return work.size, work.total
+
+    before = sums()
+    confirmed = next(entry for entry in memory.journal() if entry.debt is Debt.REINFORCEMENT)
+    memory.unfold(confirmed.id)
+    assert sums() != before
+    memory.forget(ids=[next(event.id for event in memory.events() if event.role == "unfold")])
+    assert sums() == before
+
+
 def test_a_concept_that_is_none_can_be_taken_back(memory: Memory, clock: Clock) -> None:
     tell(memory, SLEEP[:3])
     made = next(entry for entry in memory.journal() if entry.action == "add_node")

@@ -252,7 +252,8 @@ def answer_of(event: Event) -> Answered | None:
 
 
 def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
-    deadline, exact = _deadline(sentence, at) if cue.strength >= OPEN else (None, False)  # another's wish binds nobody
+    # Another's wish binds nobody, and "the big thing this year" is no time by which.
+    deadline, exact = _deadline(sentence, at, years=cue.strength >= OWN) if cue.strength >= OPEN else (None, False)
     unmet = says_unmet(sentence.casefold())
     # A title names what it is about, not what is to be done.
     place = cue.place if cue.place >= _told_from(sentence) else _most_telling(sentence)
@@ -303,7 +304,7 @@ def _told_from(sentence: str) -> int:
     return end if len(sentence) > 2 * end else 0
 
 
-def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:
+def _deadline(sentence: str, at: datetime, *, years: bool) -> tuple[datetime | None, bool]:
     """Tell by when, and whether to the day: the first time ahead that the words name."""
     ahead = {mention.span: mention for mention in find_dates(sentence, at, past=False)}
     for told in find_dates(sentence, at):
@@ -312,8 +313,8 @@ def _deadline(sentence: str, at: datetime) -> tuple[datetime | None, bool]:
         mention = ahead.get(told.span, told) if may_be_next else told
         if mention.repeats or mention.granularity is Granularity.LIFE or mention.bound is Bound.SINCE:
             continue
-        if mention.granularity is Granularity.YEAR and mention.start <= at and mention.bound is None:
-            continue  # "the big thing this year"
+        if not years and mention.granularity is Granularity.YEAR and mention.start <= at and mention.bound is None:
+            continue
         moment = mention.start if mention.bound is Bound.BEFORE else mention.end
         if moment > at:
             return moment, mention.granularity in (Granularity.MOMENT, Granularity.DAY)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from recollect.fold.moments import Moment
 from recollect.fold.themes import Profile
+from recollect.store.folding import COUNTED
 
 USUAL_FROM = 3  # concepts that have a word in half of their events: it names none of them
 MOST_CONCEPTS = 2_048  # at work; an older one comes back by its theme or its label
@@ -322,7 +323,9 @@ class Graph:
         for held in self.held.values():
             weight = held.pop(absorbed, None)
             if weight is not None and into is not None:
-                held[into] = max(weight, held.get(into, 0.0))
+                if held.get(into, 0.0) < COUNTED <= weight:  # as the rows of both are joined
+                    held[into] = weight
+                held.setdefault(into, weight)
 
     # Reading
 

@@ -324,6 +324,11 @@ UPDATE fold_loose SET settled = $1 WHERE space = $2 AND seq = $3 AND settled IS 
 -- name: work_touched_since
 SELECT id FROM fold_work WHERE space = $1 AND touched >= $2;
 
+-- Those that won or lost an event since, however often that was taken back before.
+-- name: held_otherwise_since
+SELECT target FROM fold_edges WHERE space = $1 AND born >= $2 AND kind IN ('grounds', 'reinforces')
+UNION SELECT target FROM fold_edges WHERE space = $1 AND closed >= $2 AND kind IN ('grounds', 'reinforces');
+
 -- name: roll_back_nodes
 DELETE FROM fold_nodes WHERE space = $1 AND born >= $2;
 

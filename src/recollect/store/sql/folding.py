@@ -287,7 +287,7 @@ class FoldingChanges(FoldingRows):
 
     def roll_back_folding(self, space: str, seq: int) -> list[str]:
         where = (self.space_id_to_write(space), seq)
-        stale = {row[0] for row in self.rows("work_touched_since", where)}
+        stale = {row[0] for name in ("work_touched_since", "held_otherwise_since") for row in self.rows(name, where)}
         for name in ("roll_back_edges", "roll_back_nodes", "roll_back_entries", "roll_back_apart", "roll_back_loose"):
             self.run(name, where)
         stale |= {row[0] for row in self.rows("reopen_nodes", where)}
