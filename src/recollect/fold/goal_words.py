@@ -13,7 +13,8 @@ _CUES = frozenset(
     """need needs must want wants wish hope plan planning mean meaning like love still yet again soon finally really
     never nobody someone somebody anyone promised promise owe told keep putting got get getting enough right nothing
     today tomorrow tonight yesterday week weeks month months year day days time back much many lot thing things way
-    make made one two next last new far ask asked asking asks waiting wait decided decision idea haven't hasn't isn't
+    make makes making made say says said saying one two next last new far ask asked asking asks waiting wait decided
+    decision idea haven't hasn't isn't
     remember remind forget i'd i'll i'm we'd we'll won't can't don't please also even long bit really well going go
     three four five six seven eight nine ten twelve twenty thirty forty fifty hundred thousand million first second
     third fourth fifth hour hours minute minutes seconds years since until without outside remain remains remaining put
