@@ -141,7 +141,7 @@ def _marks(one: Read) -> list[Mark]:
     if one.goal is not None:
         return [Mark(kind=MarkKind.GOAL, span=one.span, body=one.goal)]
     # Of more than tells a deed by itself: what is said to be written settles only what was to be written.
-    kinds = ((MarkKind.DEED, one.deed or may_settle(one.sentence)), (MarkKind.TROUBLE, one.trouble))
+    kinds = ((MarkKind.DEED, one.deed or done_in(one.sentence) is not None), (MarkKind.TROUBLE, one.trouble))
     return [Mark(kind=kind, span=one.span, body={}) for kind, found in kinds if found]
 
 
@@ -373,11 +373,6 @@ def is_deed(sentence: str) -> bool:
     if QUESTION.search(said) or _NOT_DONE.search(said):
         return False
     return _STATE.search(said) is not None or _DEED.match(said) is not None
-
-
-def may_settle(sentence: str) -> bool:
-    """Tell whether a sentence may settle a goal: what was done, and what need not be done."""
-    return done_in(sentence) is not None
 
 
 # Verbs, stemmed, that say of a thing that nothing is left to be done about it.
