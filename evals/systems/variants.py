@@ -29,6 +29,7 @@ _STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field ha
 NO_STAGES = {
     "name": "it names the recipe",
     "rrf_k": "a number of the fusion, without which there is no ranking",
+    "about_depth": "a number of `about`",
     "long_event": "a number of `length`",
     "diversity": "off in every recipe",
     "enough": "it works where k is left to the question; here each question is asked for as many lines",

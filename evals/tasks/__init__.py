@@ -70,6 +70,12 @@ def _planted(options: TaskOptions, *, multihop: bool = False) -> Chosen:
     return Chosen(task=task, score_text=made.score_planted)
 
 
+def _people(options: TaskOptions) -> Chosen:
+    from evals.tasks.people import people
+
+    return Chosen(task=people(options.seed, held_back=options.held_back))
+
+
 def _cogeval(options: TaskOptions) -> Chosen:
     made = import_module("evals.tasks.cogeval")
     return Chosen(task=made.cogeval(options.seed, templates=made.HELD_BACK if options.held_back else made.FIRST))
@@ -81,6 +87,7 @@ TASKS: Mapping[str, Callable[[TaskOptions], Chosen]] = {
     "plain": _plain,
     "planted": _planted,
     "planted-multihop": lambda options: _planted(options, multihop=True),
+    "people": _people,
     "cogeval": _cogeval,
 }
 

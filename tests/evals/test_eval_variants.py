@@ -29,8 +29,8 @@ LINES = [
 
 
 def test_any_number_of_a_recipe_can_be_set_by_name() -> None:
-    changed = variant_of("recollect:-length+speaker=0.5+neighbours.seeds=7+neighbours.before=0.9,0.8+times=none").recipe
-    assert (changed.length, changed.speaker, changed.times) == (0, 0.5, None)
+    changed = variant_of("recollect:-length+about=0.5+neighbours.seeds=7+neighbours.before=0.9,0.8+times=none").recipe
+    assert (changed.length, changed.about, changed.times) == (0, 0.5, None)
     assert changed.neighbours is not None
     assert (changed.neighbours.seeds, changed.neighbours.before) == (7, (0.9, 0.8))
     assert changed.words == HYBRID.words

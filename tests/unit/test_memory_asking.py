@@ -249,6 +249,44 @@ def test_with_the_bundled_model_a_question_beyond_the_memory_gets_no_answer() ->
     assert not unknown.answered
 
 
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("When does Chiara leave?", "Chiara leaves for Lisbon on 12 May."),
+        ("What is Chiara allergic to?", "I'm allergic to walnuts, so no cake for me."),
+        ("When does Ingrid leave?", None),
+        ("Since when does Chiara play chess?", None),
+        ("What is Ingrid allergic to?", None),
+        ("What is Dmitri allergic to?", None),
+        ("Who is Dmitri's dentist?", "My dentist is Dr. Okafor on Canal Street."),
+        ("Who is Chiara's dentist?", None),
+    ],
+)
+def test_who_is_asked_about_counts_and_not_who_spoke(people: Memory, question: str, quote: str | None) -> None:
+    answer = people.ask(question)
+    assert answer.quotes == (() if quote is None else (quote,))
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Memory]:
+    """Let a few people speak of themselves and of each other, with the bundled model."""
+    said = (
+        ("Dmitri", "Chiara leaves for Lisbon on 12 May."),
+        ("Ingrid", "My brother painted the kitchen yellow."),
+        ("Chiara", "I'm allergic to walnuts, so no cake for me."),
+        ("Dmitri", "My dentist is Dr. Okafor on Canal Street."),
+        ("Chiara", "The bakery on the corner closes at six."),
+        ("Ingrid", "Thanks, Chiara! The soup was great."),
+        ("Dmitri", "I have been playing chess since school."),
+        ("Chiara", "I learned to juggle last winter."),
+    )
+    with Memory.open(":memory:", tokenizer="words") as memory:
+        memory.add_many(
+            {"speaker": who, "text": text, "session": f"s{number}"} for number, (who, text) in enumerate(said)
+        )
+        yield memory
+
+
 @pytest.mark.parametrize("wrong", ["", "  ", None, 7])
 def test_a_question_must_be_asked(memory: Memory, wrong: Any) -> None:
     with pytest.raises(InvalidInput):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import NamedTuple
 
 from recollect.core.clock import to_micros
 from recollect.core.dates import Granularity
 from recollect.core.values import Filter
-from recollect.core.words import STOPWORDS
 from recollect.recall.analyse import Analysis, Window
 from recollect.recall.candidates import PAGERANK_ARM, TOPDOWN_ARM, Candidate
+from recollect.recall.meant import ABOUT, Named
 from recollect.recall.recipes import Recipe
 from recollect.store.protocol import Outline
 
-SPEAKER = "speaker"
 OWN = "own words"
 TOLD = "assistant"
 TIME = "time"
@@ -28,9 +25,6 @@ LINKED = "linked"
 
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
-_ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
-_WORD = re.compile(r"[^\W_]+")
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
 _MICROS_A_DAY = 86_400_000_000
 
 # Days by which a thing may be told later than it happened, or remembered wrongly: the coarser the unit, the more.
@@ -44,21 +38,6 @@ _SLACK: Mapping[Granularity, float] = {
     Granularity.QUARTER: 40.0,
     Granularity.YEAR: 80.0,
 }
-
-
-class Named:
-    """Tells whom a question speaks of: speakers by name, and the asker by "I" and "my"."""
-
-    def __init__(self, question: str) -> None:
-        self.asker = _FIRST_PERSON.search(question) is not None
-        words = _WORD.findall(question)
-        self._plain = {word.casefold() for word in words} - STOPWORDS - _ALSO_VERBS
-        # "Will" and "May" are names only where they are written like one, and not for standing first.
-        self._capital = {word.casefold() for word in words[1:] if word[:1].isupper()}
-
-    def __call__(self, speaker: str | None) -> bool:
-        words = () if speaker is None else _name_words(speaker)
-        return any(word in self._plain or word in self._capital for word in words)
 
 
 def times_asked(asked: Analysis) -> list[Window]:
@@ -93,8 +72,8 @@ class Boosts:
     def _gains(self, candidate: Candidate, outline: Outline, length: float) -> dict[str, float]:
         recipe = self._recipe
         gains: dict[str, float] = {}
-        if recipe.speaker and self._named(outline.speaker):
-            gains[SPEAKER] = recipe.speaker
+        if recipe.about and self._named(outline.speaker):
+            gains[ABOUT] = recipe.about
         role = (outline.role or "").casefold()
         if recipe.own and self._named.asker and not self._asked.addressed and role in _USER:
             gains[OWN] = recipe.own
@@ -137,8 +116,3 @@ def _shifted(moment: datetime, by: timedelta) -> datetime:
         return moment + by
     except OverflowError:  # at the ends of the calendar
         return moment
-
-
-@lru_cache(maxsize=4096)
-def _name_words(speaker: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in _WORD.findall(speaker))

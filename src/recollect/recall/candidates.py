@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,6 +47,13 @@ class Linked(NamedTuple):
     hop: int
 
 
+class About(NamedTuple):
+    """How much a candidate is about whom the question names, from 0 to 1."""
+
+    favour: float  # for ranking
+    answer: float  # for telling whether it can answer
+
+
 @dataclass(slots=True)
 class Candidate:
     """An event on its way to becoming a hit. The only thing in recall that changes: stages add what they found."""
@@ -55,6 +62,7 @@ class Candidate:
     arms: dict[str, Place] = field(default_factory=dict[str, Place])
     fused: Place | None = None
     outline: Outline | None = None
+    about: About | None = None  # None where the question names nobody
     states: bool | None = None  # whether what it states is current; None where it states nothing
     late: Place | None = None
     beside: Beside | None = None
@@ -63,6 +71,15 @@ class Candidate:
     reread: Place | None = None
     window: Span | None = None  # of a long event, the one that matched best
     score: float = 0.0  # what it is ranked by so far
+
+
+def in_order(seen: Iterable[Candidate]) -> list[Candidate]:
+    """Order candidates that were looked at closely, and note their places; of equal ones the newer comes first."""
+    ordered = sorted(seen, key=lambda candidate: (-candidate.score, -candidate.seq))
+    for rank, candidate in enumerate(ordered, 1):
+        if candidate.late is not None:
+            candidate.late = Place(candidate.late.score, rank)
+    return ordered
 
 
 class Asking(NamedTuple):

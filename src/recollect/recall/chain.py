@@ -20,6 +20,7 @@ _MOST_TERMS = 24  # of a hit; a long one would find everything, and each term co
 # there is to read. A memory of a few thousand events is read whole.
 _MOST_BYTES = 16_384
 _DEPTH = 50  # events that its words are looked for in
+_BEHIND = 0.005  # what only says again what a hit says comes behind it
 
 
 def follow(asking: Asking, ranked: Sequence[Candidate], asked: Analysis) -> list[Candidate]:
@@ -44,7 +45,7 @@ def _hop(
         if event is None:
             continue
         for seq, strength in _linked(asking, chain, seed.seq, event, forward=forward):
-            score = seed.score - chain.cost + chain.strength * strength
+            score = seed.score - max(chain.cost - chain.strength * strength, _BEHIND)
             candidate = known.setdefault(seq, Candidate(seq, score=float("-inf")))
             if score > candidate.score:
                 candidate.score = score

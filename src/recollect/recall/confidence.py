@@ -1,9 +1,9 @@
 """Abstention: the probability that the memory holds an answer at all.
 
-A question about what was never said still finds something. Four signs tell: the first hit matches badly by itself; some
-token of the question is matched by nothing near it; the one whom the question names did not say what matches; and
-another one did. `tools/fit_confidence.py` weighs them on development questions, answerable and not, for each model
-that is shipped: on another model's scale the same match means something else.
+A question about what was never said still finds something. The signs: the first hit matches badly by itself; some
+token of the question is matched by nothing near it; what matches is not about the one whom the question names; and
+what is about another matches better. `tools/fit_confidence.py` weighs them on development questions, answerable and
+not, for each model that is shipped: on another model's scale the same match means something else.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from recollect.recall.boost import SPEAKER, Named
 from recollect.recall.candidates import Candidate
 from recollect.recall.match import Matching
+from recollect.recall.meant import ABOUT
 
-_FIRST = 3  # hits whose speakers count
+_FIRST = 3  # hits that are asked whom they are about
+_ENOUGH = 0.5  # how much a line must be about somebody to speak for them
 _MOST_MISSING = 0.01  # beyond it nothing more is told, and one sign alone must not decide
-_UNKNOWN = 0.5  # the share of a named speaker where the question names none
+_UNKNOWN = 0.5  # how much the first hits are about whom the question names, where it names nobody
 
 
 class Signs(NamedTuple):
@@ -28,8 +27,9 @@ class Signs(NamedTuple):
 
     match: float  # how well the first hit matches by itself
     weakest: float  # the match of the question's token that the first hit matches worst
-    speaker: float  # the share of the named one's own lines among the first hits, their boost not counted
-    missing: float  # how much less the named one's lines match than everybody's, at best
+    about: float  # how much the first hits are about whom the question names, their boost for it not counted
+    quoted: float  # how much the very first one is, the boost counted: the line that an answer would quote
+    missing: float  # how much less the lines about them match than all lines, at best
     tokens: float  # logarithm of the question's tokens: long questions match less well
 
 
@@ -40,9 +40,11 @@ class Weighing(NamedTuple):
     bias: float
 
 
-DEFAULT = Weighing(Signs(match=3.62, weakest=9.75, speaker=4.11, missing=-255.99, tokens=0.67), -11.23)
+DEFAULT = Weighing(Signs(match=11.91, weakest=8.85, about=2.88, quoted=1.49, missing=-213.95, tokens=1.54), -20.16)
 BY_MODEL = {
-    "recollect-small": Weighing(Signs(match=3.87, weakest=7.66, speaker=3.50, missing=-201.34, tokens=0.77), -9.10)
+    "recollect-small": Weighing(
+        Signs(match=3.87, weakest=7.66, about=3.50, quoted=0.0, missing=-201.34, tokens=0.77), -9.10
+    )
 }
 
 
@@ -53,25 +55,35 @@ def confidence(signs: Signs, model: str) -> float:
     return 1.0 / (1.0 + math.exp(-odds))
 
 
-def signs_of(ranked: Sequence[Candidate], matching: Matching, named: Named) -> Signs:
+def signs_of(ranked: Sequence[Candidate], matching: Matching) -> Signs:
     """Read the signs off a ranking; `ranked` has at least one candidate that was matched."""
     seen = [candidate for candidate in ranked if candidate.seq in matching.rows]
     first = matching.best[matching.rows[seen[0].seq]]
-    spoken = np.zeros(len(matching.windows), np.bool_)
-    for candidate in seen:
-        spoken[matching.rows[candidate.seq]] = candidate.outline is not None and named(candidate.outline.speaker)
-    speaker, missing = _UNKNOWN, 0.0
-    if spoken.any():
-        unboosted = sorted(seen, key=lambda candidate: candidate.boosts.get(SPEAKER, 0.0) - candidate.score)[:_FIRST]
-        speaker = sum(bool(spoken[matching.rows[candidate.seq]]) for candidate in unboosted) / len(unboosted)
-        # With the turns around each: who answers another's question need not repeat its words.
-        heard = matching.best if matching.joint is None else matching.joint
-        short = heard.max(axis=0) - heard[spoken].max(axis=0)
-        missing = min(_MOST_MISSING, float(short @ matching.weights))
+    about, quoted, missing = _UNKNOWN, _UNKNOWN, 0.0
+    if any(candidate.about is not None for candidate in seen):
+        unboosted = sorted(seen, key=lambda candidate: candidate.boosts.get(ABOUT, 0.0) - candidate.score)[:_FIRST]
+        about = sum(map(_answers, unboosted)) / len(unboosted)
+        quoted, missing = _answers(seen[0]), _missing(seen, matching)
     return Signs(
         match=float(first @ matching.weights),
         weakest=float(first.min(initial=1.0)),
-        speaker=speaker,
+        about=about,
+        quoted=quoted,
         missing=missing,
         tokens=math.log(max(1, len(first))),
     )
+
+
+def _missing(seen: Sequence[Candidate], matching: Matching) -> float:
+    """Tell what the lines about whom the question names lack of what others match."""
+    of_them = [matching.rows[candidate.seq] for candidate in seen if _answers(candidate) >= _ENOUGH]
+    if not of_them:
+        return _MOST_MISSING
+    # With the turns around each: who answers another's question need not repeat its words.
+    heard = matching.best if matching.joint is None else matching.joint
+    short = heard.max(axis=0) - heard[of_them].max(axis=0)
+    return min(_MOST_MISSING, float(short @ matching.weights))
+
+
+def _answers(candidate: Candidate) -> float:
+    return candidate.about.answer if candidate.about else 0.0

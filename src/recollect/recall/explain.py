@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.boost import LENGTH, LINKED, OWN, SPEAKER, SUPERSEDED, TIME, TOLD
+from recollect.recall.boost import LENGTH, LINKED, OWN, SUPERSEDED, TIME, TOLD
 from recollect.recall.candidates import (
     ARTIFACTS_ARM,
     LINKS_ARM,
@@ -15,6 +15,7 @@ from recollect.recall.candidates import (
     Candidate,
 )
 from recollect.recall.diversity import DIVERSITY
+from recollect.recall.meant import ABOUT
 from recollect.recall.recency import RECENT
 
 _ARMS = {
@@ -27,7 +28,7 @@ _ARMS = {
     LINKS_ARM: "linked to what a better candidate states",
 }
 _BOOSTS = {
-    SPEAKER: "the question names the one who spoke",
+    ABOUT: "it is about whom the question names",
     OWN: "it asks for what the user said, and the user spoke",
     TOLD: "it asks for what the assistant said, and the assistant spoke",
     TIME: "how near it lies to the time that the question names",

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from recollect.core.clock import to_micros
 from recollect.recall.analyse import Analysis
-from recollect.recall.boost import Named
 from recollect.recall.candidates import PAGERANK_ARM, TOPDOWN_ARM, Asking, Candidate, take
 from recollect.recall.fuse import fuse
+from recollect.recall.meant import Named
 from recollect.recall.pagerank import page_rank
 from recollect.recall.topdown import top_down
 

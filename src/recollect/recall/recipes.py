@@ -130,7 +130,8 @@ class Recipe:
     # its best match from its mean one, to this power.
     token_power: float = 0.0
     neighbours: Neighbours | None = None
-    speaker: float = 0.0  # the question names the one who spoke
+    about: float = 0.0  # the line is about whom the question names
+    about_depth: int = 40  # candidates whose text is read for that; of the others only who spoke is known
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
     told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
     time: float = 0.0  # it names a time, and the event lies in it; less the further outside
@@ -168,7 +169,7 @@ HYBRID = Recipe(
         long_from=60.0,
         long_cost=0.07,
     ),
-    speaker=0.03,
+    about=0.04,
     own=0.07,
     told=0.05,
     time=0.06,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from recollect.inference.protocol import LateInteraction, Question
 from recollect.recall.boost import Boosts
-from recollect.recall.candidates import Asking, Beside, Candidate, Place
+from recollect.recall.candidates import Asking, Beside, Candidate, Place, in_order
 from recollect.recall.match import Matching
 from recollect.recall.nearby import joint_matches, newcomers, runs_around
 from recollect.store.protocol import Model
@@ -43,7 +43,7 @@ def rerank(
     _score(seen, matching, boosts)
     if recipe.neighbours is not None:
         known = {candidate.seq: candidate for candidate in seen}
-        seeds = [candidate.seq for candidate in sorted(seen, key=_order)[: recipe.neighbours.seeds]]
+        seeds = [candidate.seq for candidate in in_order(seen)[: recipe.neighbours.seeds]]
         runs = runs_around(asking.reader, asking.space, seeds, recipe.neighbours.reach, asking.allowed)
         new = _matched(asking, matching, newcomers(runs, seeds, known))
         _score(new, matching, boosts)
@@ -54,9 +54,7 @@ def rerank(
             gain = float(joint[matching.rows[candidate.seq]]) - _late(candidate)
             candidate.score += gain
             candidate.beside = Beside(gain, candidate.beside.seed if candidate.beside else None)
-    seen.sort(key=_order)
-    for rank, candidate in enumerate(seen, 1):
-        candidate.late = Place(_late(candidate), rank)
+    seen = in_order(seen)
     return Reranked(seen + _behind(seen, ranked), matching)
 
 
@@ -86,10 +84,6 @@ def _score(candidates: Sequence[Candidate], matching: Matching, boosts: Boosts) 
 
 def _late(candidate: Candidate) -> float:
     return candidate.late.score if candidate.late else 0.0
-
-
-def _order(candidate: Candidate) -> tuple[float, int]:
-    return (-candidate.score, -candidate.seq)
 
 
 def _behind(seen: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:

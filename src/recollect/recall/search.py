@@ -10,7 +10,7 @@ from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.artifact_arm import add_stated
-from recollect.recall.boost import Boosts, Named, near, times_asked
+from recollect.recall.boost import Boosts, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
@@ -20,6 +20,7 @@ from recollect.recall.explain import explained
 from recollect.recall.fuse import fuse
 from recollect.recall.graph_arms import add_linked
 from recollect.recall.locate import locate
+from recollect.recall.meant import Named, look
 from recollect.recall.newest import newest_first
 from recollect.recall.once import told_once
 from recollect.recall.recency import freshen
@@ -57,15 +58,16 @@ def search(
     asking = Asking(reader, space, recipe, terms, model, allowed)
     found, question, by_words = gather(asking, ask, [near(window) for window in times_asked(asked)])
     add_stated(found, asking, by_words)
-    add_linked(found, asking, asked, Named(text), now)
+    named = Named(text)
+    add_linked(found, asking, asked, named, now)
     ranked = fuse(found.values(), recipe)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
-        named = Named(text)
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
-            sure = confidence(signs_of(ranked, matching, named), embedder.card.name)
+            ranked = look(asking, ranked, named)
+            sure = confidence(signs_of(ranked, matching), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
     count = how_many(ranked, asked, recipe) if k is None else k
