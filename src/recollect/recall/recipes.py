@@ -131,7 +131,7 @@ class Recipe:
     token_power: float = 0.0
     neighbours: Neighbours | None = None
     about: float = 0.0  # the line is about whom the question names
-    about_depth: int = 40  # candidates whose text is read for that; of the others only who spoke is known
+    about_depth: int = 24  # candidates whose text is read for that; of the others only who spoke is known
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
     told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
     time: float = 0.0  # it names a time, and the event lies in it; less the further outside
