@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import InvalidInput
+from recollect.core.held import read_beside
 
 MAGIC = b"SQLite format 3\x00"
 _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
@@ -21,7 +22,7 @@ _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 def reading(path: Path) -> Generator[sqlite3.Connection]:
     """Open a file for reading alone; its own program may be writing to it meanwhile."""
     try:
-        with closing(_connected(path)) as connection:
+        with read_beside(path), closing(_connected(path)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise InvalidInput(f"{path.name} can't be read as a database ({error}).") from error
@@ -38,7 +39,7 @@ def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator
 def tables(path: Path) -> dict[str, set[str]]:
     """Name a file's tables and their columns; none where it is no database."""
     try:
-        with path.open("rb") as file:
+        with read_beside(path), path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return {}
         found: dict[str, set[str]] = {}

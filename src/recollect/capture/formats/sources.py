@@ -18,6 +18,7 @@ from unicodedata import category
 
 from recollect.capture.formats.items import from_epoch
 from recollect.core.errors import BadLocation, InvalidInput
+from recollect.core.held import is_held, read_beside
 
 try:
     from lzma import LZMAError
@@ -60,7 +61,7 @@ class Source:
                 with self._archive().open(name) as file:
                     yield file
             else:
-                with self.local(name).open("rb") as file:
+                with read_beside(self.local(name)), self.local(name).open("rb") as file:
                     yield file
 
     @contextmanager
@@ -144,7 +145,7 @@ class Source:
                 yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         else:
             for path in self._with_log(name):
-                with self._in_our_words(name), path.open("rb") as file:
+                with self._in_our_words(name), read_beside(path), path.open("rb") as file:
                     yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         yield b""  # of an empty file too
 
@@ -165,7 +166,7 @@ def open_source(path: Path) -> Source:
             return _source(path, "folder", _files_under(path))
         if not _can_be_read(path):
             raise BadLocation(f"{path} is no file: it may never end.", fix="Write it to a file, and import that.")
-        with path.open("rb") as file:
+        with read_beside(path), path.open("rb") as file:
             is_zip = file.read(4) == _ZIP_MAGIC
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
@@ -187,14 +188,16 @@ def is_plain(name: str) -> bool:
 
 
 def _files_under(root: Path) -> set[str]:
-    """List files, without what is hidden and without links that lead out of the folder."""
+    """List files, without what is hidden, links that lead out of the folder, and memories that are open here."""
     resolved = root.resolve()
     found: list[str] = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             path = Path(folder, name)
-            if not name.startswith(".") and _can_be_read(path) and not _leads_out(path, resolved):
+            if name.startswith(".") or not _can_be_read(path) or is_held(path):
+                continue
+            if not _leads_out(path, resolved):
                 found.append(path.relative_to(root).as_posix())
         if len(found) > _MOST_FILES:
             raise InvalidInput(f"{root} holds more than {_MOST_FILES:,} files; name the folder of the export itself.")
