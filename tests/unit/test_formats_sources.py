@@ -18,7 +18,7 @@ import pytest
 
 from recollect import Memory
 from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
-from recollect.capture.recognise import Recognised, recognise
+from recollect.capture.recognise import Recognised, named, recognise
 from recollect.core.errors import BadLocation, InvalidInput, RecollectError
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
@@ -148,6 +148,20 @@ def _read(path: Path, format: str) -> list[dict[str, Any]]:
 def test_a_note_is_read_in_the_letters_it_was_written_in(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_bytes("# Café\n\nHerr Müller kommt.\n".encode(encoding))
     assert [event["text"] for event in _read(tmp_path / "note.md", "markdown")] == ["# Café\n\nHerr Müller kommt."]
+
+
+def test_lines_of_utf16_that_is_still_written_are_read_when_they_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    lines = [json.dumps({"text": text}, ensure_ascii=False) + "\r\n" for text in ("Ċ čeká 🌊", "ਊ one", "two")]
+    content = "".join(lines).encode("utf-16")
+    texts, position = list[str](), None
+    for end in [*range(0, len(content), 3), len(content)]:
+        path.write_bytes(content[:end])
+        after = {"part": path.name, "position": position} if position else None
+        for _, item in read(named("recollect"), open_source(path), after=after):
+            position = item.position or position
+            texts += [item.event["text"]] if isinstance(item, Read) else []
+    assert texts == ["Ċ čeká 🌊", "ਊ one", "two"]
 
 
 def test_a_transcript_of_old_letters(tmp_path: Path) -> None:

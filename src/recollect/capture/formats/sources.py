@@ -17,6 +17,7 @@ from typing import IO, Any, Literal
 from unicodedata import category
 
 from recollect.capture.formats.items import from_epoch
+from recollect.capture.formats.letters import as_utf8
 from recollect.core.errors import BadLocation, InvalidInput
 from recollect.core.held import is_held, read_beside
 
@@ -55,7 +56,12 @@ class Source:
 
     @contextmanager
     def open(self, name: str) -> Generator[IO[bytes]]:
-        """Open one of the files for reading; whatever goes wrong in it is an error of ours."""
+        """Open one of the files for reading, text of UTF-16 as UTF-8; whatever goes wrong in it is an error of ours."""
+        with self._as_it_is(name) as file:
+            yield as_utf8(file)
+
+    @contextmanager
+    def _as_it_is(self, name: str) -> Generator[IO[bytes]]:
         with self._in_our_words(name):
             if self.kind == "zip":
                 with self._archive().open(name) as file:
@@ -141,7 +147,7 @@ class Source:
 
     def _contents(self, name: str) -> Iterator[bytes]:
         if self.kind == "zip":
-            with self.open(name) as file:
+            with self._as_it_is(name) as file:
                 yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         else:
             for path in self._with_log(name):

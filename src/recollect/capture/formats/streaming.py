@@ -47,9 +47,7 @@ class Line:
 
 
 def decoded(content: bytes) -> str:
-    """Decode text as UTF-8, else as what Windows wrote before that; a mark at its beginning says what it is."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return content.decode("utf-16", "replace")
+    """Decode text as UTF-8, else as what Windows wrote before that."""
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError:
