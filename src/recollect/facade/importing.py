@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from recollect.core.errors import RecollectError
 from recollect.core.values import Imported, Json
 from recollect.engine.arguments import checked_path
 from recollect.engine.engine import Progress, silent
 from recollect.facade.handle import Handle
+
+if TYPE_CHECKING:
+    from recollect.capture.secrets import Found
 
 _YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
 _LOOK_EVERY_S = (
@@ -55,12 +59,19 @@ class Importing(Handle):
         raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
         return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
 
-    def redacted(self, event: Mapping[str, Json]) -> dict[str, Json]:
-        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in."""
+    def redacted(self, event: Mapping[str, Json], *, told: Callable[[Found], None] | None = None) -> dict[str, Json]:
+        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in.
+
+        told: is called with each of them: what it is and where it stood, never the secret itself.
+        """
         from recollect.capture.secret_settings import patterns_of
         from recollect.capture.secrets import redact_event
 
-        return redact_event(event, patterns_of(self._engine.settings.secret_patterns))[0]
+        clean, found = redact_event(event, patterns_of(self._engine.settings.secret_patterns))
+        if told is not None:
+            for one in found:
+                told(one)
+        return clean
 
     def follow(
         self,
