@@ -31,6 +31,7 @@ from recollect.core.errors import (
 from recollect.core.extras import need
 from recollect.core.feed import Page
 from recollect.core.held import read_beside
+from recollect.core.paths import beside
 from recollect.core.values import Event, Imported
 from recollect.from_json import element_of, value_of
 from recollect.memory import Memory
@@ -237,7 +238,7 @@ class Client(_Methods):
         target = Path(to).expanduser()
         if target.exists():
             raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
-        partial, lines = target.with_name(target.name + ".partial"), 0
+        partial, lines = beside(target), 0
         try:
             with self._http.stream("GET", path, params=query) as answer:
                 if answer.status_code != 200:

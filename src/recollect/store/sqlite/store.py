@@ -15,6 +15,7 @@ import apsw
 
 from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
 from recollect.core.held import Held
+from recollect.core.paths import beside
 from recollect.core.settings import Settings
 from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
@@ -128,7 +129,7 @@ class SqliteStore:
             raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
         if not target.parent.is_dir():
             raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
-        partial = target.with_name(target.name + ".partial")
+        partial = beside(target)
         try:
             with in_our_words(), self._reading() as source:
                 copy = apsw.Connection(str(partial))
