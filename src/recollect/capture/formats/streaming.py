@@ -98,7 +98,9 @@ def each_json_line(
                 yield replace(skipped("not a JSON object", where, line.text), position=line.position)
                 continue
             items = items_of(cast("dict[str, Json]", record), line)
-            yield from placed(items, before=line.before, after=line.position)
+            # A line whose end is still to come is read once more: from the midst of it, all further ones would be
+            # counted wrongly.
+            yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
 
 
 def each_of(
