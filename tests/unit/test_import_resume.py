@@ -334,6 +334,30 @@ def test_a_file_that_is_still_being_written_is_left_for_later(tmp_path: Path) ->
         assert memory.stats().events > 0
 
 
+def test_a_folder_that_holds_the_memory_alone_is_waited_for_and_told_of_once(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
+        memory.add("We meet at noon.")
+        for path in tmp_path.iterdir():
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        stop, told = threading.Event(), list[Imported | RecollectError]()
+
+        def follow() -> None:
+            told.extend(memory.follow(tmp_path, every_s=0.05, stop=stop))
+
+        following = threading.Thread(target=follow)
+        following.start()
+        time.sleep(0.3)
+        (tmp_path / "bad\nname.txt").write_text("Ana: no")
+        (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
+        os.utime(tmp_path / "talk.txt", (LONG_AGO, LONG_AGO))
+        time.sleep(1.0)
+        stop.set()
+        following.join(10)
+    assert [(done.read, done.skipped) for done in told if isinstance(done, Imported)] == [
+        (4, {"a file whose name has control characters": 1})
+    ]
+
+
 def test_following_what_nobody_knows_is_refused_at_once(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "thing.bin").write_bytes(bytes(range(256)) * 10)
     with pytest.raises(InvalidInput):

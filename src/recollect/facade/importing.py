@@ -6,9 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.core.errors import RecollectError
+from recollect.core.held import is_held
 from recollect.core.values import Imported, Json
 from recollect.engine.arguments import checked_path
 from recollect.engine.engine import Progress, silent
@@ -90,6 +92,7 @@ class Importing(Handle):
         """
         stop = stop or threading.Event()
         looked = False
+        left_out: Mapping[str, int] = {}
 
         def go_on(_what: str, _done: int, _total: int) -> None:
             if stop.is_set():
@@ -100,9 +103,9 @@ class Importing(Handle):
                 done = self._import(
                     path, format=format, redact=redact, defer=defer_embeddings, again=False, progress=go_on, waits=True
                 )
-                if not looked or done.read or done.skipped:
+                if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
                     yield done
-                looked, format = True, done.format
+                looked, format, left_out = True, done.format, done.skipped
             except _Stopped:
                 return
             except RecollectError as error:
@@ -153,15 +156,18 @@ class Importing(Handle):
 
 def _is_being_written(path: str | os.PathLike[str]) -> bool:
     """Tell whether something here changed just now: half a file can't be judged."""
-    source = checked_path(path)
-    files = source.rglob("*") if source.is_dir() else [source]
     try:
-        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in files)
+        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in _there(path))
     except OSError:
         return True  # it went while we looked: things are moving
 
 
 def _is_empty(path: str | os.PathLike[str]) -> bool:
     """Tell a folder in which nothing is yet."""
-    folder = checked_path(path)
-    return folder.is_dir() and not any(folder.rglob("*"))
+    return checked_path(path).is_dir() and not any(True for _ in _there(path))
+
+
+def _there(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """List what could be imported: not a memory that is open here and lies in the same folder, always written to."""
+    source = checked_path(path)
+    return (one for one in (source.rglob("*") if source.is_dir() else [source]) if not is_held(one))

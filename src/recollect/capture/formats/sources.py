@@ -8,7 +8,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -35,6 +35,8 @@ _CHUNK_BYTES = 1 << 20  # hashed at a time
 _OF_ZIPS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, LZMAError)
 _NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, ends of lines
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # what follows is shown backwards: a name looks like another
+_BADLY_NAMED = "a file whose name has control characters"
+_CLOSED = "a folder that can't be read"
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -45,7 +47,7 @@ class Source:
     path: Path
     kind: Literal["file", "folder", "zip"]
     names: tuple[str, ...]
-    badly_named: int = 0  # files that are not in `names`, as theirs have control characters
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])  # what is not in `names`, by reason
     # What was read once and serves all parts: a zip's directory, the names of people.
     notes: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
@@ -169,7 +171,7 @@ def open_source(path: Path) -> Source:
     """Look at what is there; a zip that would unpack to far more than it weighs is refused."""
     try:
         if path.is_dir():
-            return _source(path, "folder", _files_under(path))
+            return _source(path, "folder", *_files_under(path))
         if not _can_be_read(path):
             raise BadLocation(f"{path} is no file: it may never end.", fix="Write it to a file, and import that.")
         with read_beside(path), path.open("rb") as file:
@@ -181,9 +183,10 @@ def open_source(path: Path) -> Source:
     return Source(path=path, kind="file", names=(path.name,))
 
 
-def _source(path: Path, kind: Literal["folder", "zip"], found: set[str]) -> Source:
+def _source(path: Path, kind: Literal["folder", "zip"], found: set[str], closed: int = 0) -> Source:
     names = tuple(sorted(name for name in found if is_plain(name)))
-    return Source(path=path, kind=kind, names=names, badly_named=len(found) - len(names))
+    left_out = {_BADLY_NAMED: len(found) - len(names), _CLOSED: closed}
+    return Source(path=path, kind=kind, names=names, left_out=left_out)
 
 
 def is_plain(name: str) -> bool:
@@ -193,11 +196,15 @@ def is_plain(name: str) -> bool:
     return not _TURNING.search(name) and not any(category(char) in _NOT_IN_NAMES for char in name)
 
 
-def _files_under(root: Path) -> set[str]:
-    """List files, without what is hidden, links that lead out of the folder, and memories that are open here."""
+def _files_under(root: Path) -> tuple[set[str], int]:
+    """List files, without what is hidden, links that lead out of the folder, and memories that are open here.
+
+    Gives also how many folders could not be looked into.
+    """
     resolved = root.resolve()
     found: list[str] = []
-    for folder, folders, files in os.walk(root):
+    closed: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             path = Path(folder, name)
@@ -207,7 +214,9 @@ def _files_under(root: Path) -> set[str]:
                 found.append(path.relative_to(root).as_posix())
         if len(found) > _MOST_FILES:
             raise InvalidInput(f"{root} holds more than {_MOST_FILES:,} files; name the folder of the export itself.")
-    return set(found)
+    if closed and not found:
+        raise closed[0]
+    return set(found), len(closed)
 
 
 def _can_be_read(path: Path) -> bool:
