@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,19 @@ def test_what_is_no_text_is_nothing(
     assert not started
     assert capsys.readouterr().out == ""
     assert journal.last_errors(home, 50) == []
+
+
+def test_several_that_save_one_transcript_at_once_save_it_once(work: Work, transcript: Transcript) -> None:
+    for number in range(150):
+        transcript.say(f"message {number}")
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    positions.write(work.home, str(transcript.path), {"byte": 0, "line": 0}, "claude-code")
+    with ThreadPoolExecutor(6) as threads:
+        saves = [threads.submit(work.save, what) for _ in range(4)]
+        saves += [threads.submit(work.save_what_was_left) for _ in range(2)]
+        assert sum(save.result() for save in saves) == 150
+    assert work.memory.stats().events == 150
+    assert len(os.listdir(Path(work.home) / "saved")) == 1
 
 
 def test_a_line_that_is_half_written_waits(work: Work, transcript: Transcript) -> None:
