@@ -632,3 +632,4 @@ def test_a_database_is_read_while_its_program_writes_to_it_and_is_left_as_it_was
     before = (palace / "chroma.sqlite3").read_bytes()
     assert len(_texts(recognise(palace))) == 2
     assert (palace / "chroma.sqlite3").read_bytes() == before
+    assert [path.name for path in palace.iterdir()] == ["chroma.sqlite3"], "nothing is left beside it"
