@@ -30,6 +30,8 @@ from recollect.core.errors import (
 )
 from recollect.core.extras import need
 from recollect.core.feed import Page
+from recollect.core.held import read_beside
+from recollect.core.paths import beside
 from recollect.core.values import Event, Imported
 from recollect.from_json import element_of, value_of
 from recollect.memory import Memory
@@ -149,7 +151,7 @@ class Client(_Methods):
         query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
         if format is not None:
             query["format"] = format
-        with source.open("rb") as file:
+        with read_beside(source), source.open("rb") as file:
             answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():
             imported: Imported = value_of(Imported, answer)
@@ -236,7 +238,7 @@ class Client(_Methods):
         target = Path(to).expanduser()
         if target.exists():
             raise BadLocation(f"{target} exists already; nothing is overwritten. Choose another name.")
-        partial, lines = target.with_name(target.name + ".partial"), 0
+        partial, lines = beside(target), 0
         try:
             with self._http.stream("GET", path, params=query) as answer:
                 if answer.status_code != 200:

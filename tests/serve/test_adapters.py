@@ -115,6 +115,25 @@ class TestMem0:
         assert words(mem0.search("boat", agent_id="clerk")) == ["My boat needs paint."]
         assert len(words(mem0.search("boat", agent_id="other", top_k=3))) == 3
 
+    def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, mem0: Mem0) -> None:
+        mem0.add("Roses like the sun.", user_id="ana", metadata={"topic": "garden", "n": -1})
+        mem0.add("A boat is in the garden.", user_id="ana", metadata={"topic": "garden", "n": -2.0})
+        for number in range(220):
+            mem0.add(f"The boat, the boat, boat {number}!", user_id="ana", metadata={"topic": "boats", "n": number})
+
+        def found(**filters: Any) -> list[str]:
+            return words(mem0.search("the boat", filters={"user_id": "ana", **filters}))
+
+        both = ["A boat is in the garden.", "Roses like the sun."]
+        assert found(topic="garden") == found(topic={"eq": "garden"}) == both
+        assert found(n={"lt": 0}) == found(NOT=[{"topic": "boats"}]) == both
+        assert found(n=-2) == found(n=-2.0) == found(created_at={"gt": "2000"}, topic="garden", n=-2) == both[:1]
+        assert found(topic="sea") == found(n={"gt": 1000}) == []
+        memory_id = mem0.search("roses", filters={"user_id": "ana", "n": -1})["results"][0]["id"]
+        mem0.update(memory_id, "Roses like the shade.", metadata={"topic": "shade"})
+        assert found(topic="shade") == ["Roses like the shade."]
+        assert found(topic="garden") == both[:1]
+
     def test_secrets_stay_out_and_statements_are_derived(self, mem0: Mem0, memory: Memory) -> None:
         mem0.add("I prefer tea over coffee. My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", user_id="Ana")
         assert "ghp_" not in mem0.get_all(user_id="Ana")["results"][0]["memory"]
@@ -179,14 +198,26 @@ class TestLangGraph:
         assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
         assert len(store.search(("users",), query="boat", limit=3)) == 3
 
+    def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, store: RecollectStore) -> None:
+        store.put(("n",), "rose", {"text": "Roses like the sun.", "kind": "plant", 'a"b': 1, "size": 0.5})
+        store.put(("n",), "off", {"text": "The boat!", "kind": "plant", "size": 0.5}, index=False)
+        for number in range(220):
+            store.put(("n",), str(number), {"text": f"The boat, the boat, boat {number}!", "kind": "boat", "size": 2})
+        for wanted in ({"kind": "plant"}, {"kind": {"$eq": "plant"}}, {"size": {"$lt": 1}}, {'a"b': 1}, {"size": 0.5}):
+            assert [one.key for one in store.search(("n",), query="the boat", filter=wanted)] == ["rose"]
+
+    def test_old_versions_crowd_nobody_out(self, store: RecollectStore) -> None:
+        store.put(("n",), "rose", {"text": "Roses like the sun."})
+        for number in range(220):
+            store.put(("n",), "boat", {"text": f"The boat, the boat, boat {number}!"})
+        assert [one.key for one in store.search(("n",), query="the boat")] == ["boat", "rose"]
+
     def test_items_of_older_memories_are_found(self, store: RecollectStore, memory: Memory) -> None:
         store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
         new = next(iter(memory.events()))
-        said = {name: value for name, value in new.meta["langgraph"].items() if name != "labelled"}
+        said = {"langgraph": new.meta["langgraph"]}
         memory.forget(ids=[new.id])
-        memory.add(
-            new.text, key=new.key, session=new.session, speaker=new.speaker, role="tool", meta={"langgraph": said}
-        )
+        memory.add(new.text, key=new.key, session=new.session, speaker=new.speaker, role="tool", meta=said)
         assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
         assert store.search(("users", "bo"), query="boat") == []
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,47 @@ def test_the_tail_is_saved_once(work: Work, transcript: Transcript) -> None:
     # An import of the same file finds them all known.
     os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
     assert work.save(what) == 0
+
+
+@pytest.mark.parametrize("folder", ["", "~/"])
+def test_a_transcript_is_found_from_the_home_and_from_where_the_agent_works(
+    home: str, transcript: Transcript, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    set_up(home)
+    transcript.say("Let us name the boat Aurora.")
+    monkeypatch.setenv("HOME", str(transcript.path.parent))
+    monkeypatch.chdir(transcript.path.parent)
+    handed: list[dict[str, Any]] = []
+    monkeypatch.setattr(asking, "detached", lambda *given: handed.append(json.loads(given[-1])))
+    run(home, "SessionEnd", transcript_path=f"{folder}{transcript.path.name}")
+    assert [what["transcript"] for what in handed] == [str(transcript.path)]
+
+
+@pytest.mark.parametrize("nothing", [None, 7, ["x"], {"x": 1}])
+def test_what_is_no_text_is_nothing(
+    home: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nothing: Any
+) -> None:
+    set_up(home)
+    started: list[Any] = []
+    monkeypatch.setattr(asking, "detached", lambda *given: started.append(given))
+    for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"):
+        assert run(home, event, session_id=nothing, cwd=nothing, prompt=nothing, transcript_path=nothing) == 0
+    assert not started
+    assert capsys.readouterr().out == ""
+    assert journal.last_errors(home, 50) == []
+
+
+def test_several_that_save_one_transcript_at_once_save_it_once(work: Work, transcript: Transcript) -> None:
+    for number in range(150):
+        transcript.say(f"message {number}")
+    what = {"transcript": str(transcript.path), "format": "claude-code"}
+    positions.write(work.home, str(transcript.path), {"byte": 0, "line": 0}, "claude-code")
+    with ThreadPoolExecutor(6) as threads:
+        saves = [threads.submit(work.save, what) for _ in range(4)]
+        saves += [threads.submit(work.save_what_was_left) for _ in range(2)]
+        assert sum(save.result() for save in saves) == 150
+    assert work.memory.stats().events == 150
+    assert len(os.listdir(Path(work.home) / "saved")) == 1
 
 
 def test_a_line_that_is_half_written_waits(work: Work, transcript: Transcript) -> None:

@@ -242,6 +242,20 @@ def test_mcp_stays_within_the_key(tenants: Tenants) -> None:
     assert SECRET not in tenants.web.post("/mcp", content=json.dumps(body), headers=headers).text
 
 
+def test_mcp_takes_out_what_the_served_memory_calls_a_secret(tmp_path: Path) -> None:
+    patterns = tmp_path / "patterns.json"
+    patterns.write_text(json.dumps({"employee number": "EMP-[0-9]{6}"}))
+    call = {"name": "remember", "arguments": {"text": "Ana is EMP-123456."}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with (
+        Memory.open(tmp_path / "m.db", embedder="none", secret_patterns=str(patterns)) as memory,
+        serving(memory, mcp=True) as address,
+    ):
+        answer = httpx.post(f"{address}/mcp", content=json.dumps(body), headers=MCP)
+        assert "Taken out before it was kept: employee number." in answer.json()["result"]["content"][0]["text"]
+        assert [event.text for event in memory.events()] == ["Ana is [redacted: employee number]."]
+
+
 # What a key may do
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,24 @@ def test_everything_read_can_be_remembered_and_a_second_import_adds_nothing(name
         assert memory.add_many(events).added == len(events) > 0
         again = memory.add_many(_events(name))
         assert (again.added, again.known) == (0, len(events))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"mail"}))  # a mail says itself what letters it is in
+def test_files_in_the_letters_that_windows_writes_are_read_alike(name: str, encoding: str, tmp_path: Path) -> None:
+    for path in IMPORTS.joinpath(name.split("/")[0]).rglob("*"):
+        if path.is_file():
+            copy = tmp_path / path.relative_to(IMPORTS)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(("\ufeff" + path.read_bytes().decode("utf-8-sig")).encode(encoding))
+            os.utime(copy, (path.stat().st_mtime, path.stat().st_mtime))
+    wide = recognise(tmp_path / name)
+    found = list(read(wide.format, wide.source))
+    assert [item.event for _, item in found if isinstance(item, Read)] == _events(name)
+    for number, (part, item) in enumerate(found):
+        rest = [one for _, one in read(wide.format, wide.source, after={"part": part, "position": item.position})]
+        wanted = [one for _, one in found[number + 1 :]]
+        assert _words(rest[len(rest) - len(wanted) :]) == _words(wanted)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -18,7 +18,7 @@ import pytest
 
 from recollect import Memory
 from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
-from recollect.capture.recognise import Recognised, recognise
+from recollect.capture.recognise import Recognised, named, recognise
 from recollect.core.errors import BadLocation, InvalidInput, RecollectError
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
@@ -150,6 +150,20 @@ def test_a_note_is_read_in_the_letters_it_was_written_in(encoding: str, tmp_path
     assert [event["text"] for event in _read(tmp_path / "note.md", "markdown")] == ["# Café\n\nHerr Müller kommt."]
 
 
+def test_lines_of_utf16_that_is_still_written_are_read_when_they_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    lines = [json.dumps({"text": text}, ensure_ascii=False) + "\r\n" for text in ("Ċ čeká 🌊", "ਊ one", "two")]
+    content = "".join(lines).encode("utf-16")
+    texts, position = list[str](), None
+    for end in [*range(0, len(content), 3), len(content)]:
+        path.write_bytes(content[:end])
+        after = {"part": path.name, "position": position} if position else None
+        for _, item in read(named("recollect"), open_source(path), after=after):
+            position = item.position or position
+            texts += [item.event["text"]] if isinstance(item, Read) else []
+    assert list(dict.fromkeys(texts)) == ["Ċ čeká 🌊", "ਊ one", "two"]  # what had no end yet came twice
+
+
 def test_a_transcript_of_old_letters(tmp_path: Path) -> None:
     (tmp_path / "talk.txt").write_bytes("Müller: schön\nAna: nö\n".encode("cp1252"))
     assert [(one["speaker"], one["text"]) for one in _read(tmp_path / "talk.txt", "transcript")] == [
@@ -222,6 +236,23 @@ def test_what_is_no_file_is_not_waited_for_and_a_link_to_itself_costs_no_other(t
         assert (done.added, done.skipped) == (1, {"a file that can't be read": 1})
         with pytest.raises(BadLocation):
             memory.import_events(tmp_path / "b.md")
+
+
+def test_a_folder_that_can_not_be_looked_into_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\n")
+    deep = tmp_path / "deep"
+    for _ in range(30):  # its path is longer than any system takes
+        deep.mkdir(exist_ok=True)
+        monkeypatch.chdir(deep)
+        deep = Path("d" * 200)
+    with Memory.open(":memory:", embedder="none") as memory:
+        done = memory.import_events(tmp_path, format="transcript")
+        assert (done.added, done.skipped) == (2, {"a folder that can't be read": 1})
+        (tmp_path / "talk.txt").unlink()
+        with pytest.raises(BadLocation, match="can't be read"):
+            memory.import_events(tmp_path)
+    monkeypatch.undo()
+    subprocess.run(["rm", "-rf", str(tmp_path / "deep")], check=True)
 
 
 def test_names_of_any_script_are_read_and_those_that_are_not_are_counted(tmp_path: Path) -> None:
@@ -601,3 +632,4 @@ def test_a_database_is_read_while_its_program_writes_to_it_and_is_left_as_it_was
     before = (palace / "chroma.sqlite3").read_bytes()
     assert len(_texts(recognise(palace))) == 2
     assert (palace / "chroma.sqlite3").read_bytes() == before
+    assert [path.name for path in palace.iterdir()] == ["chroma.sqlite3"], "nothing is left beside it"

@@ -21,6 +21,8 @@ from recollect.core.values import Imported
 
 LONG_AGO = 1_700_000_000  # a file's time that no file system could still be counting
 
+SAMPLES = Path(__file__).parent.parent / "data" / "imports"
+
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
@@ -94,6 +96,25 @@ def test_a_grown_file_is_read_from_where_reading_stopped(memory: Memory, tmp_pat
     session(path, 301, 320, add=True)
     assert counts(memory.import_events(path)) == (20, 20, 0)
     assert [event.text for event in memory.events()] == [f"Turn {n} of s1 about the boat." for n in range(320)]
+
+
+@pytest.mark.parametrize(
+    ("sample", "format"),
+    [("claude-code", "claude-code"), ("codex", "codex"), ("codex-early", "codex"), ("gemini-jsonl", "gemini-cli")],
+)
+def test_wherever_a_growing_file_ends_it_comes_to_the_same_events(
+    memory: Memory, tmp_path: Path, sample: str, format: str
+) -> None:
+    file = next(path for path in (SAMPLES / sample).rglob("*.jsonl"))
+    whole, copy = file.read_bytes(), tmp_path / file.name
+    ends = [place + step for place, byte in enumerate(whole) if byte == 10 for step in (0, 1)]
+    for end in (*ends, len(whole)):
+        copy.write_bytes(whole[:end])
+        memory.import_events(copy, format=format)
+    found = {(event.key, event.text) for event in memory.events()}
+    with Memory.open(":memory:", embedder="none") as other:
+        other.import_events(file, format=format)
+        assert found == {(event.key, event.text) for event in other.events()}
 
 
 def test_a_file_that_was_only_touched_or_moved_on_disk_is_known_by_its_content(memory: Memory, tmp_path: Path) -> None:
@@ -311,6 +332,30 @@ def test_a_file_that_is_still_being_written_is_left_for_later(tmp_path: Path) ->
             while not memory.stats().events and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert memory.stats().events > 0
+
+
+def test_a_folder_that_holds_the_memory_alone_is_waited_for_and_told_of_once(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
+        memory.add("We meet at noon.")
+        for path in tmp_path.iterdir():
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        stop, told = threading.Event(), list[Imported | RecollectError]()
+
+        def follow() -> None:
+            told.extend(memory.follow(tmp_path, every_s=0.05, stop=stop))
+
+        following = threading.Thread(target=follow)
+        following.start()
+        time.sleep(0.3)
+        (tmp_path / "bad\nname.txt").write_text("Ana: no")
+        (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
+        os.utime(tmp_path / "talk.txt", (LONG_AGO, LONG_AGO))
+        time.sleep(1.0)
+        stop.set()
+        following.join(10)
+    assert [(done.read, done.skipped) for done in told if isinstance(done, Imported)] == [
+        (4, {"a file whose name has control characters": 1})
+    ]
 
 
 def test_following_what_nobody_knows_is_refused_at_once(memory: Memory, tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from recollect import AsyncMemory, Memory
-from recollect.core.errors import Closed, InvalidFilter, InvalidInput, NotFound
+from recollect.core.errors import BadLocation, Closed, InvalidFilter, InvalidInput, NotFound
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -182,6 +183,38 @@ def test_a_backup_opens(memory: Memory, tmp_path: Path) -> None:
 
 
 # Scopes
+
+
+@pytest.mark.parametrize("write", ["backup", "export"])
+def test_several_that_write_one_file_at_once_leave_a_whole_one(tmp_path: Path, write: str) -> None:
+    memory = Memory.open(tmp_path / "m.db", embedder="none", extract=False, fold=False)
+    memory.add_many({"text": f"Event {number}. " + "words " * 1000} for number in range(500))
+    target = tmp_path / "out"
+    (tmp_path / "out.partial").write_text("left by somebody else")
+    failed: list[Exception] = []
+
+    def go() -> None:
+        try:
+            getattr(memory, write)(target)
+        except BadLocation:
+            pass  # another was there first
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out", "out.partial"]
+    if write == "export":
+        target = target.rename(tmp_path / "out.jsonl")
+    with Memory.open(target if write == "backup" else ":memory:", embedder="none") as copy:
+        if write == "export":
+            copy.import_events(target)
+        assert copy.stats().events == 500
+    memory.close()
 
 
 def test_spaces_never_see_each_other(memory: Memory, tmp_path: Path) -> None:

@@ -156,6 +156,16 @@ LEAKS = [
     "密码：Secr3t123!",
     "密码是Secr3t123!",
     "パスワードはSecr3t123!です",
+    "password:\ntr0ub4dor",
+    "Here is the password:\r\n\r\n    tr0ub4dor\r\n\r\nThanks!",
+    "- name: DB_PASSWORD\n  value: Tr0ub4dor99  # the old one",
+    "| db password | tr0ub4dor |",
+    "| host | db1 |\n| **Password** | `tr0ub4dor` |",
+    "| Password   | Tr0ub4dor&99 | changed in May |",
+    "> | Passwort | Geheim123! |",
+    "| api key | 9f8a7b6c5d4e3f2a1b0c |",
+    "| at | who | Password |\n|--|:-:|--|\n| mail | ana | tr0ub4dor |\n| web | ben | n0ne |\n| db | eva | Secr3t123 |",
+    "Logins:\r\n| Password | who |\r\n| -- | -- |\r\n| tr0ub4dor | Ana |\r\n",
 ]
 
 
@@ -190,6 +200,20 @@ HARMLESS = [
     "forgot password: https://example.org/reset2",
     "senhas: 12 itens",
     "The password is sha256!",
+    "password:\nPython3000 is what we use",
+    "password:\n\nusername2:",
+    "DB_PASSWORD=\nDB_HOST=db1.example.org",
+    "password:\n  type: string2",
+    "| password | varchar255 | not null |",
+    "| password | argon2id |",
+    "| password | min8characters |",
+    "| password | 12-characters |",
+    "| password manager | bitwarden2024 |",
+    "| password | next2step |\n|---|---|\n| x | y |",
+    "echo $password | sha256sum | cut -c1-8",
+    "| token | count |\n|---|---|\n| hello2you | 12 |",
+    "| field | type |\n|---|---|\n| password | Utf8String1 |",
+    "| name | password_hint |\n|---|---|\n| ana | the2ndpet |",
 ]
 
 
@@ -330,6 +354,13 @@ HOSTILE = {
     "accents": "É",
     "hex": "0123456789abcdef",
     "underscores": "token_a_a_",
+    "empty lines": "password:\n\n",
+    "cells": "| password | a1b2c3d ",
+    "rules": "\n|-",
+    "rows": "\n|-\n|a",
+    "long rules": "\n|" + "-|" * 300,
+    "wide cells": "\n| password |\n|-" + "\n|a1" * 30,
+    "open cells": "password |" + " " * 50,
 }
 
 

@@ -3,14 +3,18 @@
 Each version is an event of the document's own session, so that the newest is found at once, old ones stay readable, and
 `forget` removes all of them. Deleting is a version too. Two writers of one document take different version numbers.
 Labels, such as whose a document is, stand beside it for recall: those of others can't crowd it out of what is found.
+What filters ask beyond labels is asked of each document; where recall had no room for all of them, of the rest too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from math import isfinite
 from typing import Any, cast
 
 from recollect.core.errors import KeyConflict, StoreBusy
@@ -21,6 +25,12 @@ from recollect.memory import Memory
 _MOST_BESIDE = 128 * 1024
 _MOST_RACES = 100  # lost in a row: each loss is another's success
 _HITS = (50, 1_000)  # asked for at first, and where too many of those are old versions, deleted, or of no use
+_CROWDED = 100  # hits: recall looks closer at twice as many, so that with fewer it had room for everything
+_MOST_RANKED = 100  # documents that recall had no room for, each ranked by a question of its own
+_RANKED_BY = ("late", "vectors", "words")  # stages whose scores do not depend on what else was found; the best first
+_LABEL_CHARS = 100  # of a value that is a label: what is longer is words, and no mark to filter by
+_LABEL_NAME = re.compile(r"[A-Za-z0-9_ .:/-]{1,100}")  # what every database takes for the name of a member
+_MOST_LABELS = 32  # of one document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +64,10 @@ class Documents:
         wing: str | None = None,
         role: str = "tool",
         speaker: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, Json] | None = None,
     ) -> Event:
         """Write a new version."""
-        meaning = {"body": dict(body), "labelled": True}
-        return self._append(key, text, meaning, wing, role, speaker, self._labelled(labels or {}))
+        return self._append(key, text, {"body": dict(body)}, wing, role, speaker, self._labelled(labels or {}))
 
     def delete(self, key: str) -> bool:
         """Take a document away; its versions stay in the log. Tell whether it was there."""
@@ -94,34 +103,88 @@ class Documents:
         return [event.id for event in self.memory.events(speaker=self._speaker) if self._said(event) is not None]
 
     def search(
-        self, query: str, *, wing: str | None = None, labels: Mapping[str, str] | None = None
+        self,
+        query: str,
+        *,
+        wing: str | None = None,
+        labels: Mapping[str, Json] | None = None,
+        scope: Mapping[str, Json] | None = None,
+        meets: Callable[[Document], bool] = lambda _: True,
     ) -> Iterator[Document]:
-        """Find documents by what they say now, best first; labels: those that they must have.
+        """Find documents by what they say now, best first; meets: those that are wanted.
 
-        Documents that were written without labels, as all once were, are found last, whatever labels are asked for.
+        labels: what those have beside them, of which `scope` is what every version has. Documents that were written
+        without, as all once were, are found later. What recall had no room for comes last, with a score of 0.
         """
         seen: set[str] = set()
-        for hit in self._hits(query, wing, labels or {}):
+        wanted = self._labelled({**(scope or {}), **(labels or {})})
+        yield from self._among(self._hits(query, wing, wanted), seen, meets)
+        crowded = len(seen) >= _CROWDED
+        yield from self._among(self._hits_without(query, wing, wanted), seen, meets)
+        if crowded:
+            yield from self._rest(query, wing, scope or {}, seen, meets)
+
+    def _among(self, hits: Iterable[Hit], seen: set[str], meets: Callable[[Document], bool]) -> Iterator[Document]:
+        for hit in hits:
             said = self._said(hit.event)
-            if said is None or hit.event.id in seen:
+            if hit.event.id in seen:
                 continue
             seen.add(hit.event.id)
-            known = self.get(said["key"])
-            if known is not None and known.event.id == hit.event.id:  # an old version says what is no longer so
+            known = None if said is None else self.get(said["key"])
+            # An old version says what is no longer so.
+            if known is not None and known.event.id == hit.event.id and meets(known):
                 yield replace(known, score=hit.score)
 
-    def _hits(self, query: str, wing: str | None, labels: Mapping[str, str]) -> Iterator[Hit]:
+    def _hits(self, query: str, wing: str | None, wanted: Mapping[str, Json]) -> Iterator[Hit]:
         for count in _HITS:
-            found = self.memory.recall(
-                query, k=count, speaker=self._speaker, wing=wing, meta=self._labelled(labels) or None
-            )
+            found = self.memory.recall(query, k=count, speaker=self._speaker, wing=wing, meta=wanted or None)
             yield from found
             if len(found) < count:
                 break
-        if labels:
+
+    def _hits_without(self, query: str, wing: str | None, wanted: Mapping[str, Json]) -> Iterator[Hit]:
+        """Find what was written when nobody labelled it so."""
+        if wanted:
             for hit in self.memory.recall(query, k=_HITS[-1], speaker=self._speaker, wing=wing):
-                if not (self._said(hit.event) or {}).get("labelled"):
+                if not wanted.keys() <= hit.event.meta.keys():
                     yield hit
+
+    def _rest(
+        self,
+        query: str,
+        wing: str | None,
+        scope: Mapping[str, Json],
+        seen: set[str],
+        meets: Callable[[Document], bool],
+    ) -> Iterator[Document]:
+        """Rank what is wanted and was not among the hits: old versions, or what is not wanted, took its place."""
+        wanted = islice(self._unseen(wing, scope, seen, meets), _MOST_RANKED)
+        ranked: list[tuple[tuple[float, ...], Document]] = []
+        for known in wanted:
+            for hit in self.memory.recall(query, k=_HITS[0], session=known.event.session):
+                if hit.event.id == known.event.id:
+                    scores = {score.stage: score.score for score in hit.scores}
+                    ranked.append((tuple(scores.get(stage, 0.0) for stage in _RANKED_BY), known))
+        yield from (replace(known, score=0.0) for _, known in sorted(ranked, key=lambda one: one[0], reverse=True))
+
+    def _unseen(
+        self, wing: str | None, scope: Mapping[str, Json], seen: set[str], meets: Callable[[Document], bool]
+    ) -> Iterator[Document]:
+        keys: set[str] = set()
+        meta = self._labelled(scope) or None
+        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=meta, newest_first=True):
+            said = self._said(event)
+            if said is None or said["key"] in keys:
+                continue
+            keys.add(said["key"])
+            if event.id in seen:
+                continue
+            # A first version tells all by itself; whether it is the last one too is asked only where it is wanted.
+            alone = self._document([event]) if self._number(event) == 1 else self.get(said["key"])
+            if alone is not None and meets(alone):
+                known = self.get(said["key"])
+                if known is not None and known.event.id == event.id:
+                    yield known
 
     def _append(
         self,
@@ -176,11 +239,25 @@ class Documents:
         number: Any = (self._said(event) or {}).get("number")
         return number if isinstance(number, int) else 0
 
-    def _labelled(self, labels: Mapping[str, str]) -> dict[str, Json]:
+    def _labelled(self, labels: Mapping[str, Json]) -> dict[str, Json]:
         return {f"{self.name}.{name}": value for name, value in labels.items()}
 
     def _session(self, key: str) -> str:
         return f"{self.name}:{key}"
+
+
+def labels_of(kind: str, values: Mapping[str, Any]) -> dict[str, Json]:
+    """Make labels of the values that filters ask for: numbers, names, yes and no."""
+    fit = [(name, value) for name, value in values.items() if _LABEL_NAME.fullmatch(name) and _is_label(value)]
+    # A number is the same with a point and without, also to a database that compares what is written.
+    whole = [(name, int(value) if isinstance(value, float) and value.is_integer() else value) for name, value in fit]
+    return {f"{kind}.{name}": value for name, value in whole[:_MOST_LABELS]}
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, str):
+        return 0 < len(value) <= _LABEL_CHARS
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def fits_beside(value: Mapping[str, Any]) -> bool:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from recollect.adapters.cleaning import Cleaning
-from recollect.adapters.documents import Document, Documents, fits_beside, written
+from recollect.adapters.documents import Document, Documents, fits_beside, labels_of, written
 from recollect.core.errors import InvalidFilter
 from recollect.core.extras import need
 from recollect.core.values import Json
@@ -44,6 +44,7 @@ else:
 __all__ = ["RecollectStore"]
 
 _NAME = "langgraph"
+_OF_VALUE = "value"
 _ANY = "*"  # in a path: whatever stands there
 
 Namespace = tuple[str, ...]
@@ -91,21 +92,22 @@ class RecollectStore(BaseStore):
         text = written(value)
         if fits_beside(value):
             body, text = {**body, "value": value}, self._cleaning.text(_words(value))
-        self._documents.put(key, text, body, labels=_labels(op.namespace))
+        labels = {**_labels(op.namespace), **labels_of(_OF_VALUE, value)}
+        self._documents.put(key, text, body, labels=labels)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        found: Iterator[Document]
+        def meets(one: Document) -> bool:
+            below = _namespace(one)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)
+            return below and _meets(one, op.filter) and (not op.query or bool(one.body.get("indexed")))
+
+        found: Iterable[Document]
         if op.query:
-            labels = _labels(op.namespace_prefix)
-            found = (one for one in self._documents.search(op.query, labels=labels) if one.body.get("indexed"))
+            found = self._documents.search(
+                op.query, scope=_labels(op.namespace_prefix), labels=_wanted_labels(op.filter), meets=meets
+            )
         else:
-            found = self._documents.each()
-        matching = (
-            one
-            for one in found
-            if _namespace(one)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix) and _meets(one, op.filter)
-        )
-        return [_search_item(one) for one in islice(matching, op.offset, op.offset + op.limit)]
+            found = filter(meets, self._documents.each())
+        return [_search_item(one) for one in islice(found, op.offset, op.offset + op.limit)]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions: Iterable[MatchCondition] = op.match_conditions or ()
@@ -119,9 +121,18 @@ def _key(namespace: Namespace, key: str) -> str:
     return written([*namespace, key])
 
 
-def _labels(namespace: Namespace) -> dict[str, str]:
+def _labels(namespace: Namespace) -> dict[str, Json]:
     """Name each level of a namespace, so that recall can look below one of them alone."""
     return {str(level): name for level, name in enumerate(namespace)}
+
+
+def _wanted_labels(wanted: Mapping[str, Any] | None) -> dict[str, Json]:
+    """Find the values that all that can match must have."""
+    asked = (wanted or {}).items()
+    plain = {
+        name: cast("dict[str, Any]", value).get("$eq") if isinstance(value, dict) else value for name, value in asked
+    }
+    return labels_of(_OF_VALUE, plain)
 
 
 def _namespace(document: Document) -> Namespace:

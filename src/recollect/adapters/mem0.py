@@ -20,7 +20,7 @@ from typing import Any, cast
 from uuid import UUID, uuid5
 
 from recollect.adapters.cleaning import Cleaning
-from recollect.adapters.documents import Document, Documents
+from recollect.adapters.documents import Document, Documents, labels_of
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.values import Json
 from recollect.memory import Memory
@@ -30,6 +30,11 @@ __all__ = ["Mem0"]
 _NAME = "mem0"
 _IDS = UUID("6f1c1f8e-5f0a-5c57-9a55-2a1f4f7f8a10")  # what ids are derived under: the same words have the same id
 _SCOPES = ("user_id", "agent_id", "run_id")
+_JOINS = ("AND", "OR", "NOT")
+_TIMES = ("created_at", "updated_at")
+_NOT_OF_METADATA = (*_SCOPES, *_JOINS, *_TIMES)  # what filters can name besides
+_OF_METADATA = "metadata"
+_ANYTHING = "*"
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 Answer = dict[str, Any]
@@ -65,7 +70,7 @@ class Mem0:
                 labelled = self._cleaning.json(metadata or {})
                 body: dict[str, Json] = {"scope": dict(scope), "role": role, "metadata": labelled}
                 speaker = user_id if role == "user" else agent_id or role
-                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=scope)
+                self._documents.put(id, clean, body, wing=user_id, role=role, speaker=speaker, labels=_labels(body))
             results.append({"id": id, "memory": clean, "event": "NONE" if known else "ADD", "role": role})
         return {"results": results}
 
@@ -89,8 +94,14 @@ class Mem0:
         most = limit or top_k
         found = (
             _told(one)
-            for one in self._documents.search(query, wing=_wing(wanted), labels=_labels(wanted))
-            if _meets(_fields(one), wanted) and (threshold is None or (one.score or 0.0) >= threshold)
+            for one in self._documents.search(
+                query,
+                wing=_wing(wanted),
+                scope=_wanted_scope(wanted),
+                labels=_wanted_labels(wanted),
+                meets=lambda one: _meets(_fields(one), wanted),
+            )
+            if threshold is None or (one.score or 0.0) >= threshold
         )
         return {"results": list(islice(found, most))}
 
@@ -127,7 +138,7 @@ class Mem0:
             wing=said.wing,
             role=said.role or "user",
             speaker=said.speaker,
-            labels=_dict(body.get("scope")),
+            labels=_labels(body),
         )
         return {"message": "Memory updated successfully!"}
 
@@ -224,19 +235,30 @@ def _all_filters(filters: Mapping[str, Any] | None, scope: Mapping[str, Any]) ->
     return [one for one in (filters, scope) if one]
 
 
-def _labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _labels(body: Mapping[str, Json]) -> dict[str, Json]:
+    return {**_dict(body.get("scope")), **labels_of(_OF_METADATA, _dict(body.get("metadata")))}
+
+
+def _wanted_scope(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     """Find the scope that all that can match must have, so that no others are searched."""
     return {
         name: value
         for one in filters
         for name, value in one.items()
-        if name in _SCOPES and isinstance(value, str) and value != "*"
+        if name in _SCOPES and isinstance(value, str) and value != _ANYTHING
     }
+
+
+def _wanted_labels(filters: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
+    """Find the metadata that all that can match must have."""
+    asked = [(name, value) for one in filters for name, value in one.items() if name not in _NOT_OF_METADATA]
+    plain = {name: _dict(value).get("eq") if isinstance(value, dict) else value for name, value in asked}
+    return labels_of(_OF_METADATA, {name: value for name, value in plain.items() if value != _ANYTHING})
 
 
 def _wing(filters: Sequence[Mapping[str, Any]]) -> str | None:
     """Find whose memories alone can match, so that others' are not gone through."""
-    return _labels(filters).get("user_id")
+    return cast("str | None", _wanted_scope(filters).get("user_id"))
 
 
 def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> bool:
@@ -244,13 +266,13 @@ def _meets(fields: Mapping[str, Any], filters: Sequence[Mapping[str, Any]]) -> b
 
 
 def _holds(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
-    if name in ("AND", "OR", "NOT"):
+    if name in _JOINS:
         if not isinstance(wanted, list | tuple):
             raise InvalidFilter(f"{name} takes a list of filters.")
         each = [_meets(fields, [one]) for one in cast("Sequence[Mapping[str, Any]]", wanted)]
         return all(each) if name == "AND" else any(each) if name == "OR" else not any(each)
     value = fields.get(name)
-    if wanted == "*":
+    if wanted == _ANYTHING:
         return name in fields
     if not isinstance(wanted, Mapping):
         return value == wanted

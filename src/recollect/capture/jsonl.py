@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from recollect.core.errors import BadLocation
+from recollect.core.paths import beside
 from recollect.core.values import Event, Json
 
 
@@ -38,7 +39,7 @@ def write_events(path: Path, events: Iterable[Event]) -> int:
     """Write events to a new file, whole or not at all; count them."""
     if path.exists():
         raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
-    partial = path.with_name(path.name + ".partial")
+    partial = beside(path)
     count = 0
     try:
         # Line by line, and with lone surrogates escaped by JSON: what is read back is what was stored.

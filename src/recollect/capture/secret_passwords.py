@@ -44,6 +44,7 @@ _KEY_CHARACTERS = re.compile(r"[\w+/=.~:-]+")
 _CODE_CHARACTERS = re.compile(r"[()\[\]{};]")
 # Where a value ends that stands among others: `a=1&b=2`, `a=1;b=2`, `a: 1, b: 2`, and before a tag.
 _NEXT_VALUE = re.compile(r"[&;,|](?=[\w .-]{1,40}[=:])|<")
+_NEXT_NAME = re.compile(r"[\w.-]{1,60}(?:[:=][^=]|:$)")
 _SHORTEST_QUOTED = 5  # characters; shorter quoted words are types, modes and prompts
 _SHORTEST_KEY = 16  # characters of a token or key whose prefix is not known: half of what services hand out
 _SHORTEST_LOOSE = 7  # characters of a password that stands without quotes
@@ -67,9 +68,10 @@ def _assigned(match: re.Match[str]) -> Span | None:
     value = match[group] if group != "bare" else _alone(match[group])
     if not value or _is_about(match, value):
         return None
-    is_key = match["name"].lower().startswith(_OF_KEYS) and not _PASSWORD_NAME.search(match["name"])
+    is_key = _is_key(match["name"])
     if group == "bare":
-        secret = _bare_key(value) if is_key else _bare_password(match, value)
+        fits = _bare_key(value) if is_key else _bare_password(match, value)
+        secret = fits and (not _is_below(match) or _fills_its_line(match, value))
     elif any(char.isspace() for char in value):
         secret = not is_key and any(_is_mixed(word) and len(word) >= _SHORTEST_LOOSE for word in value.split())
     else:
@@ -94,6 +96,34 @@ def _is_about(match: re.Match[str], value: str) -> bool:
     return _SAYS_ABOUT.search(match.string, max(0, match.start() - _NAME_REACH), match.start()) is not None
 
 
+def _is_key(name: str) -> bool:
+    return name.lower().startswith(_OF_KEYS) and not _PASSWORD_NAME.search(name)
+
+
+def is_loose_secret(name: str, value: str) -> bool:
+    """Tell a password or key that stands alone beside its name from what may be said there of it."""
+    if _ABOUT.search(name) or _PLACE.fullmatch(value) or any(map(str.isspace, value)):
+        return False
+    return (_bare_key(value) if _is_key(name) else _is_loose(value)) and not _stands_in(value)
+
+
+def _is_below(match: re.Match[str]) -> bool:
+    before = match.string[max(match.start(), match.start("bare") - _NAME_REACH) : match.start("bare")]
+    return "\n" in before[len(before.rstrip()) :]
+
+
+def _fills_its_line(match: re.Match[str], value: str) -> bool:
+    """Tell a password from the first word of what follows, and from the next name with its value: `HOST=db1`."""
+    start = match.start("bare") + len(value)
+    rest = match.string[start : start + _AFTER_REACH].split("\n", 1)[0]
+    return not _NEXT_NAME.match(value) and not rest.strip(" \t\r.,;`'\"*")
+
+
+def _is_loose(value: str) -> bool:
+    fits = _is_mixed(value) and len(value) >= _SHORTEST_LOOSE and not _CODE_CHARACTERS.search(value)
+    return fits and not _WORDS_OF_CODE.fullmatch(value)
+
+
 def _bare_key(value: str) -> bool:
     fits = len(value) >= _SHORTEST_KEY and _KEY_CHARACTERS.fullmatch(value) is not None
     return fits and _is_mixed(value) and not _WORDS_OF_CODE.fullmatch(value)
@@ -104,8 +134,7 @@ def _bare_password(match: re.Match[str], value: str) -> bool:
         return len(value.rstrip(";")) >= _SHORTEST_QUOTED and not _CODE_CHARACTERS.search(value.rstrip(";"))
     if _WORDS_OF_CODE.fullmatch(value):
         return False
-    loose = _is_mixed(value) and len(value) >= _SHORTEST_LOOSE and not _CODE_CHARACTERS.search(value)
-    return loose or (len(value) >= _SHORTEST_QUOTED and _is_environment(match))
+    return _is_loose(value) or (len(value) >= _SHORTEST_QUOTED and _is_environment(match))
 
 
 def _stands_among_others(match: re.Match[str], value: str) -> bool:
@@ -161,6 +190,15 @@ _LATIN = ("kennwort", "contrase", "mot de p", "senha")
 _OTHER_SCRIPTS = "пароль|密[码碼]|口令|パスワード|비밀번호"
 _FIRST_LETTERS = ("пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
 
+# The whole name of one, from such a word on.
+NAME = (
+    rf"(?:{_WORDS}|{_OTHER_SCRIPTS}|secret|token|credentials?|"
+    r"(?:(?<=api)|(?<=api[_ -])|(?<=(?:access|client|secret))|(?<=(?:access|client|secret)[_ -])|"
+    r"(?<=private[_ -])|(?<=auth[_ -])|(?<=account[_-])|(?<=encryption[_ -])|(?<=signing[_ -]))key)"
+    r"(?:[_-][a-z]{1,16}){0,2}"
+)
+HINTS = ("pass", "pwd", "secret", "token", "key", "credential", *_LATIN, *_FIRST_LETTERS)
+
 PASSWORDS: tuple[Pattern, ...] = (
     Pattern(
         name="authorization",
@@ -190,17 +228,15 @@ PASSWORDS: tuple[Pattern, ...] = (
     Pattern(
         name="password",
         regex=re.compile(
-            rf"(?P<name>(?:{_WORDS}|{_OTHER_SCRIPTS}|secret|token|credentials?|"
-            r"(?:(?<=api)|(?<=api[_ -])|(?<=(?:access|client|secret))|(?<=(?:access|client|secret)[_ -])|"
-            r"(?<=private[_ -])|(?<=auth[_ -])|(?<=account[_-])|(?<=encryption[_ -])|(?<=signing[_ -]))key)"
-            r"(?:[_-][a-z]{1,16}){0,2})"
+            rf"(?P<name>{NAME})"
             # Then a sign, in Markdown also a bold one; or it is the name of a value: `name: DB_PASSWORD`, `value: ...`.
             r"\\?[\"'`*_]{0,3}(?:\s{0,3}(?P<sign>=>|->|→|:=|=|:|：)[*_]{0,3}|,?\s{1,40}[\"']?value[\"']?\s{0,2}[:=])\s{0,3}"
+            r"(?:\r?\n[ \t]{0,20}){0,2}"  # it may stand alone on the next line, or behind an empty one
             r"(?:\\?\"(?P<double>[^\"\n\\]{1,250})(?=\\?\")|\\?'(?P<single>[^'\n\\]{1,250})(?=\\?')|"
             r"\\?`(?P<tick>[^`\n\\]{1,250})(?=\\?`)|(?P<bare>[^\s\"'`\\>]{1,250}))",
             re.IGNORECASE,
         ),
-        hints=("pass", "pwd", "secret", "token", "key", "credential", *_LATIN, *_FIRST_LETTERS),
+        hints=HINTS,
         anchored=True,
         check=_assigned,
     ),

@@ -11,6 +11,7 @@ import re
 
 from recollect.capture.secret_passwords import PASSWORDS
 from recollect.capture.secret_shapes import LONG_WORD, Check, Pattern, Patterns
+from recollect.capture.secret_tables import TABLES
 from recollect.core.values import Span
 
 _DIGIT = re.compile(r"\d")
@@ -207,6 +208,7 @@ _DEFAULT: tuple[Pattern, ...] = (
     ),
     _key("jwt", rf"eyJ{_W}{{10,4000}}\.eyJ{_W}{{10,8000}}(?:\.{_W}{{10,2000}})?", "eyJ"),
     *PASSWORDS,
+    *TABLES,
     Pattern(
         name="card number",
         regex=re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from recollect.core.errors import InvalidSetting
@@ -26,6 +26,7 @@ class Pattern:
     anchored: bool = False  # each match starts with a hint, so that it is tried there alone
     unbroken: int = 0  # characters without a space that each match has at least
     check: Check | None = None  # gives the characters to take out, or None: not a secret after all
+    each: Callable[[re.Match[str]], Iterable[Span]] | None = None  # instead, where a match may hold several secrets
 
     @property
     def ignores_case(self) -> bool:
@@ -36,6 +37,13 @@ class Pattern:
     def group(self) -> int | str:
         """Name the group that is taken out: `secret` where there is one, else the whole match."""
         return "secret" if "secret" in self.regex.groupindex else 0
+
+    def spans(self, match: re.Match[str]) -> Iterable[Span]:
+        """Tell what of a match is to be taken out."""
+        if self.each is not None:
+            return self.each(match)
+        span = self.check(match) if self.check else Span(*match.span(self.group))
+        return () if span is None else (span,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

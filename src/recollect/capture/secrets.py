@@ -82,9 +82,7 @@ def _matches(text: str, patterns: Patterns) -> list[tuple[Span, int, str]]:
     matches: list[tuple[Span, int, str]] = []
     for rank, pattern in patterns.in_any_text + (patterns.in_long_words if _has_long_word(text) else ()):
         for match in _candidates(pattern, text, lowered):
-            span = pattern.check(match) if pattern.check else Span(*match.span(pattern.group))
-            if span is not None:
-                matches.append((span, rank, pattern.name))
+            matches += ((span, rank, pattern.name) for span in pattern.spans(match))
     return matches
 
 

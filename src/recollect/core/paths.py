@@ -8,6 +8,7 @@ from typing import Literal
 
 from recollect.core.errors import BadLocation
 
+_KEPT_CHARS = 50  # of a name: with what is put behind it, it must stay one that every system takes
 _FIX = "Set HOME, or give the path in full."
 
 
@@ -17,6 +18,11 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise BadLocation(f"{os.fspath(path)} is in a home that is not known.", fix=_FIX) from error
+
+
+def beside(target: Path) -> Path:
+    """Name a file to be written in full before it takes the name of the target: one that nobody else writes to."""
+    return target.with_name(f"{target.name[:_KEPT_CHARS]}.{os.urandom(4).hex()}.partial")
 
 
 def user_folder(kind: Literal["data", "state"]) -> Path:

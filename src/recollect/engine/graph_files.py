@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from recollect.core.errors import BadLocation
 from recollect.core.graph import ENTITY_PREFIX, Entity, Fact
+from recollect.core.paths import beside
 from recollect.core.values import Session
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,7 +34,7 @@ def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], s
         text = json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=True, indent=1) + "\n"
     else:
         raise BadLocation(f"{path} ends neither in .graphml nor in .json; choose one of these.")
-    partial = path.with_name(path.name + ".partial")
+    partial = beside(path)
     try:
         if path.exists():
             raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")

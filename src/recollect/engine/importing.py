@@ -28,7 +28,6 @@ BATCH = 256  # events a transaction: what a crash in mid-import repeats at most,
 _BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
 _SAMPLES = 5  # things not understood that are shown
 _REFUSED = "it can't be stored"
-_BADLY_NAMED = "a file whose name has control characters"
 _FORGOTTEN = "it was forgotten"
 
 
@@ -82,7 +81,7 @@ def import_source(
 ) -> Imported:
     """Store what a format reads of a source and the memory has not read yet."""
     tally, batch = _Tally(), _Batch()
-    tally.skipped[_BADLY_NAMED] = source.badly_named
+    tally.skipped.update(source.left_out)
     forgotten = None if how.again else Forgotten(engine, space)
     for place in _places(engine, space, format, source, how, tally, batch):
         for _ in _read(format, source, place, how, tally, batch):

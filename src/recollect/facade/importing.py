@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.core.errors import RecollectError
+from recollect.core.held import is_held
 from recollect.core.values import Imported, Json
 from recollect.engine.arguments import checked_path
 from recollect.engine.engine import Progress, silent
 from recollect.facade.handle import Handle
+
+if TYPE_CHECKING:
+    from recollect.capture.secrets import Found
 
 _YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
 _LOOK_EVERY_S = (
@@ -55,12 +61,19 @@ class Importing(Handle):
         raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
         return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
 
-    def redacted(self, event: Mapping[str, Json]) -> dict[str, Json]:
-        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in."""
+    def redacted(self, event: Mapping[str, Json], *, told: Callable[[Found], None] | None = None) -> dict[str, Json]:
+        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in.
+
+        told: is called with each of them: what it is and where it stood, never the secret itself.
+        """
         from recollect.capture.secret_settings import patterns_of
         from recollect.capture.secrets import redact_event
 
-        return redact_event(event, patterns_of(self._engine.settings.secret_patterns))[0]
+        clean, found = redact_event(event, patterns_of(self._engine.settings.secret_patterns))
+        if told is not None:
+            for one in found:
+                told(one)
+        return clean
 
     def follow(
         self,
@@ -79,6 +92,7 @@ class Importing(Handle):
         """
         stop = stop or threading.Event()
         looked = False
+        left_out: Mapping[str, int] = {}
 
         def go_on(_what: str, _done: int, _total: int) -> None:
             if stop.is_set():
@@ -89,9 +103,9 @@ class Importing(Handle):
                 done = self._import(
                     path, format=format, redact=redact, defer=defer_embeddings, again=False, progress=go_on, waits=True
                 )
-                if not looked or done.read or done.skipped:
+                if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
                     yield done
-                looked, format = True, done.format
+                looked, format, left_out = True, done.format, done.skipped
             except _Stopped:
                 return
             except RecollectError as error:
@@ -142,15 +156,18 @@ class Importing(Handle):
 
 def _is_being_written(path: str | os.PathLike[str]) -> bool:
     """Tell whether something here changed just now: half a file can't be judged."""
-    source = checked_path(path)
-    files = source.rglob("*") if source.is_dir() else [source]
     try:
-        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in files)
+        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in _there(path))
     except OSError:
         return True  # it went while we looked: things are moving
 
 
 def _is_empty(path: str | os.PathLike[str]) -> bool:
     """Tell a folder in which nothing is yet."""
-    folder = checked_path(path)
-    return folder.is_dir() and not any(folder.rglob("*"))
+    return checked_path(path).is_dir() and not any(True for _ in _there(path))
+
+
+def _there(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """List what could be imported: not a memory that is open here and lies in the same folder, always written to."""
+    source = checked_path(path)
+    return (one for one in (source.rglob("*") if source.is_dir() else [source]) if not is_held(one))

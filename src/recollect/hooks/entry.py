@@ -82,7 +82,7 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
 
 
 def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
-    event, session = str(said.get("hook_event_name", "")), str(said.get("session_id", ""))
+    event, session = _text(said, "hook_event_name"), _text(said, "session_id")
     deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
     if event in settings.off:
         return
@@ -92,7 +92,7 @@ def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
         if told is not None:
             positions.settle(home, session)
     elif event == "UserPromptSubmit":
-        prompt = str(said.get("prompt", ""))
+        prompt = _text(said, "prompt")
         if _REMEMBER.search(prompt[:_LOOKED_AT_CHARS]):
             _hand_over(home, settings, {**_transcript(said), "awaits": prompt[:200]})
         owed = _start(home, settings, said, deadline) if positions.is_owed(home, session) else None
@@ -106,7 +106,7 @@ def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
 
 def _start(home: str, settings: HookSettings, said: dict[str, Any], deadline: float) -> str | None:
     """Give what a session should be told at its start; None: nobody could say it in time, and it is owed."""
-    cwd, session = str(said.get("cwd", "")), str(said.get("session_id", ""))
+    cwd, session = _text(said, "cwd"), _text(said, "session_id")
     if settings.resident and asking.possible(home):
         answer = asking.ask(home, {"do": "start", "cwd": cwd}, deadline - time.monotonic())
         if answer is None:
@@ -144,12 +144,24 @@ def _hand_over(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
 
 
 def _transcript(said: dict[str, Any]) -> dict[str, Any]:
-    return {"transcript": str(said.get("transcript_path", "")), "format": "claude-code"}
+    return {"transcript": _path(said), "format": "claude-code"}
+
+
+def _path(said: dict[str, Any]) -> str:
+    """Find the transcript wherever whoever reads it stands: it may be named from here, or from the user's home."""
+    path = _text(said, "transcript_path")
+    return os.path.abspath(os.path.expanduser(path)) if path else ""
+
+
+def _text(said: dict[str, Any], name: str) -> str:
+    """Take a member for what it should be; anything else counts as empty."""
+    value = said.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _is_due(home: str, settings: HookSettings, said: dict[str, Any]) -> bool:
     """Count the messages that are not saved yet."""
-    path = str(said.get("transcript_path", ""))
+    path = _path(said)
     if not path or not os.path.exists(path):
         return False
     at = positions.read(home, path)

@@ -35,9 +35,10 @@ def write(home: str, transcript: str, position: Mapping[str, Any], format: str) 
     """Note how far a transcript is saved, all or nothing."""
     path = _path(home, transcript)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
+    new = f"{path}.{os.urandom(4).hex()}"  # of this call alone: threads of one process save one transcript too
+    with open(new, "w", encoding="utf-8") as file:
         json.dump({"transcript": transcript, "format": format, "position": dict(position)}, file)
-    os.replace(f"{path}.{os.getpid()}", path)
+    os.replace(new, path)
 
 
 def unsaved(home: str) -> Iterator[tuple[str, str]]:

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 # Raised when a format comes to read more of its files than before: then files that were read are read again.
-READERS_VERSION = 2
+READERS_VERSION = 3
 
 
 class Format(Protocol):

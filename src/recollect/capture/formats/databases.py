@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import InvalidInput
+from recollect.core.held import read_beside
 
 MAGIC = b"SQLite format 3\x00"
+_WRITES_AHEAD = slice(18, 20)  # of the head: two bytes that say how the file is written
+_HEAD_BYTES = 20
 _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
@@ -21,9 +24,9 @@ _NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 def reading(path: Path) -> Generator[sqlite3.Connection]:
     """Open a file for reading alone; its own program may be writing to it meanwhile."""
     try:
-        with closing(_connected(path)) as connection:
+        with read_beside(path), closing(_connected(path)) as connection:
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise InvalidInput(f"{path.name} can't be read as a database ({error}).") from error
 
 
@@ -38,8 +41,8 @@ def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator
 def tables(path: Path) -> dict[str, set[str]]:
     """Name a file's tables and their columns; none where it is no database."""
     try:
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
+        with read_beside(path):
+            if not _head(path).startswith(MAGIC):
                 return {}
         found: dict[str, set[str]] = {}
         with reading(path) as connection:
@@ -51,8 +54,11 @@ def tables(path: Path) -> dict[str, set[str]]:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    address = path.resolve().as_uri()
-    for how in ("mode=ro", "immutable=1"):  # the second where the folder can't be written: a log left beside is ignored
+    path = path.resolve()  # a log lies beside the file, not beside a link to it
+    address = path.as_uri()
+    # As if nobody wrote where the folder can't be written, which ignores a log that was left beside; and where nobody
+    # does: else SQLite would make a log of its own beside a file of somebody else's, and leave it there.
+    for how in ("immutable=1",) if _rests(path) else ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(f"{address}?{how}", uri=True, check_same_thread=False)
         connection.text_factory = _decoded
         try:
@@ -65,6 +71,17 @@ def _connected(path: Path) -> sqlite3.Connection:
             raise
         return connection
     raise sqlite3.OperationalError("it can't be opened")
+
+
+def _rests(path: Path) -> bool:
+    """Tell a database with a write-ahead log that nobody has open: then there is no log."""
+    head = _head(path)
+    return head[_WRITES_AHEAD] == b"\x02\x02" and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)
 
 
 def _decoded(content: bytes) -> str:

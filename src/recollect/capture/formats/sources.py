@@ -8,7 +8,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +17,9 @@ from typing import IO, Any, Literal
 from unicodedata import category
 
 from recollect.capture.formats.items import from_epoch
+from recollect.capture.formats.letters import as_utf8
 from recollect.core.errors import BadLocation, InvalidInput
+from recollect.core.held import is_held, read_beside
 
 try:
     from lzma import LZMAError
@@ -33,6 +35,8 @@ _CHUNK_BYTES = 1 << 20  # hashed at a time
 _OF_ZIPS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, LZMAError)
 _NOT_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, ends of lines
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # what follows is shown backwards: a name looks like another
+_BADLY_NAMED = "a file whose name has control characters"
+_CLOSED = "a folder that can't be read"
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -43,7 +47,7 @@ class Source:
     path: Path
     kind: Literal["file", "folder", "zip"]
     names: tuple[str, ...]
-    badly_named: int = 0  # files that are not in `names`, as theirs have control characters
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])  # what is not in `names`, by reason
     # What was read once and serves all parts: a zip's directory, the names of people.
     notes: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
@@ -54,13 +58,18 @@ class Source:
 
     @contextmanager
     def open(self, name: str) -> Generator[IO[bytes]]:
-        """Open one of the files for reading; whatever goes wrong in it is an error of ours."""
+        """Open one of the files for reading, text of UTF-16 as UTF-8; whatever goes wrong in it is an error of ours."""
+        with self._as_it_is(name) as file:
+            yield as_utf8(file)
+
+    @contextmanager
+    def _as_it_is(self, name: str) -> Generator[IO[bytes]]:
         with self._in_our_words(name):
             if self.kind == "zip":
                 with self._archive().open(name) as file:
                     yield file
             else:
-                with self.local(name).open("rb") as file:
+                with read_beside(self.local(name)), self.local(name).open("rb") as file:
                     yield file
 
     @contextmanager
@@ -140,11 +149,11 @@ class Source:
 
     def _contents(self, name: str) -> Iterator[bytes]:
         if self.kind == "zip":
-            with self.open(name) as file:
+            with self._as_it_is(name) as file:
                 yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         else:
             for path in self._with_log(name):
-                with self._in_our_words(name), path.open("rb") as file:
+                with self._in_our_words(name), read_beside(path), path.open("rb") as file:
                     yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         yield b""  # of an empty file too
 
@@ -162,10 +171,10 @@ def open_source(path: Path) -> Source:
     """Look at what is there; a zip that would unpack to far more than it weighs is refused."""
     try:
         if path.is_dir():
-            return _source(path, "folder", _files_under(path))
+            return _source(path, "folder", *_files_under(path))
         if not _can_be_read(path):
             raise BadLocation(f"{path} is no file: it may never end.", fix="Write it to a file, and import that.")
-        with path.open("rb") as file:
+        with read_beside(path), path.open("rb") as file:
             is_zip = file.read(4) == _ZIP_MAGIC
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
@@ -174,9 +183,10 @@ def open_source(path: Path) -> Source:
     return Source(path=path, kind="file", names=(path.name,))
 
 
-def _source(path: Path, kind: Literal["folder", "zip"], found: set[str]) -> Source:
+def _source(path: Path, kind: Literal["folder", "zip"], found: set[str], closed: int = 0) -> Source:
     names = tuple(sorted(name for name in found if is_plain(name)))
-    return Source(path=path, kind=kind, names=names, badly_named=len(found) - len(names))
+    left_out = {_BADLY_NAMED: len(found) - len(names), _CLOSED: closed}
+    return Source(path=path, kind=kind, names=names, left_out=left_out)
 
 
 def is_plain(name: str) -> bool:
@@ -186,19 +196,27 @@ def is_plain(name: str) -> bool:
     return not _TURNING.search(name) and not any(category(char) in _NOT_IN_NAMES for char in name)
 
 
-def _files_under(root: Path) -> set[str]:
-    """List files, without what is hidden and without links that lead out of the folder."""
+def _files_under(root: Path) -> tuple[set[str], int]:
+    """List files, without what is hidden, links that lead out of the folder, and memories that are open here.
+
+    Gives also how many folders could not be looked into.
+    """
     resolved = root.resolve()
     found: list[str] = []
-    for folder, folders, files in os.walk(root):
+    closed: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
             path = Path(folder, name)
-            if not name.startswith(".") and _can_be_read(path) and not _leads_out(path, resolved):
+            if name.startswith(".") or not _can_be_read(path) or is_held(path):
+                continue
+            if not _leads_out(path, resolved):
                 found.append(path.relative_to(root).as_posix())
         if len(found) > _MOST_FILES:
             raise InvalidInput(f"{root} holds more than {_MOST_FILES:,} files; name the folder of the export itself.")
-    return set(found)
+    if closed and not found:
+        raise closed[0]
+    return set(found), len(closed)
 
 
 def _can_be_read(path: Path) -> bool:

@@ -47,9 +47,7 @@ class Line:
 
 
 def decoded(content: bytes) -> str:
-    """Decode text as UTF-8, else as what Windows wrote before that; a mark at its beginning says what it is."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return content.decode("utf-16", "replace")
+    """Decode text as UTF-8, else as what Windows wrote before that."""
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError:
@@ -100,7 +98,9 @@ def each_json_line(
                 yield replace(skipped("not a JSON object", where, line.text), position=line.position)
                 continue
             items = items_of(cast("dict[str, Json]", record), line)
-            yield from placed(items, before=line.before, after=line.position)
+            # A line whose end is still to come is read once more: from the midst of it, all further ones would be
+            # counted wrongly.
+            yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
 
 
 def each_of(

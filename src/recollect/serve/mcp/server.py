@@ -16,8 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
-from recollect.capture.secret_settings import patterns_of
-from recollect.capture.secrets import redact_event
+from recollect.capture.secrets import Found
 from recollect.core.errors import RecollectError
 from recollect.core.values import Context
 from recollect.serve.mcp import prompts, resources
@@ -135,7 +134,8 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
             usual = {name: value for name, value in arguments.items() if name != "budget"}
             return _text(worded_nothing(result, tool.operation.run(handle, usual)))
         return _text(worded(tool.operation, result))
-    clean, found = redact_event(arguments, patterns_of(None))
+    found: list[Found] = []
+    clean = handle.redacted(arguments, told=found.append)
     return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
 
 

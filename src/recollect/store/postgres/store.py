@@ -12,6 +12,7 @@ import psycopg
 from psycopg import sql
 
 from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreError, StoreReadOnly
+from recollect.core.paths import beside
 from recollect.core.settings import Settings
 from recollect.store.migrating import copy_store
 from recollect.store.postgres import schema
@@ -174,7 +175,7 @@ class PostgresStore:
             raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
         if not target.parent.is_dir():
             raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
-        partial = target.with_name(target.name + ".partial")
+        partial = beside(target)
         try:
             copy = SqliteStore(partial, Settings(durability="normal"))
             try:

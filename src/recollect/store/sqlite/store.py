@@ -14,6 +14,8 @@ from pathlib import Path
 import apsw
 
 from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
+from recollect.core.held import Held
+from recollect.core.paths import beside
 from recollect.core.settings import Settings
 from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
@@ -127,7 +129,7 @@ class SqliteStore:
             raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
         if not target.parent.is_dir():
             raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
-        partial = target.with_name(target.name + ".partial")
+        partial = beside(target)
         try:
             with in_our_words(), self._reading() as source:
                 copy = apsw.Connection(str(partial))
@@ -166,6 +168,7 @@ class SqliteStore:
             self._let_go_of_idle()
             self._writing.close()
             self._turn.close()
+            self._let_others_read()
 
     # Inside
 
@@ -176,7 +179,13 @@ class SqliteStore:
         self._turn = Turn(
             None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
         )
-        self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
+        self._held = None if self._path is None else Held(self._path)
+        try:
+            self._keep_others_out()
+            self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
+        except BaseException:
+            self._let_others_read()
+            raise
         try:
             if self._read_only:
                 self._check_schema()
@@ -189,10 +198,20 @@ class SqliteStore:
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     self._writing.pragma("journal_mode", "wal")
             self._inode = None if self._path is None else _inode(self._path)
+            self._keep_others_out()  # also of what was made just now, such as the log
         except BaseException:
             self._writing.close()
             self._turn.close()
+            self._let_others_read()
             raise
+
+    def _keep_others_out(self) -> None:
+        if self._held is not None:
+            self._held.take(self._settings.busy_timeout_s)
+
+    def _let_others_read(self) -> None:
+        if self._held is not None:
+            self._held.release()
 
     def _check_schema(self) -> None:
         have = schema.version(self._writing)

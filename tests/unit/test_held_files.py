@@ -1,0 +1,168 @@
+"""A memory that is open in this process: nothing that is imported takes SQLite's locks on it away."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput, RecollectError
+from recollect.core.held import is_held, read_beside
+
+pytest.importorskip("fcntl")  # on Windows, a lock belongs to the handle that took it
+
+# What SQLite locks for as long as a memory is open: bytes of the file that stand for its readers, one of its index of
+# the log that says that somebody uses it, and, within a transaction, the one that says who writes.
+TRY_TO_LOCK = """
+import fcntl, sys
+for ending, start, count in (("", 0x40000002, 510), ("-shm", 128, 1), ("-shm", 120, 1)):
+    with open(sys.argv[1] + ending, "r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, count, start)
+        except OSError:
+            print("held")
+        else:
+            print("free")
+"""
+
+
+def _locks(path: Path) -> list[str]:
+    asked = subprocess.run([sys.executable, "-c", TRY_TO_LOCK, path], capture_output=True, text=True, check=True)
+    return asked.stdout.split()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Name a memory in a folder with a transcript."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "talk.txt").write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
+    return folder / "memory.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with Memory.open(path, embedder="none") as opened:
+        opened.add("We meet at noon.")
+        yield opened
+
+
+def _linked(path: Path) -> Path:
+    link = path.with_name("linked.db")
+    link.symlink_to(path.name)
+    return link
+
+
+def _linked_hard(path: Path) -> Path:
+    link = path.with_name("history.db")
+    os.link(path, link)
+    return link
+
+
+def _index_linked_hard(path: Path) -> Path:
+    link = path.with_name("notes.md")
+    os.link(f"{path}-shm", link)
+    return link
+
+
+NAMES: dict[str, Callable[[Path], Path]] = {
+    "itself": lambda path: path,
+    "a link": _linked,
+    "a hard link": _linked_hard,
+    "its log": lambda path: Path(f"{path}-wal"),
+    "its index": lambda path: Path(f"{path}-shm"),
+    "its index by another name": _index_linked_hard,
+    "its lock": lambda path: Path(f"{path}-lock"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("format", [None, "mem0", "recollect", "markdown"])
+def test_an_open_memory_is_never_read_as_a_file(memory: Memory, path: Path, name: str, format: str | None) -> None:
+    file = NAMES[name](path)
+    with memory._engine.store.writer():
+        with Memory.open(":memory:", embedder="none") as other, pytest.raises(InvalidInput, match="open here"):
+            other.import_events(file, format=format)
+        assert _locks(path) == ["held", "held", "held"]
+    assert memory.add("We met.").new
+
+
+@pytest.mark.parametrize("format", [None, "mem0", "mempalace", "transcript"])
+def test_a_folder_with_the_memory_in_it_is_imported_without_that(
+    memory: Memory, path: Path, format: str | None
+) -> None:
+    _linked(path), _linked_hard(path), _index_linked_hard(path)
+    if format in (None, "transcript"):
+        assert memory.import_events(path.parent, format=format).added == 4
+    else:
+        with pytest.raises(InvalidInput, match="nothing at"):
+            memory.import_events(path.parent, format=format)
+    assert _locks(path)[:2] == ["held", "held"]
+
+
+def test_a_followed_folder_may_hold_the_memory(memory: Memory, path: Path) -> None:
+    _linked_hard(path)
+    stop = threading.Event()
+    for found in memory.follow(path.parent, every_s=0.01, stop=stop):
+        assert not isinstance(found, RecollectError)
+        assert _locks(path)[:2] == ["held", "held"]
+        stop.set()
+
+
+def test_an_open_memory_that_was_moved_is_known_where_it_is(memory: Memory, path: Path) -> None:
+    moved = path.parent.rename(path.parent.with_name("elsewhere"))
+    for ending in ("", "-wal", "-shm", "-lock"):
+        with pytest.raises(InvalidInput, match="open here"):
+            memory.import_events(moved / f"{path.name}{ending}")
+
+
+def test_a_memory_that_is_closed_or_gone_is_a_file_like_any_other(path: Path) -> None:
+    with Memory.open(path, embedder="none"), Memory.open(path, embedder="none"):
+        assert is_held(path)
+    assert not is_held(path)
+    dropped = Memory.open(path, embedder="none")
+    assert is_held(path)
+    del dropped
+    assert not is_held(path)
+
+
+def test_a_forked_child_holds_what_it_opens_itself(memory: Memory, path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        fine = not is_held(path)
+        with read_beside(path):
+            memory.close()
+        with Memory.open(path, embedder="none"):
+            fine = fine and is_held(path)
+        os._exit(0 if fine and not is_held(path) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert is_held(path)
+
+
+def test_a_memory_that_can_not_be_opened_is_not_held(path: Path) -> None:
+    path.write_text("no memory")
+    with pytest.raises(RecollectError):
+        Memory.open(path, embedder="none")
+    assert not is_held(path)
+
+
+def test_opening_a_memory_waits_for_whoever_reads_its_file(path: Path) -> None:
+    Memory.open(path, embedder="none").close()
+    opened = threading.Event()
+
+    def open_it() -> None:
+        with Memory.open(path, embedder="none"):
+            opened.set()
+
+    with read_beside(path):
+        opening = threading.Thread(target=open_it)
+        opening.start()
+        assert not opened.wait(0.2)
+    opening.join(10)
+    assert opened.is_set()
