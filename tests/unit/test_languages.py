@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,120 @@ import pytest
 from recollect import Memory
 from recollect.core import words
 from recollect.core.words import question_terms, term_counts
+from recollect.inference.late import ColbertSmall
+
+# In each language two things that are easily taken for each other, and questions in other forms of their words.
+TALKS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "German": (
+        ("Die Äpfel vom Nachbarn sind sehr sauer.", "Wie schmeckt der Apfel des Nachbarn?"),
+        ("Die Birnen vom Wochenmarkt waren zu weich.", "Wie war die Birne vom Wochenmarkt?"),
+    ),
+    "French": (
+        ("Chloé a perdu ses clés dans le jardin public.", "Où Chloe a-t-elle perdu sa clé ?"),
+        ("Chloé a cassé ses lunettes en montagne.", "Qui a cassé une lunette ?"),
+    ),
+    "Spanish": (
+        ("Mi abuela guarda las recetas en un cuaderno azul.", "¿Dónde está la receta de la abuela?"),
+        ("Mi tía guarda las fotografías en una caja.", "¿Dónde está la fotografía de mi tía?"),
+    ),
+    "Portuguese": (
+        ("A Inês adotou dois cães abandonados.", "Que cão abandonado adotou a Ines?"),
+        ("A Inês comprou três galinhas pretas.", "De que cor é a galinha?"),
+    ),
+    "Polish": (
+        ("Łukasz pracuje od marca w łódzkiej drukarni.", "W jakich drukarniach jest zatrudniony Lukasz?"),
+        ("Brat Łukasza studiuje historię w Krakowie.", "Kto jest studentem historii?"),
+    ),
+    "Turkish": (
+        ("İbrahim mart ayından beri İzmir'de bir fırında çalışıyor.", "ibrahim hangi fırınlarda çalışır?"),
+        ("İbrahim'in kardeşi Bursa'da tarih okuyor.", "Bursa hangi tarihçi kardeşin?"),
+    ),
+    "Russian": (
+        ("Приём у стоматолога перенесли на четверг.", "Когда я иду к стоматологу?"),
+        ("Фёдор с марта работает в пекарне.", "В каких пекарнях трудился Федор?"),
+    ),
+    "Greek": (
+        ("Η Ελένη έχασε την κόκκινη ομπρέλα της στο τραμ.", "Πού είναι οι ΟΜΠΡΕΛΕΣ;"),
+        ("Η συνάντηση με τον δικηγόρο είναι τη Δευτέρα.", "Πότε βλέπω τους δικηγόρους;"),
+    ),
+    "Arabic": (
+        ("يعمل أحمد في مَخبَز في الإسكندرية منذ مارس.", "أين مخبز احمد؟"),
+        ("بعنا الطاولة الخشبية لجيراننا.", "من عنده طاولة خشبية من الجيران؟"),
+    ),
+    "Hebrew": (
+        ("מאיה איבדה את המטרייה האדומה ברכבת.", "באיזו רכבת מטרייה אדומה?"),
+        ("יונתן עובד במאפייה בחיפה מאז מרץ.", "איפה המאפייה?"),
+    ),
+    "Hindi": (
+        ("हमने बाज़ार से पुराना वायलिन खरीदा।", "बाजार से कौन सा वायलिन आया?"),
+        ("वकील के साथ बैठक सोमवार को होगी।", "वकीलों की बैठक कब होगी?"),
+    ),
+    "Thai": (
+        ("สมหญิงทำร่มสีแดงหายบนรถไฟ", "ร่มของสมหญิงสีอะไร"),
+        ("เราซื้อไวโอลินเก่าจากตลาด", "ไวโอลินมาจากไหน"),
+    ),
+    "Chinese": (
+        ("小红把红色雨伞忘在了地铁上。", "小红的雨伞在哪里？"),
+        ("牙医的预约推迟到星期四。", "什么时候看牙医？"),
+    ),
+    "Japanese": (
+        ("花子は赤い傘を電車に忘れました。", "花子の傘はどこですか？"),
+        ("花子は青い鞄を図書館に置き忘れた。", "鞄はどの図書館にありますか？"),
+    ),
+    "Korean": (
+        ("민수는 삼월부터 부산의 빵집에서 일한다.", "빵집은 어느 도시인가요?"),
+        ("지영이는 어제 책을 샀다.", "책은 누가 샀나요?"),
+    ),
+    "code": (
+        ("The build failed in parseUserConfig with error E4012 on release v2.3.1.", "what broke in 2.3.1"),
+        ("The build failed in parseUserPrefs with error E4021 on release v2.3.2.", "E4021"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def talks() -> Iterator[Memory]:
+    """Give a memory of everybody's talk."""
+    with Memory.open(":memory:") as memory:
+        memory.add_many([{"text": text, "session": name} for name, pairs in TALKS.items() for text, _ in pairs])
+        yield memory
+
+
+@pytest.mark.parametrize("language", TALKS)
+def test_what_was_said_in_any_language_is_found_first(talks: Memory, language: str) -> None:
+    for text, question in TALKS[language]:
+        assert talks.recall(question)[0].text == text
+
+
+def test_a_context_cites_verbatim_in_any_language_within_its_budget(talks: Memory) -> None:
+    for pairs in TALKS.values():
+        for text, question in pairs:
+            context = talks.context(question, budget=100)
+            assert context.tokens <= 100
+            assert text in context.text
+
+
+def test_where_the_model_can_not_read_a_question_nobody_claims_to_be_sure(talks: Memory) -> None:
+    for question in ("หนังเรื่องโปรดของฉันคืออะไร", "你最喜欢的电影是什么？", "Какой мой любимый фильм?"):
+        assert talks.recall(question).confidence is None
+    assert talks.recall("Who lost a red umbrella?").confidence is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Where did Ana put the umbrella?", 0.0),
+        ("Où Chloé a-t-elle perdu ses clés ?", 0.0),
+        ("I “really” paid 5 € for 🍕 — twice…", 0.0),
+        ("ร่มของสมหญิง", 1.0),
+        ("小红的雨伞", 1.0),
+        ("Где зонт Ани?", 1.0),
+        ("Where is 雨伞?", 0.5),
+    ],
+)
+def test_a_model_tells_how_much_of_a_question_it_can_not_read(text: str, share: float) -> None:
+    assert ColbertSmall().question(text).unread == pytest.approx(share)
+
 
 # Words
 

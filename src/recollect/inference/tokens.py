@@ -100,6 +100,15 @@ class Encoding(Protocol):
     @property
     def ids(self) -> list[int]: ...
 
+    @property
+    def tokens(self) -> list[str]: ...
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+
+    @property
+    def word_ids(self) -> list[int | None]: ...
+
 
 class Encoder(Protocol):
     """The part of tokenizers.Tokenizer that is used here."""
