@@ -11,6 +11,7 @@ from recollect import Memory
 from recollect.core import words
 from recollect.core.words import question_terms, term_counts
 from recollect.inference.late import ColbertSmall
+from recollect.inference.tokens import load_tokenizer
 
 # In each language two things that are easily taken for each other, and questions in other forms of their words.
 TALKS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -125,6 +126,84 @@ def test_a_model_tells_how_much_of_a_question_it_can_not_read(text: str, share: 
     assert ColbertSmall().question(text).unread == pytest.approx(share)
 
 
+# Quotes
+
+
+@pytest.mark.parametrize(
+    ("around", "telling", "question"),
+    [
+        (
+            "今天天气很好我们一起去公园散步。孩子们在草地上玩耍。",
+            "保险柜的密码写在蓝色笔记本里。",
+            "保险柜的密码在哪里？",
+        ),
+        ("วันนี้อากาศดีมากเราไปเดินเล่นที่สวนสาธารณะ ", "รหัสตู้เซฟอยู่ในสมุดสีฟ้า", " รหัสตู้เซฟอยู่ที่ไหน"),
+        ("आज मौसम बहुत अच्छा है। हम सब पार्क में घूमने गए। ", "तिजोरी का पासवर्ड नीली कॉपी में है। ", "तिजोरी का पासवर्ड कहाँ है?"),
+        ("الطقس جميل اليوم؟ ذهبنا إلى الحديقة معاً؟ ", "رقم الخزنة مكتوب في الدفتر الأزرق. ", "أين رقم الخزنة؟"),
+        ("Сегодня хорошая погода. Дети играли на траве. ", "Код от сейфа записан в синей тетради. ", "Где коды сейфа?"),
+        ("甲乙丙丁戊己庚辛壬癸", "紫色的大象住在雪山", "紫色的大象"),
+    ],
+)
+def test_of_a_long_text_in_any_script_what_answers_is_quoted(around: str, telling: str, question: str) -> None:
+    with Memory.open(":memory:") as memory:
+        memory.add(around * 40 + telling + around * 40)
+        (hit,) = memory.recall(question)
+        assert telling.strip() in hit.quote
+        assert len(hit.quote) <= 240
+        context = memory.context(question, budget=300)
+        assert telling.strip() in context.text
+        assert context.tokens <= 300
+
+
+def test_what_a_tokenizer_does_not_know_is_counted_by_its_letters() -> None:
+    count = load_tokenizer().count
+    assert count("สมหญิงทำร่มสีแดงหายบนรถไฟ") == len("สมหญิงทำร่มสีแดงหายบนรถไฟ")
+    assert count("f" * 5_000) == 5_000
+    assert count("hello world") == 2
+    assert count("nice 🎉") == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We write the backend in C++", "We write the backend in C#"),
+        ("The ticket to the museum costs 40 €", "The ticket to the museum costs 40 $"),
+        ("The balance of my account is -50", "The balance of my account is 50"),
+        ("เขาซื้อ เสื้อ ให้ ลูก เมื่อวาน", "เขาซื้อ เสือ ให้ ลูก เมื่อวาน"),
+        ("मेरा दिन बहुत अच्छा था", "मेरा दान बहुत अच्छा था"),
+    ],
+)
+def test_what_differs_in_a_sign_is_no_repetition(one: str, other: str) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add_many([{"text": text, "at": "2026-01-05T10:00Z"} for text in (one, other)])
+        assert {hit.text for hit in memory.recall(one)} == {one, other}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("保险柜在哪里？", "保险柜在床下"),
+        ("أين المفتاح الجديد؟", "المفتاح الجديد تحت السجادة"),
+        ("Πού είναι το κλειδί;", "Το κλειδί είναι κάτω από το χαλί."),
+    ],
+)
+def test_a_question_in_any_script_is_not_answered_by_itself(question: str, answer: str) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add_many([{"text": text} for text in (question, answer)])
+        assert memory.recall(question)[0].text == answer
+
+
+def test_keys_of_a_session_are_whole_words() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.add("अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई।", session="hi")
+        memory.add("นัดหมอฟันเลื่อนไป วันพฤหัสบดี", session="th")
+        memory.settle()
+        for session, text in (("hi", "अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई"), ("th", "นัดหมอฟันเลื่อนไป วันพฤหัสบดี")):
+            (one,) = [found for found in memory.sessions() if found.name == session]
+            assert one.keys
+            assert {word for key in one.keys for word in key.split()} <= set(text.split())
+
+
 # Words
 
 
@@ -143,6 +222,7 @@ def test_a_model_tells_how_much_of_a_question_it_can_not_read(text: str, share: 
         ("שָׁלוֹם", "שלום"),
         ("वकीलों", "वकील"),
         ("बाज़ार", "बाजार"),
+        ("वायलिन खरीदा।", "खरीदा"),
         ("책을", "책은"),
         ("赤い傘を", "花子の傘"),
         ("parseUserConfig", "config"),

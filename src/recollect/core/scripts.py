@@ -10,11 +10,27 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
 Stemming = Callable[[str], str]
 
+# Scripts written without spaces between words: a run of them has no word boundaries to cut at.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d"
+    "\U00020000-\U0003134f"
+)
+# Vowel signs and accents that Python's \w leaves out although they are part of a word.
+MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0"
+    "\u0900-\u0963\u0966-\u096f\u0971-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f18-\u0f87\u102b-\u103e\u1056-\u1059"
+    "\u135d-\u135f\u17b4-\u17d3\u18a9\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\u3099\u309a\ufe20-\ufe2f"
+)
+_JOINER = "\u200d"
+_SKINS = range(0x1F3FB, 0x1F400)  # colours of skin, behind the emoji that they are of
+_LONGEST_CHARACTER = 32  # code points; a family of four with its skin tones has eleven
 _LONGEST_STEMMED = 40  # characters; what is longer is no word, and stemming a megabyte is slow
 _KEPT_CLASSES = frozenset({0, 9})  # of combining characters: vowel signs, and what takes a vowel away
 _BREVE = "\u0306"  # й is no и
@@ -22,8 +38,8 @@ _HEBREW_PREFIXES = "והבכלמש"  # "and", "the", "in" ... are written with t
 _HEBREW_PLURALS = ("ים", "ות")
 _LEAST_LEFT = 3  # letters of a word without them
 _HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_HAN_ALONE = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])")
-_NOUN_AND_PARTICLE = re.compile(
+_HAN_ALONE = rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])"
+_NOUN_AND_PARTICLE = (
     r"([\uac00-\ud7a3])(?:은|는|이|가|을|를|에|의|도|로|와|과|만|에서|에게|으로|까지|부터|이랑|하고|이나|보다)"
 )
 # Words that say little, where letters tell the language: of Greek, Russian and Ukrainian, Arabic, Hebrew, Hindi.
@@ -58,6 +74,32 @@ def bare(word: str) -> str:
     return "".join(str(unicodedata.decimal(char, char)) for char in joined)
 
 
+def finder(pattern: str) -> Callable[[str], re.Pattern[str]]:
+    """Give what finds words in a text; `LETTERS` in the pattern are letters, `ALNUM` digits too, with their marks."""
+    plain = re.compile(pattern.replace("LETTERS", r"[^\W\d_]++").replace("ALNUM", r"[^\W_]++"))
+
+    @cache  # compiled when first needed: the marks take five milliseconds, and most texts are ASCII
+    def marked() -> re.Pattern[str]:
+        # Possessive, since whole blocks of Indian scripts are among the marks.
+        marks = rf"(?:[{MARKS}]++[^\W\d_]*+)*+", rf"(?:[{MARKS}]++[^\W_]*+)*+"
+        letters, digits = rf"[^\W\d_]++{marks[0]}", rf"[^\W_]++{marks[1]}"
+        return re.compile(pattern.replace("LETTERS", letters).replace("ALNUM", digits))
+
+    return lambda text: plain if text.isascii() else marked()
+
+
+def whole_until(text: str, end: int) -> int:
+    """Move a cut back so that it goes through no character: neither between letter and accent, nor within an emoji."""
+    least = max(0, end - _LONGEST_CHARACTER)
+    while least < end < len(text) and (_continues(text[end]) or text[end - 1] == _JOINER):
+        end -= 1
+    return end
+
+
+def _continues(char: str) -> bool:
+    return char == _JOINER or unicodedata.category(char)[0] == "M" or ord(char) in _SKINS
+
+
 def stemmer_of(word: str) -> Stemming | None:
     """Give what cuts the endings of a word off, by the script of its first letter; None for Latin and unknown ones."""
     first = ord(word[0])
@@ -69,8 +111,11 @@ def stemmer_of(word: str) -> Stemming | None:
 
 def holds_alone(run: str) -> list[str]:
     """List the characters of an unspaced run that are words by themselves: 傘 of 花子の傘, 책 of 책을."""
-    noun = _NOUN_AND_PARTICLE.fullmatch(run)
-    return [noun[1]] if noun else _HAN_ALONE.findall(run)
+    noun = _compiled(_NOUN_AND_PARTICLE).fullmatch(run)
+    return [noun[1]] if noun else _compiled(_HAN_ALONE).findall(run)
+
+
+_compiled = cache(re.compile)
 
 
 def _hebrew(word: str) -> str:

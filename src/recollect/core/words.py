@@ -21,26 +21,22 @@ from collections import Counter
 from functools import cache, lru_cache
 from itertools import chain
 
-from recollect.core.scripts import FUNCTION_WORDS, bare, holds_alone, snowball, stemmer_of
+from recollect.core.scripts import FUNCTION_WORDS, UNSPACED, bare, holds_alone, snowball, stemmer_of
 from recollect.core.values import Event
 
 # Changes whenever the same text would give other terms; `settle` and `forget` index anew what an older one indexed.
 # Until then old and new terms lie side by side: a version keeps those of the one before where it adds others.
 ANALYSIS_VERSION = 2
 
-# Scripts written without spaces between words: a run of them has no word boundaries to cut at.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d"
-    "\U00020000-\U0003134f"
+# Those of scripts with spaces: the others are in their runs.
+_WORD_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
 )
-# Vowel signs and accents that Python's \w leaves out although they are part of a word.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
+_LETTER = rf"(?:[^\W_{UNSPACED}]|[{_WORD_MARKS}])"
 # Compiled when first needed: the classes above take ten milliseconds, and most texts are ASCII.
-_TOKEN = rf"[{_UNSPACED}]+|{_LETTER}+(?:[-'’.,@:/+#&_]+{_LETTER}+)*(?:\+\+|\#)?"
+_TOKEN = rf"[{UNSPACED}]+|{_LETTER}+(?:[-'’.,@:/+#&_]+{_LETTER}+)*(?:\+\+|\#)?"
 _PART = rf"{_LETTER}+"
-_IS_UNSPACED = rf"[{_UNSPACED}]"
+_IS_UNSPACED = rf"[{UNSPACED}]"
 # The same as _TOKEN for plain ASCII, three times as fast.
 _ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-'.,@:/+#&_]+[A-Za-z0-9]+)*(?:\+\+|\#)?")
 # Words within a word: parseUserConfig, HTTPServer. Of three letters at least, so that LinkedIn and McGee stay whole.

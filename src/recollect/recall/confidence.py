@@ -20,7 +20,6 @@ from recollect.recall.match import Matching
 
 _FIRST = 3  # hits whose speakers count
 _MOST_MISSING = 0.01  # beyond it nothing more is told, and one sign alone must not decide
-MOST_UNREAD = 0.5  # share of the question that the model can't read: beyond it nobody can tell, words match by chance
 _UNKNOWN = 0.5  # the share of a named speaker where the question names none
 
 

@@ -72,7 +72,8 @@ def _matched(asking: Asking, matching: Matching, candidates: Sequence[Candidate]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)
         candidate.states = stated.get(candidate.seq)
-        candidate.window = matching.windows[matching.rows[candidate.seq]]
+        # Where the model can't read the question, its words must tell what to quote of a long event.
+        candidate.window = None if matching.blind else matching.windows[matching.rows[candidate.seq]]
     return matched
 
 

@@ -13,7 +13,7 @@ from recollect.recall.artifact_arm import add_stated
 from recollect.recall.boost import Boosts, Named, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
-from recollect.recall.confidence import MOST_UNREAD, confidence, signs_of
+from recollect.recall.confidence import confidence, signs_of
 from recollect.recall.diversity import diversify
 from recollect.recall.enough import how_many
 from recollect.recall.explain import explained
@@ -65,7 +65,7 @@ def search(
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
-            if question.unread <= MOST_UNREAD:
+            if not matching.blind:
                 sure = confidence(signs_of(ranked, matching, named), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
