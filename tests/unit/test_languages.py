@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +12,13 @@ import pytest
 
 from recollect import Memory
 from recollect.core import words
+from recollect.core.composed import Composed
+from recollect.core.scripts import shortened, whole_until
+from recollect.core.values import Span
 from recollect.core.words import question_terms, term_counts
 from recollect.inference.late import ColbertSmall
 from recollect.inference.tokens import load_tokenizer
+from recollect.recall.boost import Named
 
 # In each language two things that are easily taken for each other, and questions in other forms of their words.
 TALKS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -202,6 +209,92 @@ def test_keys_of_a_session_are_whole_words() -> None:
             (one,) = [found for found in memory.sessions() if found.name == session]
             assert one.keys
             assert {word for key in one.keys for word in key.split()} <= set(text.split())
+
+
+# What is derived
+
+
+def _derived(memory: Memory) -> tuple[list[str], list[tuple[str, ...]], list[str]]:
+    memory.settle()
+    facts = [(one.subject_name, one.relation, one.object_name) for one in memory.facts()]
+    found = [one.name for one in memory.entities()], facts, [one.content for one in memory.artifacts()]
+    plain = unicodedata.normalize("NFC", repr(found))
+    return ast.literal_eval(plain)
+
+
+def test_accents_that_stand_apart_change_nothing_of_what_is_derived() -> None:
+    said = (
+        "I met Zoë Müller in München last week.",
+        "My sister Chloé lives in Málaga.",
+        "Renée works at Citroën in Orléans.",
+        "I went to Kraków with Łukasz Żółć.",
+    )
+    derived = []
+    for form in ("NFC", "NFD"):
+        with Memory.open(":memory:", embedder="none") as memory:
+            for text in said:
+                memory.add(unicodedata.normalize(form, text), speaker="Ana", at="2026-01-05T10:00Z")
+            derived.append(_derived(memory))
+            for one in memory.artifacts():
+                text = memory.get(one.event_id).text
+                assert text[one.span.start : one.span.end] == one.quote
+            assert memory.verify().ok
+    assert derived[0] == derived[1]
+    assert "Kraków" in derived[0][0]
+
+
+@pytest.mark.parametrize("text", ["Zoë in Kraków", "한국어 각", "a\u0323\u0307b", "\u0301abc", "Åå x", "क़\u0958ख"])
+def test_a_span_of_composed_letters_is_a_span_of_what_was_said(text: str) -> None:
+    letters = Composed(unicodedata.normalize("NFD", text))
+    assert letters.text == unicodedata.normalize("NFC", text)
+    for start in range(len(letters.text)):
+        for end in range(start + 1, len(letters.text) + 1):
+            quote = unicodedata.normalize("NFC", letters.quote(Span(start, end)))
+            assert quote.startswith(letters.text[start:end]) or unicodedata.combining(letters.text[start])
+
+
+def test_notes_have_names_that_any_file_system_takes(tmp_path: Path) -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        for name in ("李" * 90, "สมหญิง" * 20, "👩‍👩‍👧‍👦" * 20, "e\u0301" * 99, "\u202eevil", "A\u200bna"):
+            memory.add("I live in Lisbon.", speaker=name)
+        memory.export(wiki=tmp_path)
+    names = [path.stem for path in tmp_path.rglob("*.md")]
+    assert len(names) == 7
+    for name in names:
+        assert len(f"{name}.md.partial".encode()) <= 255
+        assert not re.search("[\u200b\u202e]", name)
+        assert name[-1] not in "\u200d\u0e2b\u0e0d"  # cut behind a joiner, or between a letter and its vowel
+        assert unicodedata.is_normalized("NFC", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "whole"),
+    [
+        ("cafe\u0301s", 4, 3),
+        ("cafés", 4, 4),
+        ("a👩‍👩‍👧‍👦b", 4, 1),
+        ("👍🏽", 1, 0),
+        ("หญิง", 2, 1),
+        ("plain", 3, 3),
+        ("हिन्दी", 1, 0),
+    ],
+)
+def test_a_cut_goes_through_no_character(text: str, end: int, whole: int) -> None:
+    assert whole_until(text, end) == whole
+    assert shortened(text, 100) == text
+
+
+def test_a_speaker_is_named_in_any_script() -> None:
+    for speaker, question in (
+        ("Zoë", "Where does Zoe live?"),
+        ("Zoe\u0308", "Where does Zoë live?"),
+        ("李明", "李明的弟弟在哪里？"),
+        ("Фёдор", "Где Федор?"),
+        ("민수", "민수는 어디에 있나요?"),
+    ):
+        assert Named(question)(speaker)
+    assert not Named("क्या राम घर पर है?")("रोहन")
+    assert not Named("Where does Zoe live?")("Zo")
 
 
 # Words

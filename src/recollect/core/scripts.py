@@ -96,6 +96,11 @@ def whole_until(text: str, end: int) -> int:
     return end
 
 
+def shortened(text: str, most: int) -> str:
+    """Cut a text to so many characters, the last of which says so."""
+    return text if len(text) <= most else text[: whole_until(text, most - 1)].rstrip() + "…"
+
+
 def _continues(char: str) -> bool:
     return char == _JOINER or unicodedata.category(char)[0] == "M" or ord(char) in _SKINS
 

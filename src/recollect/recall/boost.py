@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from recollect.core.clock import to_micros
 from recollect.core.dates import Granularity
+from recollect.core.scripts import UNSPACED, bare, finder
 from recollect.core.values import Filter
 from recollect.core.words import STOPWORDS
 from recollect.recall.analyse import Analysis, Window
@@ -30,7 +31,7 @@ UNREAD = "unread"
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai", "model"})
 _ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
-_WORD = re.compile(r"[^\W_]+")
+_words = finder("ALNUM")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
 _MICROS_A_DAY = 86_400_000_000
 
@@ -52,14 +53,19 @@ class Named:
 
     def __init__(self, question: str) -> None:
         self.asker = _FIRST_PERSON.search(question) is not None
-        words = _WORD.findall(question)
-        self._plain = {word.casefold() for word in words} - STOPWORDS - _ALSO_VERBS
+        words = _words(question).findall(question)
+        self._plain = {bare(word) for word in words} - STOPWORDS - _ALSO_VERBS
         # "Will" and "May" are names only where they are written like one, and not for standing first.
-        self._capital = {word.casefold() for word in words[1:] if word[:1].isupper()}
+        self._capital = {bare(word) for word in words[1:] if word[:1].isupper()}
+        self._runs = "" if question.isascii() else " ".join(self._plain)
 
     def __call__(self, speaker: str | None) -> bool:
         words = () if speaker is None else _name_words(speaker)
-        return any(word in self._plain or word in self._capital for word in words)
+        return any(word in self._plain or word in self._capital or self._within(word) for word in words)
+
+    def _within(self, word: str) -> bool:
+        """Tell whether a name stands in a run of words without spaces, or before what Korean hangs on it."""
+        return len(word) > 1 and word in self._runs and _compiled(f"[{UNSPACED}]+").fullmatch(word) is not None
 
 
 def times_asked(asked: Analysis) -> list[Window]:
@@ -142,4 +148,7 @@ def _shifted(moment: datetime, by: timedelta) -> datetime:
 
 @lru_cache(maxsize=4096)
 def _name_words(speaker: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in _WORD.findall(speaker))
+    return tuple(bare(word) for word in _words(speaker).findall(speaker))
+
+
+_compiled = cache(re.compile)
