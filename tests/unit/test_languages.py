@@ -350,14 +350,14 @@ def test_names_with_a_capital_within_stay_whole() -> None:
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a file whose words were indexed without stems of other alphabets."""
     path = tmp_path / "old.db"
-    words._known_piece.cache_clear()  # type: ignore[attr-defined]
+    words._known_piece.cache_clear()
     with monkeypatch.context() as then:
         then.setattr(words, "stemmer_of", lambda _: None)
         then.setattr("recollect.engine.write.ANALYSIS_VERSION", 1)
         with Memory.open(path, embedder="none") as memory:
             memory.add("Мы купили старую скрипку на рынке.")
             memory.add("Фёдор с марта работает в пекарне.")
-    words._known_piece.cache_clear()  # type: ignore[attr-defined]
+    words._known_piece.cache_clear()
     return path
 
 
