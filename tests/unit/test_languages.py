@@ -133,6 +133,14 @@ def test_a_model_tells_how_much_of_a_question_it_can_not_read(text: str, share: 
     assert ColbertSmall().question(text).unread == pytest.approx(share)
 
 
+def test_without_a_model_words_decide_in_scripts_without_spaces() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add_many([{"text": text} for pairs in TALKS.values() for text, _ in pairs])
+        for language in ("Thai", "Chinese", "Japanese", "Korean"):
+            for text, question in TALKS[language]:
+                assert memory.recall(question)[0].text == text
+
+
 # Quotes
 
 

@@ -58,7 +58,7 @@ def search(
     found, question, by_words = gather(asking, ask, [near(window) for window in times_asked(asked)])
     add_stated(found, asking, by_words)
     add_linked(found, asking, asked, Named(text), now)
-    ranked = fuse(found.values(), recipe)
+    ranked = fuse(found.values(), recipe, question.unread if question is not None else 0.0)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         named = Named(text)
