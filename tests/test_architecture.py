@@ -50,7 +50,7 @@ ONLY_IN = {
     "psycopg": ("store/postgres/",),
     "onnxruntime": ("inference/",),
     "tokenizers": ("inference/",),
-    "Stemmer": ("core/words.py",),
+    "Stemmer": ("core/scripts.py",),
     "fcntl": ("store/sqlite/turn.py",),
     "msvcrt": ("store/sqlite/turn.py",),
     "rich": ("cli/",),

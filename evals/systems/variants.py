@@ -30,6 +30,7 @@ NO_STAGES = {
     "name": "it names the recipe",
     "rrf_k": "a number of the fusion, without which there is no ranking",
     "about_depth": "a number of `about`",
+    "unread": "it works where the model can't read the question, and these are English",
     "long_event": "a number of `length`",
     "diversity": "off in every recipe",
     "enough": "it works where k is left to the question; here each question is asked for as many lines",

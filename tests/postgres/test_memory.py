@@ -12,6 +12,7 @@ import pytest
 from clocks import Clock
 from conformance.making import append, drafts
 from recollect import Memory
+from recollect.core import words
 from recollect.core.values import Event
 from recollect.engine import folding
 from recollect.store.attention import Access
@@ -217,3 +218,39 @@ def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: Clock) 
     for memory, position in zip((file, server), now, strict=True):
         memory.add("I need to call the plumber by Friday.", at=NOW, wing="home")
         assert {one.kind for one in memory.changes(after=position)} >= {"event", "intent"}
+
+
+def test_words_of_other_scripts_are_found_on_a_server_as_in_a_file(location: str) -> None:
+    said = (
+        "Мы купили старую скрипку.",
+        "เราซื้อไวโอลินเก่าจากตลาด",
+        "我们买了一把小提琴。",
+        "بعنا الطاولة الخشبية.",
+        "parseUserConfig broke",
+    )
+    asked = ("скрипка", "ไวโอลิน", "小提琴", "طاولة", "config")
+    with Memory.open(":memory:", embedder="none") as file, Memory.open(location, embedder="none") as server:
+        for memory in (file, server):
+            memory.add_many([{"text": text, "at": START} for text in said])
+        for text, question in zip(said, asked, strict=True):
+            (here,), (there,) = file.recall(question), server.recall(question)
+            assert here.text == there.text == text
+            assert here.score == pytest.approx(there.score)
+
+
+def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    with monkeypatch.context() as then:
+        then.setattr(words, "stemmer_of", lambda _: None)
+        then.setattr("recollect.engine.write.ANALYSIS_VERSION", 1)
+        with Memory.open(location, embedder="none") as memory:
+            memory.add("Мы купили старую скрипку.")
+            memory.space("other").add("Мы купили старую скрипку.")
+    words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    with Memory.open(location, embedder="none") as memory:
+        assert len(memory.recall("скрипку")) == 1
+        memory.settle()
+        assert len(memory.recall("скрипка")) == len(memory.space("other").recall("скрипка")) == 1
+        assert memory.verify().ok

@@ -274,6 +274,7 @@ TRAPS = [
     "My friend May Lindqvist paints.",
     "April's garden is lovely.",
     "I had lunch with June and her brother.",
+    "Version 10.12.2023 is out.",
     "Version 1.2.2023 is out.",
     "We use v2.10.2021 of the tool.",
     "Call me at 555-2023-0508.",
@@ -666,3 +667,11 @@ def test_a_megabyte_of_anything_is_read_within_a_second(piece: str) -> None:
     started = time.process_time()
     find_dates(text, NOW)
     assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["Treffen am 04.03.2026 um zehn", "04.03.2026: Zahnarzt", "rendez-vous le 04.03.2026", "Встреча 04.03.2026"]
+)
+def test_a_date_in_full_figures_needs_no_english_word(text: str) -> None:
+    (found,) = find_dates(text, datetime(2026, 5, 13, tzinfo=UTC))
+    assert (found.start.date().isoformat(), found.certain) == ("2026-03-04", True)

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from recollect.cli.page import Column, Page, Piece, Styled
+from recollect.core.scripts import shortened, whole_until
 from recollect.core.values import (
     Context,
     Event,
@@ -251,7 +252,7 @@ def _shown(page: Page, text: str, span: Span) -> list[Piece]:
     start, end = 0, len(text)
     if page.for_people and end > _MOST_SHOWN:
         start = max(0, min(span.start - _BEFORE_MATCH, end - _MOST_SHOWN)) if span.end > _MOST_SHOWN else 0
-        end = min(end, start + _MOST_SHOWN)
+        start, end = whole_until(text, start), whole_until(text, min(end, start + _MOST_SHOWN))
     match_start, match_end = min(max(span.start, start), end), min(max(span.end, start), end)
     return [
         Styled(_ELLIPSIS if start else "", "dim"),
@@ -306,7 +307,7 @@ def _parts(page: Page, parts: Iterable[tuple[str, int]]) -> None:
 
 def _snippet(text: str) -> str:
     line = " ".join(text[: 4 * _SNIPPET].split())
-    return line if len(line) <= _SNIPPET else line[: _SNIPPET - 1] + _ELLIPSIS
+    return shortened(line, _SNIPPET)
 
 
 def _when(moment: datetime) -> str:

@@ -10,6 +10,7 @@ from recollect.core.attention import LIVE, Belief, Intent, Palace, PalaceWing, R
 from recollect.core.clock import day_in_words
 from recollect.core.feed import Waiting
 from recollect.core.folding import Concept
+from recollect.core.scripts import shortened
 from recollect.core.values import Event
 
 _NOTHING = Styled("Nothing found.", "dim")
@@ -134,5 +135,5 @@ def _room(page: Page, room: Room) -> None:
             page.line("      ", Styled(closet.session or "(no session)", "number"), f"  {closet.summary}")
             for drawer in closet.drawers:
                 words = " ".join(drawer.text.split())
-                cut = words if len(words) <= _LONGEST_DRAWER else words[: _LONGEST_DRAWER - 1].rstrip() + "…"
+                cut = shortened(words, _LONGEST_DRAWER)
                 page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), cut)

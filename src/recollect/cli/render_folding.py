@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from recollect.cli.page import Column, Page, Piece, Styled
 from recollect.core.clock import utc_now
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
+from recollect.core.scripts import shortened
 
 _NOTHING = Styled("Nothing found.", "dim")
 _SNIPPET = 60  # characters of a description in a table
@@ -74,7 +75,7 @@ def journal(page: Page, entries: Sequence[JournalEntry]) -> None:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SNIPPET else f"{text[: _SNIPPET - 1]}…"
+    return shortened(text, _SNIPPET)
 
 
 def _edge(edge: ConceptEdge) -> list[Piece]:

@@ -8,7 +8,10 @@ from recollect.core.values import Span
 
 # A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
 # Possessive, and only from a run's first mark: else a text of a hundred thousand dots takes minutes.
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？]+[」』”’）]*|\n+")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡؟۔।॥։።။។]+[」』”’）»\"]*|\n+")
+_QUESTION_ENDS = ("?", "？", "؟", "՞", "፧", "⸮")
+_GREEK_QUESTION_ENDS = (";", "\u037e")
+_GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")
 # No sentence ends behind these, whatever follows; in small letters, without the last full stop.
 ABBREVIATIONS = frozenset(
     """dr mr mrs ms mx prof rev st mt capt sgt lt gen sen gov hon messrs mme mlle vs e.g i.e cf approx ca bzw z.b d.h
@@ -51,6 +54,14 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
         begin = match.end()
     _append_trimmed(spans, text, begin, end)
     return spans
+
+
+def asks(text: str) -> bool:
+    """Tell whether a text ends as a question does, in whatever script."""
+    ending = text.rstrip().rstrip("\"'”’»)]」』）").rstrip()
+    if ending.endswith(_QUESTION_ENDS):
+        return True
+    return ending.endswith(_GREEK_QUESTION_ENDS) and _GREEK.search(ending, max(0, len(ending) - 100)) is not None
 
 
 def windows(text: str) -> list[Span]:

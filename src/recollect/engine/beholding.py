@@ -9,6 +9,7 @@ from typing import NamedTuple
 from recollect.core.attention import CLOSED, LIVE, Evidence, Intent, Palace, Window
 from recollect.core.clock import day_in_words
 from recollect.core.folding import Concept
+from recollect.core.scripts import shortened
 from recollect.core.values import Event
 from recollect.engine.attention import intents_in
 from recollect.engine.topics import Topics, topics_of
@@ -138,9 +139,7 @@ def _due(intent: Intent) -> str:
 
 def _line(event: Event) -> str:
     """Write an event on one line: its day, who spoke, and the words."""
-    text = " ".join(event.text.split())
-    if len(text) > LONGEST_LINE:
-        text = text[: LONGEST_LINE - 1].rstrip() + "…"
+    text = shortened(" ".join(event.text.split()), LONGEST_LINE)
     who = f"{event.speaker}: " if event.speaker else ""
     return f"{day_in_words(event.at)}, {who}{text}"
 

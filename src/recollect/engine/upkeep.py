@@ -62,6 +62,7 @@ def settle(engine: Engine, progress: Progress) -> int:
 def _settle_offline(engine: Engine, progress: Progress) -> int:
     """Do what needs no LLM."""
     total = _settle_scrub(engine)
+    _renew_words(engine, progress)  # not counted: the same events, indexed once more
     while True:
         with engine.store.reader() as reader:
             jobs = reader.jobs(kind=EMBED, limit=_JOBS_A_ROUND)
@@ -90,11 +91,7 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
         spaces = reader.spaces()
         total = reader.total_events()
         active = next((model for model in reader.models() if model.state == "active"), None)
-    done = 0
-    for space in spaces:
-        done = _rebuild_words(engine, space, progress, done, total)
-    with engine.store.writer() as writer:
-        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    _rebuild_all_words(engine, spaces, progress, total)
     for space in spaces:
         derive_beside(engine, space, progress)
     wanted = engine.models.wanted(active)
@@ -111,6 +108,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
     if dry_run:
         with engine.store.reader() as reader:
             return _receipt(engine, space, list(reader.fetch(space, seqs_of(reader).tolist()).values()), dry_run=True)
+    _renew_words(engine, silent)  # what is removed is looked for by its terms: it must have been indexed by these
     with engine.store.writer() as writer:
         seqs = seqs_of(writer)
         events = list(writer.fetch(space, seqs.tolist()).values())
@@ -253,6 +251,22 @@ def _drop_leftovers(engine: Engine) -> None:
 
 
 # Rebuilding
+
+
+def _renew_words(engine: Engine, progress: Progress) -> None:
+    """Index the words anew where an older version of their analysis did."""
+    with engine.store.reader() as reader:
+        analysis, spaces, total = reader.fact(ANALYSIS), reader.spaces(), reader.total_events()
+    if analysis is not None and int(analysis) < ANALYSIS_VERSION:
+        _rebuild_all_words(engine, spaces, progress, total)
+
+
+def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress, total: int) -> None:
+    done = 0
+    for space in spaces:
+        done = _rebuild_words(engine, space, progress, done, total)
+    with engine.store.writer() as writer:
+        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
 
 
 def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, total: int) -> int:

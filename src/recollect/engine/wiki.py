@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from recollect.core.errors import BadLocation
 from recollect.core.graph import RELATIONS, Entity, EntityType, Fact
+from recollect.core.scripts import whole_until
 from recollect.core.values import Session
 
 FOLDERS: Mapping[EntityType, str] = {
@@ -29,7 +31,10 @@ FOLDERS: Mapping[EntityType, str] = {
 }
 _MOST_SESSIONS = 20  # listed in a note
 _LONGEST_TITLE = 100  # characters of a file's name
+_MOST_BYTES = 220  # of 255 that file systems take: a part of an id, and the ending of a file in the making, come behind
 _NOT_IN_TITLES = re.compile(r'[\x00-\x1f\x7f-\x9f\\/:*?"<>|#^\[\]\u2028\u2029]+')
+# What turns the direction of writing round, or can't be seen: two names that look alike would be two files.
+_UNSEEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)  # names that Windows keeps to itself
 _HEAD = re.compile(r"---\nrecollect: (en_[0-9a-f]{32})\nmade: ([0-9a-f]{32})\n")
 
@@ -109,7 +114,9 @@ def _titles(entities: Sequence[Entity], taken: set[str]) -> dict[str, str]:
 
 
 def _title(name: str) -> str:
-    title = _NOT_IN_TITLES.sub(" ", name)[:_LONGEST_TITLE].strip(" .")
+    title = _NOT_IN_TITLES.sub(" ", _UNSEEN.sub("", unicodedata.normalize("NFC", name)))
+    end = min(_LONGEST_TITLE, len(title[:_LONGEST_TITLE].encode()[:_MOST_BYTES].decode("utf-8", "ignore")))
+    title = title[: whole_until(title, end)].strip(" .")
     return f"_{title}" if not title or _RESERVED.fullmatch(title) else title
 
 

@@ -6,6 +6,7 @@ Rules pass by construction. What a language model writes does not: it alters quo
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -112,7 +113,7 @@ _COMMON = frozenset(
 
 def _foreign_number(event: Event, draft: ArtifactDraft) -> str | None:
     said = {_digits(number) for number in _NUMBER.findall(event.text)}
-    words = {word.lower() for word in _WORD.findall(event.text)}
+    words = {word.lower() for word in _words(event.text)}
     said |= {digits for word, digits in _NUMBER_WORDS.items() if word in words}
     said |= {_digits(number) for name in (event.speaker, draft.about) for number in _NUMBER.findall(name or "")}
     if draft.date is not None:  # a date that was resolved may be written out
@@ -122,11 +123,15 @@ def _foreign_number(event: Event, draft: ArtifactDraft) -> str | None:
         parts = re.split(r"[.,:]", number)
         if _digits(number) not in said and not all(part in said for part in parts):
             return number
-    for word in _WORD.findall(draft.content):
+    for word in _words(draft.content):
         digits = _NUMBER_WORDS.get(word.lower())
         if digits is not None and word.lower() != "one" and digits not in said:
             return word
     return None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFC", text))
 
 
 def _digits(number: str) -> str:
@@ -134,14 +139,15 @@ def _digits(number: str) -> str:
 
 
 def _foreign_name(event: Event, draft: ArtifactDraft, known: Collection[str]) -> str | None:
-    said = {word.lower() for word in _WORD.findall(event.text)}
+    said = {word.lower() for word in _words(event.text)}
     said |= {part for word in said for part in re.split(r"['’-]", word)}
     for name in (event.speaker or "", event.role or "", *known):
-        said |= {word.lower() for word in _WORD.findall(name)}
+        said |= {word.lower() for word in _words(name)}
     stems = {word[:SHORTEST_STEM] for word in said if len(word) >= SHORTEST_STEM}
     months = {moment.strftime("%B").lower() for moment in draft.date[:2]} if draft.date else set[str]()
     for text in (draft.content, draft.about or "", *draft.entities):
         begins = True
+        text = unicodedata.normalize("NFC", text)
         for match in _WORD.finditer(text):
             word = match[0]
             plain = re.sub(r"['’]s?$", "", word.lower())

@@ -12,6 +12,7 @@ from recollect.core.chart import Map, MapEdge, MapNode
 from recollect.core.clock import as_datetime, from_micros, to_micros
 from recollect.core.folding import Concept, decayed
 from recollect.core.graph import Entity, Fact, name_key
+from recollect.core.scripts import whole_until
 from recollect.core.values import Filter
 from recollect.engine.arguments import Time, checked_count
 from recollect.engine.entities import in_window, named
@@ -126,7 +127,7 @@ class Charting(Graph, Conceiving, Attention):
                 first_at=one.first_at,
                 last_at=one.last_at,
                 quotes=tuple(
-                    events[seq].text[:_QUOTED]
+                    events[seq].text[: whole_until(events[seq].text, _QUOTED)]
                     for seq in latest[one.id]
                     if seq in events and self._wing in (None, events[seq].wing)
                 ),

@@ -9,6 +9,7 @@ from datetime import datetime
 from recollect.core.clock import as_datetime, from_micros
 from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
+from recollect.core.scripts import whole_until
 from recollect.engine.arguments import Time, checked_count
 from recollect.engine.rewording import reworded
 from recollect.facade.handle import Handle
@@ -118,7 +119,7 @@ class Conceiving(Handle):
                 kind=one.kind,
                 weight=one.weight,
                 at=from_micros(one.at),
-                quote=events[one.seq].text[:_QUOTED],
+                quote=events[one.seq].text[: whole_until(events[one.seq].text, _QUOTED)],
                 reason=one.reason,
             )
             for one in members

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.core.clock import to_micros
 from recollect.core.roles import SILENT
+from recollect.core.scripts import finder
 from recollect.core.values import Event, Json
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.phrases import COMMON_WORDS
@@ -80,7 +81,7 @@ _ORDINAL = re.compile(
     r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?|\w*(?:fourth|fifth|sixth|seventh|eighth|ninth"
     r"|tenth|eleventh|twelfth|teenth|tieth))"
 )
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_words = finder("LETTERS(?:['’-]LETTERS)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _SENTENCE_END = ".!?:\n\"'“”("
 
@@ -179,7 +180,7 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     terms: dict[str, None] = {}
     names: dict[str, None] = {}
     named, title = -2, title_end(text)
-    for match in _WORD.finditer(text):
+    for match in _words(text).finditer(text):
         written = match[0]
         term = _term(written) if len(written) <= _LONGEST_WRITTEN else ""
         if not term:

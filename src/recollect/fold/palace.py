@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from recollect.core.attention import Closet, Drawer, Hall, Palace, PalaceWing, Room, Tunnel
+from recollect.core.scripts import shortened
 from recollect.core.values import Event
 from recollect.fold.sessions import summarise
 
@@ -82,7 +83,7 @@ def _summary(said: Sequence[Event]) -> str:
     """Take the most central sentence, verbatim; the beginning of the first event where there is none."""
     themes = summarise(said).themes
     text = max(themes, key=lambda theme: theme.score).text if themes else said[0].text.strip()
-    return text if len(text) <= LONGEST_SUMMARY else text[: LONGEST_SUMMARY - 1].rstrip() + "…"
+    return shortened(text, LONGEST_SUMMARY)
 
 
 def _tunnels(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from recollect.core.scripts import finder
 from recollect.core.words import STOPWORDS
 
 MOST_KEYS = 5
@@ -47,7 +48,7 @@ COMMON_WORDS = frozenset(
 )
 _BREAKING = STOPWORDS | COMMON_WORDS
 _POSSESSIVE = ("'s", "’s")
-_PIECE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]+|\n")
+_pieces = finder(r"ALNUM(?:['’-]ALNUM)*|[^\w\s]+|\n")
 _CONTRACTED = re.compile(r"\w+'(?:t|ve|re|ll|d|m|em|all|know)", re.IGNORECASE)  # "must've" names nothing; "o'clock" may
 _SHORTEST_ALONE = 4  # letters of a key of one word
 _LONGEST_WORD = 40  # characters
@@ -85,7 +86,7 @@ def _phrases(text: str, left_out: frozenset[str]) -> dict[tuple[str, ...], str]:
     found: dict[tuple[str, ...], str] = {}
     words: list[str] = []
     ones: list[str] = []
-    for piece in [*_PIECE.findall(text), "."]:
+    for piece in [*_pieces(text).findall(text), "."]:
         word, lower, one = _read(piece) if len(piece) <= _LONGEST_WORD + len(_POSSESSIVE[0]) else _NO_WORD
         if not lower or lower in left_out:
             if words:

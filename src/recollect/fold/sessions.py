@@ -20,7 +20,7 @@ from typing import Any
 from recollect.core.clock import to_micros
 from recollect.core.ids import fingerprint
 from recollect.core.roles import SILENT
-from recollect.core.spans import sentences
+from recollect.core.spans import asks, sentences
 from recollect.core.values import Event, Json, Span, Theme
 from recollect.core.words import STOPWORDS, question_terms
 from recollect.fold.phrases import Frequency, keyphrases
@@ -193,7 +193,7 @@ def _weighed(text: str) -> tuple[tuple[Span, float], ...]:
         if not terms:
             continue
         weight = min(1.0, terms / FULL_WEIGHT_TERMS)
-        weight *= QUESTION_WEIGHT if words.endswith("?") else 1.0
+        weight *= QUESTION_WEIGHT if asks(words) else 1.0
         weight *= ADDRESSED_WEIGHT if _YOURS.search(words) and not _OWN.search(words) else 1.0
         found.append((span, weight))
     return tuple(found)

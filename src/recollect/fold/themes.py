@@ -17,13 +17,14 @@ from typing import Any, cast
 
 from recollect.core.errors import InvalidSetting
 from recollect.core.ids import fingerprint
+from recollect.core.scripts import finder
 from recollect.core.words import stem
 
 GENERAL = "general"  # no themes: concepts are founded and named by the words of their events
 HINT_WEIGHT = 0.5  # of a word that only hints; one that is enough has 1
 LONGEST_CUE = 3  # words
 LONGEST_PROFILE = 1 << 20  # bytes; a profile is a small file
-_WORD = re.compile(r"[^\W_]+(?:[-'’/][^\W_]+)*")
+_words = finder("ALNUM(?:[-'’/]ALNUM)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -83,7 +84,7 @@ class Profile:
 
 def stems(text: str) -> list[str]:
     """Give the stems of a text's words, in order."""
-    return [stem(word) for word in _WORD.findall(_POSSESSIVE.sub("", text))]
+    return [stem(word) for word in _words(text).findall(_POSSESSIVE.sub("", text))]
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
+from recollect.core.scripts import finder
 from recollect.core.words import stem
 from recollect.fold.moments import MOST_READ, WORD, words_of
 from recollect.fold.naming import names_well
@@ -26,7 +27,7 @@ _VOCABULARY = 1 << 15  # words that need not be looked at again
 _REMEMBERED = 512  # texts: several words of one are tried
 _BESIDE = ", "  # between the founding word and one that most events have as well
 _MOST_TRIED = 6  # words that tell as much as one another
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_words = finder("LETTERS(?:['’-]LETTERS)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 
 
@@ -127,7 +128,7 @@ def _forms(texts: Sequence[str], top: str) -> tuple[Counter[str], Counter[str]]:
 
 def _as_written(label: str, texts: Sequence[str]) -> str:
     """Give each word of a label a capital where texts never write it without: it is a name."""
-    written = {word for text in texts for word in _WORD.findall(text[:MOST_READ])}
+    written = {word for text in texts for word in _words(text).findall(text[:MOST_READ])}
     plain = {_POSSESSIVE.sub("", word) for word in written}
     return " ".join(
         word if word in plain or word.capitalize() not in plain else word.capitalize() for word in label.split(" ")
@@ -136,7 +137,7 @@ def _as_written(label: str, texts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _words_and_stems(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    read = [_word_and_stem(word) for word in _WORD.findall(text)]
+    read = [_word_and_stem(word) for word in _words(text).findall(text)]
     return tuple(word for word, _ in read), tuple(stemmed for _, stemmed in read)
 
 

@@ -12,6 +12,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.core.scripts import UNSPACED
 from recollect.inference.codec import to_int8, unit
 from recollect.inference.protocol import ModelCard, Passage, Question
 from recollect.inference.text import well_formed
@@ -56,7 +57,15 @@ class HashingEmbedder:
 
     def question(self, text: str) -> Question:
         """Encode a question."""
-        return Question(pooled=_vectors([text])[0], tokens=np.empty((0, 0), np.float32))
+        return Question(pooled=_vectors([text])[0], tokens=np.empty((0, 0), np.float32), unread=_unspaced(text))
+
+
+def _unspaced(text: str) -> float:
+    """Tell the share of letters in scripts without spaces: a sentence is one word there, of which no part is known."""
+    if text.isascii():
+        return 0.0
+    letters = "".join(_words(text))
+    return len(re.findall(f"[{UNSPACED}]", letters)) / len(letters) if letters else 0.0
 
 
 def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -45,7 +45,9 @@ class ColbertSmall(LateModel):
         """Encode a question."""
         self._warmed = True
         states = self._encoder.states(text, Marker.QUESTION)
-        return Question(pooled=self._codec.pooled(states), tokens=self._codec.tokens(states))
+        return Question(
+            pooled=self._codec.pooled(states), tokens=self._codec.tokens(states), unread=self._encoder.unread(text)
+        )
 
 
 def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:

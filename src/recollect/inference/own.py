@@ -67,7 +67,7 @@ class RecollectSmall(LateModel):
         """Encode a question."""
         self._warmed = True
         made = self._encoder.one(text, Marker.QUESTION)
-        return Question(pooled=made.pooled, tokens=made.tokens)
+        return Question(pooled=made.pooled, tokens=made.tokens, unread=self._encoder.unread(text))
 
 
 def _stored(made: Encoded) -> NDArray[np.float32]:

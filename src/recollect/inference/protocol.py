@@ -42,6 +42,7 @@ class Question:
 
     pooled: NDArray[np.float32]  # (dims,), unit length
     tokens: NDArray[np.float32]  # (tokens, token_dims), each of unit length; empty without late interaction
+    unread: float = 0.0  # share of its words that the model does not know: their vectors say nothing
 
 
 class Embedder(Protocol):

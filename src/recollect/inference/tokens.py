@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
+from unicodedata import category
 
 from recollect.core.errors import InvalidSetting, ModelDamaged, ModelMissing
 from recollect.core.extras import need
@@ -21,6 +22,9 @@ WORDS = "words"
 TIKTOKEN = "tiktoken:"
 CHOICES = '"wordpiece", "words", "tiktoken:ENCODING", the path of a tokenizer.json, or a function str -> int'
 
+# What stands for a word that a vocabulary has no pieces for: a Thai sentence, a key of two hundred characters.
+_UNKNOWN = frozenset({"[UNK]", "<unk>"})
+_LONGEST_KNOWN = 100  # characters: WordPiece takes no longer word apart
 # A word, or one mark that is neither a word nor space.
 WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -56,7 +60,22 @@ class FileTokenizer:
 
     def count(self, text: str) -> int:
         """Count the tokens of a text, without the markers that a model puts around it."""
-        return len(open_tokenizer(self.path).encode(well_formed(text), add_special_tokens=False).ids)
+        words = well_formed(text)
+        encoding = open_tokenizer(self.path).encode(words, add_special_tokens=False)
+        return len(encoding.ids) + (0 if words.isascii() and len(words) < _LONGEST_KNOWN else _unknown(words, encoding))
+
+
+def _unknown(text: str, encoding: Encoding) -> int:
+    """Count what one token for a word of unknown letters leaves out: whoever reads it takes a token for about each."""
+    return sum(
+        max(0, sum(map(_is_letter, text[start:end])) - 1)
+        for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
+        if token in _UNKNOWN
+    )
+
+
+def _is_letter(char: str) -> bool:
+    return char.isalnum() or category(char)[0] == "M"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +118,15 @@ class Encoding(Protocol):
 
     @property
     def ids(self) -> list[int]: ...
+
+    @property
+    def tokens(self) -> list[str]: ...
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+
+    @property
+    def word_ids(self) -> list[int | None]: ...
 
 
 class Encoder(Protocol):

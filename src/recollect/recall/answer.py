@@ -11,7 +11,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.dates import DateMention, find_dates
 from recollect.core.dates.tense import leaning
-from recollect.core.spans import sentences
+from recollect.core.spans import asks, sentences
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis, Kind, Shape
@@ -38,7 +38,6 @@ _VALUE = re.compile(
 # What is asked, wished or supposed is no answer where another of the first hits states something.
 _WEIGHED = 5  # first hits of which a weaker one yields
 _YIELDS = 0.2  # in the unit of the score: how much better a weak one may match
-_ASKS = re.compile(r"\?[\"'”’)]*$")
 _WISHES = re.compile(
     r"\b(?:should|must|want(?:s|ed)?|need(?:s|ed)?|ha(?:ve|s) to|remind|hop(?:e|es|ing) to|plan(?:s|ning)? to|going to|"
     r"(?:'d|would) like)\b",
@@ -127,12 +126,12 @@ def _stating_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     best = weighed[0][1]
     if not best or not all(_is_weak(words, deed=deed) for words in best):
         return list(hits)
-    asks = all(map(_ASKS.search, best))
-    reply = _reply(hits[0], hits) if asks else None
+    only_asks = all(map(asks, best))
+    reply = _reply(hits[0], hits) if only_asks else None
     stating = [hit for hit, told in weighed if not all(_is_weak(words, deed=deed) for words in told)]
-    supposing = [hit for hit, told in weighed if not all(map(_ASKS.search, told))]
+    supposing = [hit for hit, told in weighed if not all(map(asks, told))]
     if reply is None and not stating and not supposing:
-        return [] if all(map(_ASKS.search, _sentences(hits[0]))) else list(hits)
+        return [] if all(map(asks, _sentences(hits[0]))) else list(hits)
     first = reply or next(iter(stating or supposing))
     return [first, *(hit for hit in hits if hit is not first)]
 
@@ -157,7 +156,7 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
     for hit in hits:
         same = hit.event.session is not None and hit.event.session == asking.event.session
         if same and hit.seq == asking.seq + 1 and hit.event.speaker != asking.event.speaker:
-            return None if _ASKS.search(hit.event.text.rstrip()) else hit
+            return None if asks(hit.event.text.rstrip()) else hit
     return None
 
 

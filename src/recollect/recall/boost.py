@@ -22,6 +22,7 @@ TIME = "time"
 SUPERSEDED = "superseded"
 LENGTH = "length"
 LINKED = "linked"
+UNREAD = "unread"
 
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai", "model"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.boost import LENGTH, LINKED, OWN, SUPERSEDED, TIME, TOLD
+from recollect.recall.boost import LENGTH, LINKED, OWN, SUPERSEDED, TIME, TOLD, UNREAD
 from recollect.recall.candidates import (
     ARTIFACTS_ARM,
     LINKS_ARM,
@@ -35,6 +35,7 @@ _BOOSTS = {
     SUPERSEDED: "a later statement says otherwise",
     LINKED: "what the graph links to the question, or to what answers it",
     LENGTH: "a long event matches anything",
+    UNREAD: "the model does not know these words: how well they are found as words counts in its place",
     RECENT: "it was said lately, and the question asks what is so now",
     DIVERSITY: "better hits are of the same session",
 }

@@ -18,8 +18,11 @@ from recollect.recall.candidates import (
 from recollect.recall.recipes import Recipe
 
 
-def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
-    """Score each candidate by the ranks its arms gave it; 1 is first in every arm that knows all events."""
+def fuse(candidates: Iterable[Candidate], recipe: Recipe, unread: float = 0.0) -> list[Candidate]:
+    """Score each candidate by the ranks its arms gave it; 1 is first in every arm that knows all events.
+
+    Vectors count as far as the model can read the question: `unread` is the share that it can't.
+    """
     arms = (
         (WORDS_ARM, recipe.words),
         (VECTORS_ARM, recipe.vectors),
@@ -29,8 +32,8 @@ def fuse(candidates: Iterable[Candidate], recipe: Recipe) -> list[Candidate]:
         (TOPDOWN_ARM, recipe.topdown),
         (PAGERANK_ARM, recipe.pagerank),
     )
-    weights = {arm: part.weight for arm, part in arms if part}
-    best = sum(weights.get(arm, 0.0) for arm in (WORDS_ARM, VECTORS_ARM)) / (recipe.rrf_k + 1)
+    weights = {arm: part.weight * (1 - unread if arm == VECTORS_ARM else 1) for arm, part in arms if part}
+    best = (sum(weights.get(arm, 0.0) for arm in (WORDS_ARM, VECTORS_ARM)) or 1.0) / (recipe.rrf_k + 1)
     ranked = list(candidates)
     for candidate in ranked:
         total = sum(weights[arm] / (recipe.rrf_k + place.rank) for arm, place in candidate.arms.items())

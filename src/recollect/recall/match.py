@@ -17,6 +17,7 @@ from recollect.store.protocol import Model, Reader
 
 Floats = NDArray[np.float32]
 
+MOST_UNREAD = 0.5  # share of a question that the model can't read; beyond it a match tells nothing
 _NO_WEIGHT = 1e-6  # where every candidate matches every token alike, as with one candidate, all tokens count the same
 
 
@@ -32,6 +33,7 @@ class Matching:
         self._embedder = embedder
         self._question = question
         tokens = len(question.tokens)
+        self.blind = question.unread > MOST_UNREAD  # what matches best, matches by chance
         self.rows: dict[int, int] = {}  # seq -> its row below
         self.best = np.zeros((0, tokens), np.float32)  # (events, question tokens)
         self.lengths = np.zeros(0, np.float32)  # (events,) in tokens

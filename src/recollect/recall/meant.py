@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from recollect.core.graph import EntityType
+from recollect.core.scripts import UNSPACED, bare, finder
 from recollect.core.values import Event, Span
 from recollect.core.words import STOPWORDS
 from recollect.recall.candidates import About, Asking, Candidate, in_order
@@ -31,7 +32,7 @@ _NO_NAMES = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday today yesterday tomorrow".split()
 )
-_WORD = re.compile(r"[^\W_]+")
+_words = finder("ALNUM")
 _ASKER = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
 _OF_ONESELF = re.compile(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
 _OF_ANOTHER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
@@ -55,22 +56,26 @@ class Named:
 
     def __init__(self, question: str) -> None:
         self.asker = _ASKER.search(question) is not None
-        words = _WORD.findall(question)
-        self._plain = {word.casefold() for word in words} - STOPWORDS - _ALSO_VERBS
+        words = _words(question).findall(question)
+        self._plain = {bare(word) for word in words} - STOPWORDS - _ALSO_VERBS
         # "Will" and "May" are names only where they are written like one, and not for standing first.
-        self._capital = {word.casefold() for word in words[1:] if word[:1].isupper()}
+        self._capital = {bare(word) for word in words[1:] if word[:1].isupper()}
+        self._runs = "" if question.isascii() else " ".join(self._plain)
         asked = [found[1] or found[2] for found in _SUBJECT.finditer(question)]
         asked += [found[1] for found in _OWNER.finditer(question)]
-        self._subjects = {word.casefold() for word in asked if word[:1].isupper()} - STOPWORDS - _NO_NAMES
+        self._subjects = {bare(word) for word in asked if word[:1].isupper()} - STOPWORDS - _NO_NAMES
 
     def __call__(self, speaker: str | None) -> bool:
         """Tell whether a speaker is among them."""
-        return any(word in self._plain or word in self._capital for word in name_words(speaker))
+        return any(map(self._names, name_words(speaker)))
 
     def among(self, speakers: Iterable[str | None]) -> frozenset[str]:
         """List whom the question is about, by each word of their names, where these are known to speak."""
         known = {word for speaker in set(speakers) for word in name_words(speaker)}
-        return frozenset(self._subjects | (known & (self._plain | self._capital)))
+        return frozenset(self._subjects | {word for word in known if self._names(word)})
+
+    def _names(self, word: str) -> bool:
+        return word in self._plain or word in self._capital or (word in self._runs and is_run(word))
 
 
 def look(asking: Asking, ranked: Sequence[Candidate], named: Named) -> list[Candidate]:
@@ -119,8 +124,10 @@ class _Said(NamedTuple):
         """Tell how much it is about some names; `spoken`: one of them says it."""
         if spoken and _OF_ONESELF.search(self.text):
             return _OWN
-        words = (found for found in _WORD.finditer(self.text) if found[0].casefold() in names)
+        words = (found for found in _words(self.text).finditer(self.text) if bare(found[0]) in names)
         if any(not self._calls(*found.span()) for found in words):
+            return _TOLD
+        if not self.text.isascii() and any(name in self.text for name in filter(is_run, names)):
             return _TOLD
         if not spoken or any(not self._calls(*place) for place in self.people):
             return _OTHERS
@@ -134,5 +141,13 @@ class _Said(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def name_words(speaker: str | None) -> tuple[str, ...]:
-    """Split a name into its words, in small letters."""
-    return () if speaker is None else tuple(word.casefold() for word in _WORD.findall(speaker))
+    """Split a name into its words, without case and accents."""
+    return () if speaker is None else tuple(map(bare, _words(speaker).findall(speaker)))
+
+
+def is_run(word: str) -> bool:
+    """Tell a name that may stand in a run of words without spaces, or before what Korean hangs on it."""
+    return len(word) > 1 and not word.isascii() and _compiled(f"[{UNSPACED}]+").fullmatch(word) is not None
+
+
+_compiled = cache(re.compile)

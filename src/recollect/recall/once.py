@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from recollect.core.dates import find_dates
+from recollect.core.scripts import finder
+from recollect.core.spans import asks
 from recollect.core.values import Event
 from recollect.recall.candidates import Candidate
 from recollect.recall.recipes import Recipe
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+# With what tells one thing from another though it is no letter: C++ and C#, 40 € and 40 $, -5 and 5.
+_pattern = finder(r"ALNUM(?:['’]ALNUM)?(?:\+\+|#)?|[$€£¥₹₽₺₩₪%<>=±×÷]|(?<!\S)[-−](?=[\d.,$€£¥])")
 _MOST_READ = 20_000  # characters compared; two texts that agree so far and differ later are not worth a second look
 _TELLING = 4  # words from which two equal messages are a repetition and not just two times "thanks"
 # Words that change nothing of what is said.
@@ -29,7 +32,7 @@ def told_once(
     A repetition is by the same one, in the same words but for fillers. "I start tomorrow" is another thing on another
     day.
     """
-    asked = _words(question) if recipe.echo and question.rstrip().endswith("?") else []
+    asked = _words(question) if recipe.echo and asks(question) else []
     told: dict[tuple[str | None, tuple[str, ...]], set[date]] = {}
     kept: list[Candidate] = []
     echoes: list[Candidate] = []
@@ -53,11 +56,12 @@ def _is_echo(text: str, words: list[str], asked: list[str], least: float) -> boo
     """Tell whether a message asks what the question asks, in so large a share of all their words."""
     if words == asked:
         return True
-    if not text.rstrip().endswith("?"):
+    if not asks(text):
         return False
     both = set(asked), set(words)
     return len(both[0] & both[1]) >= least * len(both[0] | both[1])
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text[:_MOST_READ].casefold())
+    read = unicodedata.normalize("NFC", text[:_MOST_READ]).casefold()
+    return _pattern(read).findall(read)

@@ -130,6 +130,7 @@ class Recipe:
     # its best match from its mean one, to this power.
     token_power: float = 0.0
     neighbours: Neighbours | None = None
+    unread: float = 0.0  # what the best match by words is worth where the model can't read the question
     about: float = 0.0  # the line is about whom the question names
     about_depth: int = 24  # candidates whose text is read for that; of the others only who spoke is known
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
@@ -169,6 +170,8 @@ HYBRID = Recipe(
         long_from=60.0,
         long_cost=0.07,
     ),
+    # Half as good by words is then as far behind as a middling candidate is behind a good one.
+    unread=0.25,
     about=0.04,
     own=0.07,
     told=0.05,

@@ -60,14 +60,15 @@ def search(
     add_stated(found, asking, by_words)
     named = Named(text)
     add_linked(found, asking, asked, named, now)
-    ranked = fuse(found.values(), recipe)
+    ranked = fuse(found.values(), recipe, question.unread if question is not None else 0.0)
     sure = None if ranked else 0.0
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
             ranked = look(asking, ranked, named)
-            sure = confidence(signs_of(ranked, matching), embedder.card.name)
+            if not matching.blind:
+                sure = confidence(signs_of(ranked, matching), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
     count = how_many(ranked, asked, recipe) if k is None else k

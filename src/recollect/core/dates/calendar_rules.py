@@ -74,11 +74,17 @@ def _slashed(match: re.Match[str], scene: Scene) -> Stretch | None:
     one, two = int(match["a"]), int(match["b"])
     if match["y"] is None:
         return _slashed_without_year(match, scene, one, two)
-    if match["sep"] == "." and scene.before(match.start()) not in _DATE_WORDS:
+    if match["sep"] == "." and scene.before(match.start()) not in _DATE_WORDS and not _in_full(match, scene):
         return None  # a version
     year = full_year(int(match["y"]))
     month, day = (two, one) if one > 12 or match["sep"] == "." else (one, two)
     return _dated(year, month, day, certain=match["sep"] == "." or max(one, two) > 12 or one == two)
+
+
+def _in_full(match: re.Match[str], scene: Scene) -> bool:
+    """Tell whether figures with dots are a date whatever word stands before them, as in German: 04.03.2026."""
+    padded = len(match["a"]) == len(match["b"]) == 2 and len(match["y"]) == 4
+    return padded and 1900 <= int(match["y"]) < 2100 and scene.before(match.start()).lower() not in _NUMBERED
 
 
 def _slashed_without_year(match: re.Match[str], scene: Scene, one: int, two: int) -> Stretch | None:
@@ -234,6 +240,8 @@ def _day_of_month(match: re.Match[str], scene: Scene) -> Stretch | None:
             return day_window(candidate)
     return None
 
+
+_NUMBERED = frozenset("version release build update patch v ver ip".split())  # what has a number with dots
 
 _WEEKDAY_HEADS = " ".join(WEEKDAYS)
 _ORDINAL_HEADS = " ".join(word.split("-")[0] for word in ORDINALS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from recollect.core.composed import composed
 from recollect.core.graph import EntityType, Mention, name_key
 from recollect.core.values import Event, Span
 from recollect.extract.entities import lexicon
@@ -54,6 +56,9 @@ class _Candidate(NamedTuple):
 
 def find_mentions(event: Event, known: Names) -> list[Mention]:
     """List the names in an event, in its order; `known` are the names of its space. Pure."""
+    if (letters := composed(event.text)) is not None:
+        found = find_mentions(replace(event, text=letters.text), known)
+        return [replace(one, span=letters.back(one.span), text=letters.quote(one.span)) for one in found]
     text = event.text
     least = LEAST_OF_ASSISTANT if (event.role or "").lower() in ASSISTANTS else LEAST_SCORE
     mentions = _uncased(text, known)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from recollect.core.composed import composed
 from recollect.core.graph import ANY, EntityType, FactDraft, Mention, name_key
 from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
@@ -68,6 +70,12 @@ def extract_facts(event: Event, mentions: Sequence[Mention], index: Names) -> li
     role = (event.role or "").lower()
     if role in PROGRAMS or role in ASSISTANTS:
         return []
+    if (letters := composed(event.text)) is not None:
+        placed = [
+            replace(one, span=letters.forth(one.span), text=unicodedata.normalize("NFC", one.text)) for one in mentions
+        ]
+        drafts = _Reading(replace(event, text=letters.text), placed, index).drafts()
+        return [replace(one, span=letters.back(one.span), quote=letters.quote(one.span)) for one in drafts]
     return _Reading(event, mentions, index).drafts()
 
 

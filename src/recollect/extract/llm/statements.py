@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
 from recollect.core.dates import find_dates
+from recollect.core.scripts import shortened
 from recollect.core.values import Event
 from recollect.core.words import question_terms
 from recollect.extract.llm.facts import FACTS_SCHEMA, MOST_SURE
@@ -197,7 +198,7 @@ def _followed(scene: Scene, statement: Mapping[str, Any]) -> Artifact | None:
 
 def _short(content: str) -> str:
     plain = " ".join(content.split())
-    return plain if len(plain) <= LONGEST_CONTENT else plain[: LONGEST_CONTENT - 1].rstrip() + "…"
+    return shortened(plain, LONGEST_CONTENT)
 
 
 # Dates

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.core.artifacts import ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
+from recollect.core.composed import composed
 from recollect.core.dates import DateMention, Granularity, find_dates
 from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
@@ -52,6 +53,15 @@ class Extraction:
 
 def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction:
     """Read an event for statements. Pure: the same event gives the same drafts."""
+    if (letters := composed(event.text)) is not None:
+        found = extract(replace(event, text=letters.text), known_speakers=known_speakers)
+        return Extraction(
+            artifacts=tuple(
+                replace(draft, quote=letters.quote(draft.span), span=letters.back(draft.span))
+                for draft in found.artifacts
+            ),
+            skipped=tuple(replace(skip, span=letters.back(skip.span)) for skip in found.skipped),
+        )
     role = (event.role or "").lower()
     if role in PROGRAMS or (role in ASSISTANTS and not worth_asking_assistant(event.text)):
         return Extraction()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from recollect.core.artifacts import ArtifactKind, Stance
+from recollect.core.scripts import shortened
 from recollect.extract.rules.clauses import Clause, Subject, Who
 from recollect.extract.rules.found import Found
 from recollect.extract.rules.kin import ENDED, kin_name
@@ -103,4 +104,4 @@ def _own(text: str) -> str:
 
 
 def _short(content: str) -> str:
-    return content if len(content) <= LONGEST_CONTENT else content[: LONGEST_CONTENT - 1].rstrip() + "…"
+    return shortened(content, LONGEST_CONTENT)

@@ -95,7 +95,12 @@ def _file_problems(reader: SqlReader) -> Iterator[Problem]:
         )
     analysis = reader.fact(ANALYSIS)
     if analysis is not None and int(analysis) != ANALYSIS_VERSION:
-        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=_REBUILD)
+        older = int(analysis) < ANALYSIS_VERSION
+        yield Problem(
+            where="words",
+            what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}",
+            fix="recollect settle" if older else _REBUILD,
+        )
 
 
 def _log_problems(reader: SqlReader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
