@@ -152,6 +152,41 @@ def test_what_only_looks_like_a_change_is_added(before: str, after: str) -> None
     assert outcome.target is None
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I work at the bank.", "I was fired."),
+        ("I work as a nurse.", "I quit my job."),
+        ("I work as a nurse.", "I handed in my notice."),
+        ("My brother Tom works at Acme.", "Tom lost his job yesterday."),
+        ("My husband Marc cooks.", "We got divorced."),
+        ("My husband Marc cooks.", "Marc and I are separated."),
+        ("My husband Marc cooks.", "I'm divorced."),
+        ("My girlfriend Mia cooks.", "Mia and I broke up."),
+        ("My sister Elena is pregnant.", "Elena had the baby last night."),
+    ],
+)
+def test_what_is_over_need_not_be_named(before: str, after: str) -> None:
+    *_, outcome = story(before, after)
+    (ended,) = outcome.ended
+    assert ended.quote == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I work at the bank.", "I was fired in 2019."),
+        ("I work at the bank.", "Tom lost his job."),
+        ("I'm a nurse.", "I quit my job."),
+        ("My wife Anna cooks.", "Bob and I split up."),
+        ("My husband Paul cooks.", "I moved to Porto after the divorce."),
+        ("My sister Elena cooks.", "We got divorced."),
+    ],
+)
+def test_what_is_over_ends_nothing_else(before: str, after: str) -> None:
+    assert not any(outcome.ended for outcome in story(before, after))
+
+
 def test_two_people_can_have_one_name() -> None:
     outcomes = story("My friend Rita visited us yesterday.", "My cousin Rita visited us yesterday.")
     assert {outcome.action for outcome in outcomes} >= {Action.ADD}

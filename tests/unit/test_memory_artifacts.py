@@ -977,3 +977,27 @@ def test_verify_reads_quotes_behind_a_nul_and_in_broken_unicode(memory: Memory) 
     assert [one.span.start > 0 for one in memory.artifacts()] == [True, True]
     assert isinstance(memory.artifacts()[0].span, Span)
     assert memory.verify().ok
+
+
+def test_a_divorce_and_a_dismissal_end_what_they_end(memory: Memory) -> None:
+    _, fired, _ = say(
+        memory, "I work at Acme. I work as a nurse. My wife Anna cooks.", "I was fired.", "Anna and I got divorced."
+    )
+    assert current(memory) == ["I was fired.", "Anna and I got divorced."]
+    told = memory.history(the(memory, "I work as a nurse.").id)
+    assert [(one.action, one.reason, one.event_id) for one in told.versions[0].changes][-1] == (
+        "retract",
+        "over with it",
+        fired,
+    )
+    assert "I work at Acme." in current(memory, as_of=START + DAY + DAY / 2)
+    before = memory.artifacts(status="any")
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before
+    memory.forget(ids=[fired])
+    assert current(memory) == ["I work at Acme.", "I work as a nurse.", "Anna and I got divorced."]
+
+
+def test_somebody_and_i_are_one_subject(memory: Memory) -> None:
+    say(memory, "My brother Tom and I moved to Porto last month.", "I cook and I bake bread every day.")
+    assert current(memory) == ["My brother Tom and I moved to Porto last month.", "I bake bread every day."]

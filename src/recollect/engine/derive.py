@@ -20,7 +20,7 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
-from recollect.extract.compare import Action, Outcome, decide, keys_for, keys_of
+from recollect.extract.compare import Action, Outcome, decide, ended_at, keys_for, keys_of
 from recollect.extract.corrections import Correction, corrected, correction_of
 from recollect.extract.links import Link, Placed, link
 from recollect.extract.llm.stored import LLMReading, beside, from_body
@@ -212,6 +212,10 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
         state.close(outcome.target, outcome, event)
     state.add(seq, artifact)
     state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
+    for other in outcome.ended:
+        ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
+        state.close(other, ended, event)
+        state.note(seq, event, ended.action, reason=ended.reason, artifact=artifact.id, target=other.id)
     return (artifact,)
 
 

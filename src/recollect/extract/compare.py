@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import combinations
 
-from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Stance, Status
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
 from recollect.core.words import STOPWORDS
+from recollect.extract.rules.ending import is_ending, partner_in, slots_ended
 from recollect.extract.rules.tools import TOPICS
 from recollect.extract.rules.verbs import FORMS
 
@@ -45,6 +46,7 @@ class Outcome:
     action: Action
     reason: str
     target: Artifact | None = None
+    ended: tuple[Artifact, ...] = ()  # what is over besides: "I was fired" ends a job and an employer
     reinforces: bool = False
     ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
 
@@ -53,11 +55,12 @@ def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
     """Compare a draft with similar artifacts and say what it does."""
     if draft.stance is Stance.MAYBE:
         return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="considered, nothing changes yet")
-    for rule in (_said_already, _by_slot, _by_replacement, _against, _settled):
+    for rule in (_said_already, _by_slot, _by_replacement, _against, _settled, _repeated):
         outcome = rule(draft, similar)
         if outcome is not None:
-            return outcome
-    return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="nothing like it is known")
+            return replace(outcome, ended=_ended_with(draft, similar, outcome))
+    known = Outcome(action=Action.ADD, reason="nothing like it is known")
+    return replace(known, ended=_ended_with(draft, similar, known))
 
 
 def keys_of(known: ArtifactDraft) -> frozenset[str]:
@@ -77,6 +80,9 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
 def keys_for(draft: ArtifactDraft) -> frozenset[str]:
     """Name what a draft is compared by: the keys of all that it may repeat, follow, end or settle."""
     keys = {*_slot_keys(draft), *_wording_keys(draft)}
+    if draft.slot is not None:
+        ended = slots_ended(draft)
+        keys.update(key for one in ended for key in _keys_of_slot(draft.slot._replace(attribute=one)))
     match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
     refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
     keys.update(f"choice:{word}" for word in _words(match["old"] if match else refused))
@@ -116,9 +122,27 @@ def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome 
     return None
 
 
+def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outcome) -> tuple[Artifact, ...]:
+    """Find what is over though nobody names it: "we got divorced" ends a marriage, whoever it was with."""
+    slots = slots_ended(draft) if outcome.action is not Action.NONE else ()
+    whom = _words(partner_in(draft.quote))
+    return tuple(
+        known
+        for known in similar
+        if known.slot is not None
+        and known.slot.attribute in slots
+        and known is not outcome.target
+        and _is_open(known)
+        and _same_person(draft, known)
+        and not known.negated
+        and not _is_late(draft, known)
+        and (not whom or whom & _words(known.value))
+    )
+
+
 def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """The same slot: it agrees, contradicts, ends, or comes late."""
-    if draft.slot is None:
+    if draft.slot is None or is_ending(draft.slot.attribute):
         return None
     outcomes = (_in_slot(draft, known) for known in similar if _is_open(known) and _same_slot(draft, known))
     return next((outcome for outcome in outcomes if outcome is not None), None)
@@ -206,8 +230,13 @@ def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
     return Outcome(action=Action.UPDATE, target=known, ends_at=_not_before(draft.valid_from, known), reason=why)
 
 
+def ended_at(draft: ArtifactDraft, known: Artifact) -> datetime | None:
+    """Tell when something ended that a draft says to be over."""
+    return _not_before(draft.valid_to or draft.valid_from, known)
+
+
 def _over(draft: ArtifactDraft, known: Artifact, why: str = "no longer so") -> Outcome:
-    ends = _not_before(draft.valid_to or draft.valid_from, known)
+    ends = ended_at(draft, known)
     return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=why)
 
 
@@ -249,14 +278,16 @@ def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
 
 
 def _slot_keys(draft: ArtifactDraft) -> Iterator[str]:
+    return _keys_of_slot(draft.slot) if draft.slot is not None else iter(())
+
+
+def _keys_of_slot(slot: Slot) -> Iterator[str]:
     """Write a slot so that those in which _same_slot() sees one slot have a key in common."""
-    if draft.slot is None:
-        return
-    prefix, _, named = draft.slot.attribute.partition(":")
+    prefix, _, named = slot.attribute.partition(":")
     words = sorted(_words(named))
     # Of two counts one may name more words than the other: each word is a key.
     for name in words if words and prefix == "count" else (" ".join(words) or named,):
-        yield f"slot:{draft.slot.about.casefold()}:{prefix}:{name}"
+        yield f"slot:{slot.about.casefold()}:{prefix}:{name}"
 
 
 def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:

@@ -13,7 +13,7 @@ from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.extract import tags  # as a module: it reads words of this package, and may be loading now
 from recollect.extract.noise import MOST_READ, Reason, Skipped, asks, is_question, worth_reading
-from recollect.extract.rules import guards, intending, relating, telling
+from recollect.extract.rules import ending, guards, intending, relating, telling
 from recollect.extract.rules.clauses import Clause, Who, clauses
 from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import TIME_HINT, Found
@@ -21,7 +21,7 @@ from recollect.extract.rules.table import first_find, first_find_of_assistant, w
 from recollect.extract.rules.verbs import form_of
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/3"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/4"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
@@ -118,7 +118,7 @@ class _Reading:
             yield from self._relations(spoken, sentence)
             if relating.is_only_relation(clause):
                 continue
-            stated = first_find(clause)
+            stated = ending.with_ending(clause, first_find(clause))
             if stated is None or (clause.relative and stated.kind not in _RELATIVE_KINDS):
                 continue
             # To a wish or an order a condition is a qualifier, quoted with it; a fact it makes a mere possibility.

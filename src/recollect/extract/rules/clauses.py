@@ -106,6 +106,7 @@ _BEEN = re.compile(
 )
 _NAMED = re.compile(rf"(?P<name>{_NAME})")
 _AND_I = re.compile(r"(?:(?:[Mm]y|[Oo]ur) )?[\w'-]+(?: [\w'-]+){0,3} and I\b")
+_NO_COMPANY = _MAIN_HELPERS | frozenset("i we he she they you it this that there can will must may".split())
 _GERUND_NEXT = re.compile(r"\S+ \w+ing\b")
 _NOT_NAMES = frozenset(
     """The A An This That These Those It He She They You We I My Our Your His Her Their There Here What When Where
@@ -247,6 +248,8 @@ def _cuts(text: str, sentence: Span) -> list[tuple[int, int, str]]:
             continue
         if match["word"] == "that" and _is_said_before(text[start : match.start()]):
             continue
+        if match["word"] == "and" and _is_one_subject(text[start : match.end() + 2]):
+            continue
         if match.start() > start:
             cuts.append((start, match.start(), connector))
             start, connector = match.end(), (match["word"] or "")
@@ -258,6 +261,14 @@ def _is_said_before(words: str) -> bool:
     """Tell "realised that I work" from "the bike that I bought": only a noun is told more about."""
     last = words.rsplit(None, 1)[-1].lower() if words.strip() else ""
     return form_of(last) is not None or last in _BEFORE_THAT
+
+
+def _is_one_subject(words: str) -> bool:
+    """Tell "Marc and I are separated" from "I cook and I bake": in the first no verb stands before the "and"."""
+    if not _AND_I.fullmatch(words.strip()):
+        return False
+    before = words.split()[:-2]
+    return not any(form_of(word) or word.lower() in _NO_COMPANY for word in before)
 
 
 def _without_opening(plain: str) -> str:

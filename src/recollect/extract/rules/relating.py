@@ -28,15 +28,16 @@ _NAMED_PET = re.compile(
 _IMPLIED = (
     # pattern, attribute, value, kind
     (
-        re.compile(r"\b(?:since|after|before|during) (?:the|my|our) divorce\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:since|after|before|during) (?:the|my|our) divorce\b|\b(?:since|after|before|when) we got divorced\b",
+            re.IGNORECASE,
+        ),
         "marital_status",
         "divorced",
         ArtifactKind.ATTRIBUTE,
     ),
     (
-        re.compile(
-            r"\bwe (?:split up|broke up|got divorced|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE
-        ),
+        re.compile(r"\bwe (?:split up|broke up|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE),
         "marital_status",
         "separated",
         ArtifactKind.ATTRIBUTE,
