@@ -59,6 +59,11 @@ _TEMPLATES = (
     "I visited {place} last Tuesday.",
     "The budget is {sum} euros.",
     "I live in {place}, and I like {taste}. We decided to use {tool}.",
+    "Correction: the budget is {sum} euros, not 100.",
+    "Actually, make that {sum}.",
+    "I was wrong, it's {place}.",
+    "Scratch that.",
+    "The budget is {sum} euros. Scratch that, it's 300.",
     "Hi there!",
     "What do you think?",
 )

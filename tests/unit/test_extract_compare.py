@@ -63,6 +63,12 @@ def last(*lines: str) -> Outcome:
         ("I work at the bank.", "I started a new job at a bakery."),
         ("My favourite band is Sault.", "My favourite band is Khruangbin."),
         ("Our budget is 12,000 euros.", "Our budget is now 15,000 euros."),
+        ("Our budget is 12,000 euros.", "Correction: our budget is 15,000 euros, not 12,000."),
+        ("The budget for new infra is 30k this year.", "Correction: the budget is 40k, not 30k."),
+        ("The budget for new infra is 30k.", "The budget was cut to 25k."),
+        ("The deadline for the migration is 15 May.", "Actually, make that deadline 31 May."),
+        ("The deadline is 15 May.", "The deadline was moved to 31 May."),
+        ("The fee is 12 euros.", "I was wrong about the fee, it's 15 euros."),
         ("I'm single.", "I got engaged."),
         ("I'm 34.", "I'm 35."),
         ("We decided to use PostgreSQL for the billing service.", "Let's use MySQL instead of PostgreSQL."),
@@ -170,6 +176,13 @@ def test_what_is_over_need_not_be_named(before: str, after: str) -> None:
     *_, outcome = story(before, after)
     (ended,) = outcome.ended
     assert ended.quote == before
+
+
+def test_of_two_things_with_one_short_name_neither_changes() -> None:
+    *_, outcome = story("The budget for infra is 30k.", "The budget for travel is 5k.", "The budget was cut to 3k.")
+    assert outcome.action is Action.ADD
+    *_, outcome = story("The limit is 30 requests.", "Correction: the fee is 40, not 30.")
+    assert outcome.action is Action.ADD
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
     """Compare a draft with similar artifacts and say what it does."""
     if draft.stance is Stance.MAYBE:
         return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="considered, nothing changes yet")
-    for rule in (_said_already, _by_slot, _by_replacement, _against, _settled, _repeated):
+    for rule in (_said_already, _by_slot, _by_replacement, _by_short_name, _against, _settled, _repeated):
         outcome = rule(draft, similar)
         if outcome is not None:
             return replace(outcome, ended=_ended_with(draft, similar, outcome))
@@ -72,6 +72,9 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
     keys = {*_slot_keys(known), *_wording_keys(known)}
     if known.kind in _CHOICES:
         keys.update(f"choice:{word}" for word in _words(known.value))
+        if known.slot is not None:
+            short = known.slot._replace(attribute=_HEAD.split(known.slot.attribute, 1)[0])
+            keys.update(_keys_of_slot(short))
     if known.kind in TO_DO:
         keys.update(_deed_keys(known))
     return frozenset(keys)
@@ -83,7 +86,7 @@ def keys_for(draft: ArtifactDraft) -> frozenset[str]:
     if draft.slot is not None:
         ended = slots_ended(draft)
         keys.update(key for one in ended for key in _keys_of_slot(draft.slot._replace(attribute=one)))
-    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    match = _replaced(draft)
     refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
     keys.update(f"choice:{word}" for word in _words(match["old"] if match else refused))
     if _is_dropped(draft) or draft.stance is Stance.DONE:
@@ -105,6 +108,9 @@ _REPLACED = re.compile(
     r"|using |our )?(?P<old>[\w+#.-]+(?: [\w+#.-]+){0,2})",
     re.IGNORECASE,
 )
+# "It is 40k, not 30k" names what it replaces as well.
+_CONTRAST = re.compile(r",? (?:and )?not (?P<old>[\w+#.:%-]+(?: [\w+#.-]+){0,2})[.!]*$", re.IGNORECASE)
+_HEAD = re.compile(r"\s(?:for|of|at|on|in|to|with|from|between)\s")
 _CHOICES = frozenset((ArtifactKind.DECISION, ArtifactKind.KEY_FACT))
 
 
@@ -172,15 +178,49 @@ def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
 
 def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """A choice that names what it replaces: "let's use MySQL instead of PostgreSQL"."""
-    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    match = _replaced(draft)
     if match is None:
         return None
     old = _words(match["old"])
     for known in similar:
         kept = _words(known.value)
-        if _is_standing_choice(known, draft) and old & kept and not kept <= _words(draft.value) - old:
+        # A number stands in many places: what it is of must be the same.
+        of_it = match.re is _REPLACED or _are_of_one_thing(draft, known)
+        if _is_standing_choice(known, draft) and of_it and old & kept and not kept <= _words(draft.value) - old:
             return _followed(draft, known, f"replaces {match['old'].rstrip('.')!r}")
     return None
+
+
+def _replaced(draft: ArtifactDraft) -> re.Match[str] | None:
+    """Find what a choice says that it replaces."""
+    if draft.kind not in _CHOICES or draft.negated:
+        return None
+    return _REPLACED.search(draft.quote) or _CONTRAST.search(draft.quote)
+
+
+def _are_of_one_thing(draft: ArtifactDraft, known: Artifact) -> bool:
+    if draft.slot is None or known.slot is None:
+        return draft.slot is known.slot
+    return bool(_words(draft.slot.attribute) & _words(known.slot.attribute))
+
+
+def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """A thing that is called by less than its name, and said to have changed: "the budget" for "the budget for tools".
+
+    Where two have that name, nobody knows which one is meant.
+    """
+    if draft.kind is not ArtifactKind.KEY_FACT or draft.slot is None or draft.stance is not Stance.CHANGED:
+        return None
+    name = draft.slot.attribute
+    meant = [
+        known
+        for known in similar
+        if known.slot is not None
+        and _HEAD.split(known.slot.attribute, 1)[0] == name != known.slot.attribute
+        and _is_standing_choice(known, draft)
+        and _same_person(draft, known)
+    ]
+    return _followed(draft, meant[0], f"{name} changed") if len(meant) == 1 else None
 
 
 def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:

@@ -13,7 +13,7 @@ from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.extract import tags  # as a module: it reads words of this package, and may be loading now
 from recollect.extract.noise import MOST_READ, Reason, Skipped, asks, is_question, worth_reading
-from recollect.extract.rules import ending, guards, intending, relating, telling
+from recollect.extract.rules import ending, facts, guards, intending, relating, telling
 from recollect.extract.rules.clauses import Clause, Who, clauses
 from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import TIME_HINT, Found
@@ -28,7 +28,8 @@ _HIDDEN = re.compile("…{3,}")
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
 _TO_A_DAY = re.compile(
-    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b",
+    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b"
+    r"|\b(?-i:March|May) \d\d?\b|\b\d\d? (?-i:March|May)\b",
     re.IGNORECASE,
 )
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
@@ -88,7 +89,8 @@ class _Reading:
 
     def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         """Give the drafts of a sentence, and the reason of each clause that was skipped."""
-        announced = None if assistant else telling.announces(self.text[sentence.start : sentence.end])
+        words = self.text[sentence.start : sentence.end]
+        announced = None if assistant else telling.announces(words) or facts.puts_right(words)
         if announced is not None and (whole := read_clause(self.text, sentence, sentence)) is not None:
             yield self._draft(whole, announced, sentence), None
             return
@@ -167,6 +169,8 @@ class _Reading:
         about = self.names.get(about.casefold(), about) if about else None
         negated = clause.negated if found.negated is None else found.negated
         stance = found.stance or Stance.HOLDS
+        if stance is Stance.HOLDS and telling.corrects(event.text[sentence.start : sentence.end]):
+            stance = Stance.CHANGED
         date = self._date(clause, sentence, found)
         draft = ArtifactDraft(
             kind=found.kind,

@@ -29,7 +29,8 @@ _RELATIVE = frozenset(("which", "where", "that"))  # what it is about stands bef
 _SAYING = frozenset("say write tell mention note explain promise announce report post expect hope fear think".split())
 
 _OPENING = re.compile(
-    r"(?:I (?:just |also |actually ){0,2}(?:reali[sz]ed|noticed) (?:that )?(?=I have\b)"
+    r"(?:(?:small |quick |minor |one )?correction[:,]\s{1,3}"
+    r"|I (?:just |also |actually ){0,2}(?:reali[sz]ed|noticed) (?:that )?(?=I have\b)"
     r"|I am (?:happy|proud|glad|pleased) to (?:report|say|announce)(?: that)? (?=I\b)"
     r"|(?-i:[A-Z][a-z]{2,12}),\s{1,3}(?=(?:I|we|my|our|guess|after|last|yesterday)\b)|(?:well|yup|nah|aww|man|dude"
     r"|oof|whoa|phew|yay|omg|so|oh|ah|aw|hey|hi|hello|yeah|yes|yep|no|nope|ok|okay|and|but|also|actually|honestly|btw"

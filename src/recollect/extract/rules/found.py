@@ -40,7 +40,8 @@ _COUNTING = frozenset(
 )
 _ANY_MORE = re.compile(r"\bany ?more\b|\bany longer\b", re.IGNORECASE)
 _CUT = re.compile(
-    r"[;(]|[,:](?!\d)|\s(?:because|since|when|while|but|so|although|though|who|which|where|until|after|before|if"
+    r"[;(]|[,:](?!\d)|\snot (?=(?:the |an? )?(?:\d|(?-i:[A-Z])))"
+    r"|\s(?:because|since|when|while|but|so|although|though|who|which|where|until|after|before|if"
     r"|as well|whenever|especially|than|and (?:it|i|we|he|she|they|that|things)|that (?:was|is|had|has)|right now"
     r"|at the moment|these days|any ?more)\b",
     re.IGNORECASE,
