@@ -19,7 +19,7 @@ from itertools import combinations
 
 from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
 from recollect.core.words import STOPWORDS
-from recollect.extract.rules.ending import is_ending, partner_in, slots_ended
+from recollect.extract.rules.ending import ends, is_ending, slots_ended
 from recollect.extract.rules.tools import TOPICS
 from recollect.extract.rules.verbs import FORMS
 
@@ -131,7 +131,6 @@ def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome 
 def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outcome) -> tuple[Artifact, ...]:
     """Find what is over though nobody names it: "we got divorced" ends a marriage, whoever it was with."""
     slots = slots_ended(draft) if outcome.action is not Action.NONE else ()
-    whom = _words(partner_in(draft.quote))
     return tuple(
         known
         for known in similar
@@ -142,7 +141,7 @@ def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outc
         and _same_person(draft, known)
         and not known.negated
         and not _is_late(draft, known)
-        and (not whom or whom & _words(known.value))
+        and ends(draft, known)
     )
 
 
@@ -428,4 +427,5 @@ def _in_order(value: str | None) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from enum import StrEnum
 
 from recollect.core.artifacts import ArtifactDraft, ArtifactKind, Category, Stance
@@ -53,6 +54,9 @@ _UP = re.compile(rf"up{_NO_OBJECT}")
 _BIRTH = re.compile(r"birth\b", re.IGNORECASE)
 _BABY = re.compile(r"(?:the|her|my|our|a) (?:\w+ )?(?:baby|twins|son|daughter)\b", re.IGNORECASE)
 _PARTNER_AND_I = re.compile(r"(?:my (?:[\w-]+ )?)?(?P<name>[^\W\d_a-z][\w'-]*(?: [^\W\d_a-z][\w'-]*)?) and I")
+_AT_A_FIRM = re.compile(r"\b(?:at|from|with) (?:the )?(?P<name>(?-i:[A-Z])[\w'&-]*(?: (?-i:[A-Z])[\w'&-]*){0,3})")
+_LEAVES = re.compile(r"(?:quit|leave|resign|hand|give)\b")
+_JUST_FOUND = timedelta(days=90)
 _OURS = (Who.SELF, Who.US)
 
 
@@ -82,10 +86,20 @@ def over(clause: Clause) -> Over | None:
     return _ended_by(verb, rest, clause) if past else None
 
 
-def partner_in(words: str) -> str | None:
-    """Name with whom it is over, where the words do: "Tom and I split up"."""
-    named = _PARTNER_AND_I.search(words)
-    return named["name"] if named else None
+def ends(draft: ArtifactDraft, known: ArtifactDraft) -> bool:
+    """Tell whether a statement that something is over means a known one: of that person, or at that firm, if named."""
+    named = _PARTNER_AND_I.search(draft.quote) if draft.slot and draft.slot.attribute != Over.WORK else None
+    named = named or (_AT_A_FIRM.search(draft.quote) if draft.slot and draft.slot.attribute == Over.WORK else None)
+    if named is not None:
+        return named["name"].lower() in (known.value or "").lower()
+    # Who has just found a job quits another one.
+    found_another = known.stance is Stance.CHANGED and _LEAVES.match(draft.value or "") is not None
+    return (
+        not found_another
+        or draft.valid_from is None
+        or known.valid_from is None
+        or (draft.valid_from - known.valid_from > _JUST_FOUND)
+    )
 
 
 def with_ending(clause: Clause, stated: Found | None) -> Found | None:

@@ -18,7 +18,7 @@ from recollect.extract.rules.found import (
     points_away,
     stance_of,
 )
-from recollect.extract.rules.tools import topic_of
+from recollect.extract.rules.tools import OF_A_PROJECT, topic_of
 
 # What makes a statement about a thing worth keeping: a number, a name, a date.
 _EXACT = re.compile(
@@ -29,16 +29,6 @@ _EMPTY_SUBJECT = re.compile(
     r"(?:my|our|the|this|that) (?:\w+ )?(?:point|question|guess|thing|understanding|best|worst|hardest|trick|answer"
     r"|idea|heart|bad|pleasure|mind|goal here|only|rest|other|same|one|weather|world|universe|kids|people|sun|sky|way"
     r"|time|day|problem with|good news|bad news|key|funny|first|next|last|favou?rite)\b",
-    re.IGNORECASE,
-)
-_OF_A_PROJECT = re.compile(
-    r"\b(?:api|server|service|database|project|budget|deadline|contract|password|code|port|endpoint|limit|version"
-    r"|release|team|meeting|build|repo|repository|branch|token|key|url|domain|invoice|rent|salary|price|cost|fee|loan"
-    r"|mortgage|flight|train|hotel|address|phone|number|size|account|subscription|office|course|exam|grant|lease"
-    r"|insurance|appointment|interview|wedding|client|supplier|venue|ticket|order|recipe|app|website|company"
-    r"|start-?up|product|model|dataset|cluster|pipeline|job|queue|bus|backup|staging|production|cache|config|wifi"
-    r"|wi-fi|car|bike|laptop|painting|bill|tax|timeline|schedule|conference|workshop|launch|sprint|standup|retro"
-    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout)\b",
     re.IGNORECASE,
 )
 _INSIGHT = re.compile(
@@ -95,7 +85,7 @@ def things(clause: Clause) -> Found | None:
     """Read "the API allows 500 requests a minute", "our budget is 12,000 euros", "the project is called Heron"."""
     if clause.subject.who is not Who.THING or _EMPTY_SUBJECT.match(clause.plain) or not clause.rest:
         return None
-    if not _OF_A_PROJECT.search(clause.subject.words) or (
+    if not OF_A_PROJECT.search(clause.subject.words) or (
         clause.helpers & {"can", "will"} and not re.search(r"\d", clause.rest)
     ):
         return None
@@ -131,7 +121,7 @@ def puts_right(sentence: str) -> Found | None:
     match = _WRONG_ABOUT.match(sentence.replace("’", "'")) or _MAKE_IT.match(sentence.replace("’", "'"))
     if match is None or is_question(sentence) or not _EXACTLY.match(match["v"]):
         return None
-    if match.re is _MAKE_IT and not _OF_A_PROJECT.search(match["what"]):  # "make the text 2 lines shorter"
+    if match.re is _MAKE_IT and not OF_A_PROJECT.search(match["what"]):  # "make the text 2 lines shorter"
         return None
     whose, _, what = match["what"].partition(" ")
     return Found(

@@ -19,6 +19,7 @@ PETS = "dog dogs puppy cat cats kitten rabbit hamster parrot horse pony pet pets
 
 PARTNERS = frozenset("wife husband spouse partner girlfriend boyfriend fiancé fiancée fiance fiancee".split())
 SINGLE = PARTNERS | frozenset("mum mom mother dad father".split())
+SEVERAL = frozenset(word for word in (*FAMILY, *OTHERS, *PETS) if word.endswith("s") and word != "boss") | {"children"}
 ENDED = frozenset(word for word in FAMILY if word.startswith("ex"))
 # The longest first, so that "mother-in-law" is not read as "mother".
 KIN_PATTERN = "|".join(re.escape(word) for word in sorted(FAMILY + OTHERS + PETS, key=len, reverse=True))
