@@ -56,7 +56,7 @@ _BABY = re.compile(r"(?:the|her|my|our|a) (?:\w+ )?(?:baby|twins|son|daughter)\b
 _PARTNER_AND_I = re.compile(r"(?:my (?:[\w-]+ )?)?(?P<name>[^\W\d_a-z][\w'-]*(?: [^\W\d_a-z][\w'-]*)?) and I")
 _AT_A_FIRM = re.compile(r"\b(?:at|from|with) (?:the )?(?P<name>(?-i:[A-Z])[\w'&-]*(?: (?-i:[A-Z])[\w'&-]*){0,3})")
 _LEAVES = re.compile(r"(?:quit|leave|resign|hand|give)\b")
-_JUST_FOUND = timedelta(days=90)
+_JUST_FOUND = timedelta(days=30)  # notice is mostly given in the weeks after another job was found
 _OURS = (Who.SELF, Who.US)
 
 
