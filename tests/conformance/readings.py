@@ -164,4 +164,5 @@ class ReadingsConformance:
             assert reader.said_later(SPACE, [seqs[0]], limit=2) == [seqs[1], seqs[2]]
             assert reader.said_later(SPACE, [seqs[0]], limit=9) == seqs[1:4]
             assert reader.said_later(SPACE, [seqs[3]], limit=9) == []
+            assert reader.said_later(SPACE, [seqs[0]], limit=9, silent=True) == seqs[1:]
             assert reader.said_later("nowhere", [seqs[0]], limit=9) == []

@@ -675,3 +675,26 @@ def test_a_megabyte_of_anything_is_read_within_a_second(piece: str) -> None:
 def test_a_date_in_full_figures_needs_no_english_word(text: str) -> None:
     (found,) = find_dates(text, datetime(2026, 5, 13, tzinfo=UTC))
     assert (found.start.date().isoformat(), found.certain) == ("2026-03-04", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "month"),
+    [
+        ("Same question as in February: how do I run one test?", 2),
+        ("The same as in February.", 2),
+        ("As in February, the job fails.", 2),
+        ("It will be just like in February.", 2),
+        ("It's the same problem as in March.", 3),
+    ],
+)
+def test_what_is_compared_with_was_before(text: str, month: int) -> None:
+    at = datetime(2026, 4, 9, tzinfo=UTC)
+    (mention,) = find_dates(text, at)
+    assert (mention.start.year, mention.start.month, mention.guessed) == (2026, month, False)
+
+
+@pytest.mark.parametrize("text", ["We can ship as early as in May.", "I'd like in May to travel."])
+def test_not_every_as_and_like_compares(text: str) -> None:
+    at = datetime(2026, 4, 9, tzinfo=UTC)
+    (mention,) = find_dates(text, at, past=False)
+    assert mention.start == datetime(2026, 5, 1, tzinfo=UTC)

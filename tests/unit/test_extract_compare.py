@@ -63,6 +63,12 @@ def last(*lines: str) -> Outcome:
         ("I work at the bank.", "I started a new job at a bakery."),
         ("My favourite band is Sault.", "My favourite band is Khruangbin."),
         ("Our budget is 12,000 euros.", "Our budget is now 15,000 euros."),
+        ("Our budget is 12,000 euros.", "Correction: our budget is 15,000 euros, not 12,000."),
+        ("The budget for new infra is 30k this year.", "Correction: the budget is 40k, not 30k."),
+        ("The budget for new infra is 30k.", "The budget was cut to 25k."),
+        ("The deadline for the migration is 15 May.", "Actually, make that deadline 31 May."),
+        ("The deadline is 15 May.", "The deadline was moved to 31 May."),
+        ("The fee is 12 euros.", "I was wrong about the fee, it's 15 euros."),
         ("I'm single.", "I got engaged."),
         ("I'm 34.", "I'm 35."),
         ("We decided to use PostgreSQL for the billing service.", "Let's use MySQL instead of PostgreSQL."),
@@ -150,6 +156,51 @@ def test_what_only_looks_like_a_change_is_added(before: str, after: str) -> None
     outcome = last(before, after)
     assert outcome.action is Action.ADD
     assert outcome.target is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I work at the bank.", "I was fired."),
+        ("I work as a nurse.", "I quit my job."),
+        ("I work as a nurse.", "I handed in my notice."),
+        ("I work at the Grand Hotel.", "I quit my job at the Grand Hotel."),
+        ("My brother Tom works at Acme.", "Tom lost his job yesterday."),
+        ("My husband Marc cooks.", "We got divorced."),
+        ("My husband Marc cooks.", "Marc and I are separated."),
+        ("My husband Marc cooks.", "I'm divorced."),
+        ("My girlfriend Mia cooks.", "Mia and I broke up."),
+        ("My sister Elena is pregnant.", "Elena had the baby last night."),
+    ],
+)
+def test_what_is_over_need_not_be_named(before: str, after: str) -> None:
+    *_, outcome = story(before, after)
+    (ended,) = outcome.ended
+    assert ended.quote == before
+
+
+def test_of_two_things_with_one_short_name_neither_changes() -> None:
+    *_, outcome = story("The budget for infra is 30k.", "The budget for travel is 5k.", "The budget was cut to 3k.")
+    assert outcome.action is Action.ADD
+    *_, outcome = story("The limit is 30 requests.", "Correction: the fee is 40, not 30.")
+    assert outcome.action is Action.ADD
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I work at the bank.", "I was fired in 2019."),
+        ("I work at the bank.", "Tom lost his job."),
+        ("I'm a nurse.", "I quit my job."),
+        ("I started a new job at Globex.", "I handed in my notice at Acme."),
+        ("I started a new job at Globex.", "I quit my job."),
+        ("My wife Anna cooks.", "Bob and I split up."),
+        ("My husband Paul cooks.", "I moved to Porto after the divorce."),
+        ("My sister Elena cooks.", "We got divorced."),
+    ],
+)
+def test_what_is_over_ends_nothing_else(before: str, after: str) -> None:
+    assert not any(outcome.ended for outcome in story(before, after))
 
 
 def test_two_people_can_have_one_name() -> None:

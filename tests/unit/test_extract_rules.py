@@ -454,3 +454,106 @@ def test_a_joke_is_no_statement() -> None:
     assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}
     assert reasons("I bought a yacht. Just kidding!") == {Reason.SARCASM}
     assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).artifacts) == 1
+
+
+# How people write
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("I promised Lena to have the demo ready by March 13.", 13),
+        ("My manager Lena asked me to present the plan on Thursday.", 12),
+        ("The deadline is 31 March.", 31),
+    ],
+)
+def test_what_was_promised_or_asked_is_to_come(text: str, day: int) -> None:
+    draft = extract(said(text)).artifacts[-1]
+    assert draft.date is not None
+    assert draft.date.start == datetime(2026, 3, day, tzinfo=UTC)
+    assert draft.valid_from == AT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I need to gather the tax papers of the last three years.",
+        "Talked to my lawyer: the contract has to be renegotiated in July.",
+    ],
+)
+def test_a_time_that_cannot_be_meant_is_left_out(text: str) -> None:
+    assert all(draft.date is None for draft in extract(said(text)).artifacts)
+
+
+def test_what_somebody_did_says_nothing_of_since_when_they_are_family() -> None:
+    relation, visit = extract(said("My sister Mia visited Rome last week.")).artifacts
+    assert (relation.kind, relation.date, relation.valid_from) == (ArtifactKind.RELATIONSHIP, None, AT)
+    assert visit.date is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("I live in Porto with my husband Marc.", "Marc"),
+        ("I had dinner with my best friend Tom.", "Tom"),
+        ("We went to Rome with our son Leo last year.", "Leo"),
+    ],
+)
+def test_who_is_named_beside_a_relation_is_one(text: str, who: str) -> None:
+    found = [one for one in extract(said(text)).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    assert [one.value for one in found] == [who]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I met my sister Monday.",
+        "I like my boss's Audi.",
+        "I went out with my friends Tuesday.",
+        "Would you like to meet my brother Tom?",
+        "If I had my sister Mia here, I'd cook.",
+        "I dream of my future husband Marc.",
+    ],
+)
+def test_what_stands_beside_a_relation_need_not_be_a_name(text: str) -> None:
+    assert not [one for one in extract(said(text)).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+
+
+def test_a_comma_may_end_what_is_said_of_somebody() -> None:
+    fish, diet = extract(said("Luis doesn't eat fish, Nora is vegetarian since Christmas")).artifacts
+    assert (fish.about, fish.quote, fish.date) == ("Luis", "Luis doesn't eat fish", None)
+    assert (diet.about, diet.value) == ("Nora", "vegetarian")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Deadline for the migration is 31 March", "31 March"),
+        ("budget is 12,000 euros", "12,000 euros"),
+        ("New billing address is Corso Francia 88, Torino", "Corso Francia 88"),
+    ],
+)
+def test_notes_leave_the_article_out(text: str, value: str) -> None:
+    draft = one(text)
+    assert (draft.kind, draft.about, draft.value) == (ArtifactKind.KEY_FACT, "project", value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The contract would be for 12 months.", "I signed up", "I'd rather stay at one tbh", "Paris is 2 hours away."],
+)
+def test_what_tells_nothing_by_itself_is_left_alone(text: str) -> None:
+    assert extract(said(text)).artifacts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I love jazz though", "jazz"),
+        ("Let's use Pydantic then", "Pydantic"),
+        ("We switched from GitLab to GitHub yesterday.", "GitHub"),
+        ("pls always use type hints", "use type hints"),
+    ],
+)
+def test_what_is_said_to_the_listener_is_no_part_of_a_value(text: str, value: str) -> None:
+    assert one(text).value == value

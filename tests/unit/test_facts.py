@@ -465,3 +465,13 @@ def test_any_text_at_any_time_gives_verbatim_claims(text: str, at: datetime) -> 
     index = NameIndex()
     drafts = extract_facts(event, find_mentions(event, index), index)
     assert all(event.text[slice(*draft.span)] == draft.quote for draft in drafts)
+
+
+@pytest.mark.parametrize(
+    "over", ["I was laid off last week.", "I was fired in March.", "I was made redundant yesterday."]
+)
+def test_a_dismissal_with_a_date_ends_the_job_then(over: str) -> None:
+    facts = _told(("2026-01-10", "I work at Siemens."), ("2026-04-02", over))
+    ((_, begun, ended),) = _windows(facts, "works_at")
+    assert begun == "2026-01-10"
+    assert "2026-03-01" <= ended <= "2026-04-02"

@@ -660,3 +660,49 @@ def test_a_listener_is_told_of_every_event_and_of_work_that_waits(tmp_path: Path
         memory.add_many({"text": f"line {number}", "at": START} for number in range(7))
         assert [one.text for one in events] == [f"line {number}" for number in range(7)]
         assert [one.event_id for one in jobs] == [one.id for one in events]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Could you send me the slides by Friday?",
+        "Can you please review the contract before Saturday?",
+        "Would someone book the room by tomorrow?",
+    ],
+)
+def test_what_is_asked_for_by_a_day_is_an_intent(memory: Memory, text: str) -> None:
+    say(memory, text)
+    (intent,) = memory.intents()
+    assert intent.deadline is not None
+    say(memory, "I sent the slides.", "The contract is reviewed.", "We booked the room.", at=START + timedelta(hours=1))
+    assert memory.intents() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Could you review this diff?",
+        "Can you finish before I leave?",
+        "Will you be there by Friday?",
+        "Could you stand by me?",
+        "Same question as in February: how do I run one test?",
+    ],
+)
+def test_what_is_asked_for_now_is_none(memory: Memory, text: str) -> None:
+    say(memory, text)
+    assert memory.intents() == []
+
+
+def test_what_is_over_does_not_come_back_with_other_words(memory: Memory) -> None:
+    say(memory, "I need the report for our board meeting on Friday!")
+    assert len(memory.intents()) == 1
+    say(memory, "Hello again, the board agreed.", "The report of the board was wrong again.", at=START + 30 * DAY)
+    assert memory.intents(now=START + 30 * DAY) == []
+    say(memory, "I still have to write the report for our board meeting.", at=START + 31 * DAY)
+    assert len(memory.intents(now=START + 31 * DAY)) == 1
+
+
+def test_what_is_of_the_past_years_is_due_at_no_time(memory: Memory) -> None:
+    say(memory, "I still need to gather the tax papers of the last three years.")
+    (intent,) = memory.intents()
+    assert intent.deadline is None

@@ -977,3 +977,84 @@ def test_verify_reads_quotes_behind_a_nul_and_in_broken_unicode(memory: Memory) 
     assert [one.span.start > 0 for one in memory.artifacts()] == [True, True]
     assert isinstance(memory.artifacts()[0].span, Span)
     assert memory.verify().ok
+
+
+def test_a_divorce_and_a_dismissal_end_what_they_end(memory: Memory) -> None:
+    _, fired, _ = say(
+        memory, "I work at Acme. I work as a nurse. My wife Anna cooks.", "I was fired.", "Anna and I got divorced."
+    )
+    assert current(memory) == ["I was fired.", "Anna and I got divorced."]
+    told = memory.history(the(memory, "I work as a nurse.").id)
+    assert [(one.action, one.reason, one.event_id) for one in told.versions[0].changes][-1] == (
+        "retract",
+        "over with it",
+        fired,
+    )
+    assert "I work at Acme." in current(memory, as_of=START + DAY + DAY / 2)
+    before = memory.artifacts(status="any")
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before
+    memory.forget(ids=[fired])
+    assert current(memory) == ["I work at Acme.", "I work as a nurse.", "Anna and I got divorced."]
+
+
+def test_somebody_and_i_are_one_subject(memory: Memory) -> None:
+    say(memory, "My brother Tom and I moved to Porto last month.", "I cook and I bake bread every day.")
+    assert current(memory) == ["My brother Tom and I moved to Porto last month.", "I bake bread every day."]
+
+
+@pytest.mark.parametrize(
+    ("said", "amends", "holds"),
+    [
+        ("The budget is 30k.", "Actually, make that 40k.", "The budget is 40k"),
+        ("The budget is 30k.", "I was wrong, it's 40k, not 30k.", "The budget is 40k"),
+        ("The budget is 30k.", "Scratch that, it's 40k.", "The budget is 40k"),
+        ("The meeting is on Tuesday.", "Oops, my mistake, it's on Thursday.", "The meeting is on Thursday"),
+        ("I live in Porto.", "Sorry, I meant Lisbon.", "lives in Lisbon"),
+        ("I live in Porto.", "Scratch that.", None),
+        ("We decided to paint the door.", "I take that back.", None),
+        ("I need to call the bank tomorrow.", "Please ignore that.", None),
+    ],
+)
+def test_what_was_just_said_is_put_right(memory: Memory, said: str, amends: str, holds: str | None) -> None:
+    say(memory, said, session="s")
+    memory.add("Noted.", role="assistant", session="s", at=START + 1.5 * DAY)
+    say(memory, amends, session="s")
+    found = memory.artifacts()
+    assert [one.quote for one in found] == ([amends] if holds else [])
+    assert holds is None or holds in found[0].content
+    assert memory.intents() == []
+    before = memory.artifacts(status="any")
+    assert next(one for one in before if one.quote == amends).replaces == the(memory, said).id
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "answer"),
+    [
+        ("I live in Porto.", "Is your boss called Tom?", "Actually, it's Anna."),
+        ("I have 3 kids.", "Is it 4pm?", "No, it's 5pm."),
+        ("The budget is 30k.", "How many are you?", "It's 40."),
+        ("The budget is 30k.", "How are you?", "Actually, it's fine."),
+        ("The budget is 30k.", "Sent it?", "I take that back to the shop."),
+        ("The meeting is on Tuesday.", "Hi", "oh it's Monday already"),
+    ],
+)
+def test_an_answer_puts_nothing_right(memory: Memory, said: str, other: str, answer: str) -> None:
+    say(memory, said, session="s")
+    say(memory, other, speaker="Bo", session="s")
+    say(memory, answer, session="s")
+    assert said in current(memory)
+
+
+def test_what_was_put_right_follows_what_is_left_of_the_log(memory: Memory) -> None:
+    say(memory, "I live in Porto.", session="s")
+    (later,) = say(memory, "The budget is 30k.", session="s")
+    say(memory, "Scratch that.", session="s")
+    assert current(memory) == ["I live in Porto."]
+    memory.forget(ids=[later])
+    assert current(memory) == []
+    before = memory.artifacts(status="any")
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before

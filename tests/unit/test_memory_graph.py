@@ -290,3 +290,9 @@ def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(mem
     assert ("Ana", "lives_in", "Porto") in told(before[0])
     memory.rebuild()
     assert (memory.facts(), memory.entities()) == before
+
+
+def test_what_ends_nothing_is_no_fault_of_the_file(memory: Memory) -> None:
+    say(memory, "Ana", "04-02", "I was fired.")
+    report = memory.verify()
+    assert report.ok, report.problems

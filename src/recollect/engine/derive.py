@@ -20,12 +20,13 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
-from recollect.extract.compare import Action, Outcome, decide, keys_for, keys_of
+from recollect.extract.amending import Amendment, amended, amendment_in
+from recollect.extract.compare import Action, Outcome, decide, ended_at, keys_for, keys_of
 from recollect.extract.corrections import Correction, corrected, correction_of
 from recollect.extract.links import Link, Placed, link
 from recollect.extract.llm.stored import LLMReading, beside, from_body
 from recollect.extract.quotes import Checked, check_all
-from recollect.extract.rules import extract
+from recollect.extract.rules import EXTRACTOR, extract
 from recollect.extract.tags import tags_of_event
 from recollect.store.protocol import Writer
 
@@ -46,6 +47,8 @@ class Reading(NamedTuple):
     refused: tuple[str, ...] = ()  # of what an LLM found, and why
     follows: Mapping[str, str] = MappingProxyType({})  # by an LLM's word: artifact -> the one that it ends or replaces
     told: LLMReading = LLMReading()  # what an LLM had found
+    amendment: Amendment | None = None  # that it puts right what its speaker said just before
+    amends: Mapping[str, str] = MappingProxyType({})  # of what it puts right: artifact -> the one that it follows
 
 
 def read(event: Event, stored: str | None = None) -> Reading:
@@ -62,6 +65,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
         found.refused,
         {artifact_id(draft): follows for draft, follows in noted if follows},
         found,
+        None if correction else amendment_in(event),
     )
 
 
@@ -74,6 +78,7 @@ def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], 
         if reading.correction is not None:
             _correct(state, seq, reading, abouts)
             continue
+        reading = _with_amended(writer, space, seq, reading)
         new = [
             artifact
             for draft in reading.checked.accepted
@@ -91,6 +96,13 @@ def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], 
     writer.put_changes(space, state.changes)
     if abouts is None:
         take(writer, space, [_stated(seq, reading) for seq, reading in readings])
+
+
+def leaning(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, set[str]]:
+    """Tell which events put something right that was said before them, and about whom or what it is."""
+    readings = ((seq, read(event)) for seq, event in writer.fetch(space, seqs).items())
+    amending = {seq: _with_amended(writer, space, seq, one) for seq, one in readings if one.amendment is not None}
+    return {seq: {_about(draft) for draft in one.checked.accepted} for seq, one in amending.items()}
 
 
 def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int]) -> None:
@@ -149,6 +161,29 @@ def _stated(seq: int, reading: Reading) -> Stated:
     return Stated(seq, reading.event, reading.checked.accepted, told.facts, told.extractor)
 
 
+def _with_amended(writer: Writer, space: str, seq: int, reading: Reading) -> Reading:
+    """Add what an event puts right of what its speaker said just before it."""
+    if reading.amendment is None:
+        return reading
+    begins = reading.amendment.span.start
+    accepted = reading.checked.accepted
+    said = [one for one in accepted if one.extractor == EXTRACTOR and one.span.end <= begins]
+    said = said or _said_before(writer, space, seq, reading.event, alone=not reading.amendment.sure)
+    found = amended(reading.event, reading.amendment, said)
+    return reading._replace(
+        checked=replace(reading.checked, accepted=(*accepted, *(one.draft for one in found))),
+        amends={artifact_id(one.draft): artifact_id(one.target) for one in found},
+    )
+
+
+def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: bool) -> list[ArtifactDraft]:
+    """List what the same speaker stated in their last turn; alone: and only if nobody spoke after it."""
+    before = writer.said_earlier(space, seq, limit=LINKED_TURNS)
+    events = writer.fetch(space, before[:1] if alone else before)
+    mine = next((events[one] for one in before if one in events and events[one].speaker == event.speaker), None)
+    return list(check_all(mine, extract(mine).artifacts).accepted) if mine is not None else []
+
+
 @dataclass(slots=True)
 class _Known:
     """What is current, as this transaction sees it, and the journal of what it did."""
@@ -200,7 +235,11 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
         return ()  # the same words were read twice
     outcome = decide(draft, state.like(draft))
     if outcome.action is Action.ADD and id in reading.follows:
-        outcome = _as_told(draft, state.writer.artifact(state.space, reading.follows[id])) or outcome
+        followed = state.writer.artifact(state.space, reading.follows[id])
+        outcome = _as_told(draft, followed, "as an LLM reads it") or outcome
+    if outcome.action is Action.ADD and id in reading.amends:
+        followed = state.writer.artifact(state.space, reading.amends[id])
+        outcome = _as_told(draft, followed, "by the speaker's own word") or _NOTHING_LEFT
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
         state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
@@ -212,6 +251,10 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
         state.close(outcome.target, outcome, event)
     state.add(seq, artifact)
     state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
+    for other in outcome.ended:
+        ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
+        state.close(other, ended, event)
+        state.note(seq, event, ended.action, reason=ended.reason, artifact=artifact.id, target=other.id)
     return (artifact,)
 
 
@@ -231,8 +274,11 @@ def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
     )
 
 
-def _as_told(draft: ArtifactDraft, target: Artifact | None) -> Outcome | None:
-    """Believe an LLM that a statement ends or replaces a known one, unless it speaks of an earlier time."""
+_NOTHING_LEFT = Outcome(action=Action.NONE, reason="puts right what is not held any more")
+
+
+def _as_told(draft: ArtifactDraft, target: Artifact | None, reason: str) -> Outcome | None:
+    """Believe that a statement ends or replaces a known one, unless it speaks of an earlier time."""
     ends = draft.valid_to or draft.valid_from
     if target is None or ends is None or draft.stance is Stance.MAYBE:
         return None
@@ -240,7 +286,6 @@ def _as_told(draft: ArtifactDraft, target: Artifact | None) -> Outcome | None:
         return None
     if target.valid_from is not None and ends < target.valid_from:
         return None
-    reason = "as an LLM reads it"
     if draft.stance is Stance.STILL:
         return Outcome(action=Action.NONE, target=target, reinforces=True, reason=f"still so, {reason}")
     if draft.stance in (Stance.ENDED, Stance.DONE) or draft.negated != target.negated:

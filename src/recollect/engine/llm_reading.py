@@ -149,9 +149,8 @@ def _derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
 
 
 def _only_of_llm(reading: Reading) -> Reading:
-    return reading._replace(
-        checked=Checked(accepted=tuple(draft for draft in reading.checked.accepted if is_of_llm(draft)))
-    )
+    accepted = tuple(draft for draft in reading.checked.accepted if is_of_llm(draft))
+    return reading._replace(checked=Checked(accepted=accepted), amendment=None)
 
 
 def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:

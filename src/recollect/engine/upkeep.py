@@ -17,6 +17,7 @@ from recollect.engine.derive import (
     catch_up,
     derive_anew,
     graph_behind,
+    leaning,
     relink,
     stated,
 )
@@ -121,6 +122,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         abouts = writer.abouts_of(space, [*gone, *resting])
         stating = writer.stating(space, sorted(abouts))
         later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # these will stand closer to those before
+        after = writer.said_later(space, sorted(gone), limit=LINKED_TURNS, silent=True)
         writer.drop_readings(space, resting)
         writer.drop_refusals(space, resting)
         lost = going(writer, space, gone)
@@ -130,6 +132,10 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         if replan and (last := writer.last_event_upto(space, max(gone))) is not None:
             writer.owe_job(space, PLAN, last, due_at=engine.now())
         writer.owe_readings(space, resting)
+        # "Scratch that" may mean something else now.
+        amending = leaning(writer, space, [seq for seq in after if seq not in gone])
+        abouts = abouts.union(*amending.values())
+        stating = sorted({*stating, *amending, *writer.stating(space, sorted(abouts))} - gone)
         if abouts:
             # What the forgotten had replaced or confirmed is as if they had never been said.
             derive_anew(writer, space, abouts, stating)

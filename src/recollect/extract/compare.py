@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import combinations
 
-from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Stance, Status
+from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
 from recollect.core.words import STOPWORDS
+from recollect.extract.rules.ending import ends, is_ending, slots_ended
 from recollect.extract.rules.tools import TOPICS
 from recollect.extract.rules.verbs import FORMS
 
@@ -45,6 +46,7 @@ class Outcome:
     action: Action
     reason: str
     target: Artifact | None = None
+    ended: tuple[Artifact, ...] = ()  # what is over besides: "I was fired" ends a job and an employer
     reinforces: bool = False
     ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
 
@@ -53,11 +55,12 @@ def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
     """Compare a draft with similar artifacts and say what it does."""
     if draft.stance is Stance.MAYBE:
         return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="considered, nothing changes yet")
-    for rule in (_said_already, _by_slot, _by_replacement, _against, _settled):
+    for rule in (_said_already, _by_slot, _by_replacement, _by_short_name, _against, _settled, _repeated):
         outcome = rule(draft, similar)
         if outcome is not None:
-            return outcome
-    return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="nothing like it is known")
+            return replace(outcome, ended=_ended_with(draft, similar, outcome))
+    known = Outcome(action=Action.ADD, reason="nothing like it is known")
+    return replace(known, ended=_ended_with(draft, similar, known))
 
 
 def keys_of(known: ArtifactDraft) -> frozenset[str]:
@@ -69,6 +72,9 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
     keys = {*_slot_keys(known), *_wording_keys(known)}
     if known.kind in _CHOICES:
         keys.update(f"choice:{word}" for word in _words(known.value))
+        if known.slot is not None:
+            short = known.slot._replace(attribute=_HEAD.split(known.slot.attribute, 1)[0])
+            keys.update(_keys_of_slot(short))
     if known.kind in TO_DO:
         keys.update(_deed_keys(known))
     return frozenset(keys)
@@ -77,7 +83,10 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
 def keys_for(draft: ArtifactDraft) -> frozenset[str]:
     """Name what a draft is compared by: the keys of all that it may repeat, follow, end or settle."""
     keys = {*_slot_keys(draft), *_wording_keys(draft)}
-    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    if draft.slot is not None:
+        ended = slots_ended(draft)
+        keys.update(key for one in ended for key in _keys_of_slot(draft.slot._replace(attribute=one)))
+    match = _replaced(draft)
     refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
     keys.update(f"choice:{word}" for word in _words(match["old"] if match else refused))
     if _is_dropped(draft) or draft.stance is Stance.DONE:
@@ -99,6 +108,9 @@ _REPLACED = re.compile(
     r"|using |our )?(?P<old>[\w+#.-]+(?: [\w+#.-]+){0,2})",
     re.IGNORECASE,
 )
+# "It is 40k, not 30k" names what it replaces as well.
+_CONTRAST = re.compile(r",? (?:and )?not (?P<old>[\w+#.:%-]+(?: [\w+#.-]+){0,2})[.!]*$", re.IGNORECASE)
+_HEAD = re.compile(r"\s(?:for|of|at|on|in|to|with|from|between)\s")
 _CHOICES = frozenset((ArtifactKind.DECISION, ArtifactKind.KEY_FACT))
 
 
@@ -116,9 +128,26 @@ def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome 
     return None
 
 
+def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outcome) -> tuple[Artifact, ...]:
+    """Find what is over though nobody names it: "we got divorced" ends a marriage, whoever it was with."""
+    slots = slots_ended(draft) if outcome.action is not Action.NONE else ()
+    return tuple(
+        known
+        for known in similar
+        if known.slot is not None
+        and known.slot.attribute in slots
+        and known is not outcome.target
+        and _is_open(known)
+        and _same_person(draft, known)
+        and not known.negated
+        and not _is_late(draft, known)
+        and ends(draft, known)
+    )
+
+
 def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """The same slot: it agrees, contradicts, ends, or comes late."""
-    if draft.slot is None:
+    if draft.slot is None or is_ending(draft.slot.attribute):
         return None
     outcomes = (_in_slot(draft, known) for known in similar if _is_open(known) and _same_slot(draft, known))
     return next((outcome for outcome in outcomes if outcome is not None), None)
@@ -148,15 +177,49 @@ def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
 
 def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """A choice that names what it replaces: "let's use MySQL instead of PostgreSQL"."""
-    match = _REPLACED.search(draft.quote) if draft.kind in _CHOICES and not draft.negated else None
+    match = _replaced(draft)
     if match is None:
         return None
     old = _words(match["old"])
     for known in similar:
         kept = _words(known.value)
-        if _is_standing_choice(known, draft) and old & kept and not kept <= _words(draft.value) - old:
+        # A number stands in many places: what it is of must be the same.
+        of_it = match.re is _REPLACED or _are_of_one_thing(draft, known)
+        if _is_standing_choice(known, draft) and of_it and old & kept and not kept <= _words(draft.value) - old:
             return _followed(draft, known, f"replaces {match['old'].rstrip('.')!r}")
     return None
+
+
+def _replaced(draft: ArtifactDraft) -> re.Match[str] | None:
+    """Find what a choice says that it replaces."""
+    if draft.kind not in _CHOICES or draft.negated:
+        return None
+    return _REPLACED.search(draft.quote) or _CONTRAST.search(draft.quote)
+
+
+def _are_of_one_thing(draft: ArtifactDraft, known: Artifact) -> bool:
+    if draft.slot is None or known.slot is None:
+        return draft.slot is known.slot
+    return bool(_words(draft.slot.attribute) & _words(known.slot.attribute))
+
+
+def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+    """A thing that is called by less than its name, and said to have changed: "the budget" for "the budget for tools".
+
+    Where two have that name, nobody knows which one is meant.
+    """
+    if draft.kind is not ArtifactKind.KEY_FACT or draft.slot is None or draft.stance is not Stance.CHANGED:
+        return None
+    name = draft.slot.attribute
+    meant = [
+        known
+        for known in similar
+        if known.slot is not None
+        and _HEAD.split(known.slot.attribute, 1)[0] == name != known.slot.attribute
+        and _is_standing_choice(known, draft)
+        and _same_person(draft, known)
+    ]
+    return _followed(draft, meant[0], f"{name} changed") if len(meant) == 1 else None
 
 
 def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
@@ -206,8 +269,13 @@ def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
     return Outcome(action=Action.UPDATE, target=known, ends_at=_not_before(draft.valid_from, known), reason=why)
 
 
+def ended_at(draft: ArtifactDraft, known: Artifact) -> datetime | None:
+    """Tell when something ended that a draft says to be over."""
+    return _not_before(draft.valid_to or draft.valid_from, known)
+
+
 def _over(draft: ArtifactDraft, known: Artifact, why: str = "no longer so") -> Outcome:
-    ends = _not_before(draft.valid_to or draft.valid_from, known)
+    ends = ended_at(draft, known)
     return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=why)
 
 
@@ -249,14 +317,16 @@ def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
 
 
 def _slot_keys(draft: ArtifactDraft) -> Iterator[str]:
+    return _keys_of_slot(draft.slot) if draft.slot is not None else iter(())
+
+
+def _keys_of_slot(slot: Slot) -> Iterator[str]:
     """Write a slot so that those in which _same_slot() sees one slot have a key in common."""
-    if draft.slot is None:
-        return
-    prefix, _, named = draft.slot.attribute.partition(":")
+    prefix, _, named = slot.attribute.partition(":")
     words = sorted(_words(named))
     # Of two counts one may name more words than the other: each word is a key.
     for name in words if words and prefix == "count" else (" ".join(words) or named,):
-        yield f"slot:{draft.slot.about.casefold()}:{prefix}:{name}"
+        yield f"slot:{slot.about.casefold()}:{prefix}:{name}"
 
 
 def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
@@ -357,4 +427,5 @@ def _in_order(value: str | None) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

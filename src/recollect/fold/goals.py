@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 
 from recollect.core.attention import IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
-from recollect.core.dates import Bound, Granularity, find_dates
+from recollect.core.dates import LOOKS_BACK, Bound, Granularity, find_dates
 from recollect.core.errors import InvalidTime
 from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
@@ -312,6 +312,8 @@ def _deadline(sentence: str, at: datetime, *, years: bool) -> tuple[datetime | N
         may_be_next = told.guessed or told.bound in (Bound.BY, Bound.BEFORE)
         mention = ahead.get(told.span, told) if may_be_next else told
         if mention.repeats or mention.granularity is Granularity.LIFE or mention.bound is Bound.SINCE:
+            continue
+        if LOOKS_BACK.search(mention.text):  # "the papers of the last three years", which end now
             continue
         if not years and mention.granularity is Granularity.YEAR and mention.start <= at and mention.bound is None:
             continue

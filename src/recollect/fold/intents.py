@@ -51,6 +51,7 @@ WORDS_OF_TROUBLE = 2  # that trouble shares with what is only said to be open
 EXPIRES_DAYS = 60  # without a deadline, and nobody spoke of it
 GRACE = timedelta(days=1)  # after a deadline, in which it may still be told that it was met
 VAGUE_GRACE = timedelta(days=30)  # after one that was no day: "this month", "in spring"
+STAYS_OPEN = timedelta(days=21)  # after a deadline: so long trouble shows that it was not met
 DEFERRED = timedelta(days=7)  # where nobody says until when
 POINTS_BACK = timedelta(days=7)  # "I sent it" settles what was to be sent lately
 COVERED = 0.5  # share of a goal's words that must come back in what is said to be finished
@@ -293,7 +294,14 @@ def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
     touched = max(goals[-1].ground.at, last.ground.at) if last else goals[-1].ground.at
     silent = now - touched > timedelta(days=EXPIRES_DAYS)
     over = [now - goal.deadline > (GRACE if goal.exact else VAGUE_GRACE) for goal in goals if goal.deadline is not None]
-    return all(over) and (silent or len(over) == len(goals)) if over else silent
+    if not over or not all(over):
+        return silent and not over
+    # What is past does not come back, weeks later, with some trouble or with what is hardly a goal.
+    late = max(goal.deadline for goal in goals if goal.deadline is not None) + STAYS_OPEN
+    return silent or all(
+        goal.deadline is not None or (goal.ground.at > late and (goal.trouble or goal.strength < OPEN))
+        for goal in goals
+    )
 
 
 def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from recollect.core.attention import IntentCategory
 from recollect.fold.unmet import MUST_CHANGE, NUMBER, QUESTION, UNMET, ways
 
-LISTED = 0.8  # strength of what stands in a list of things to do: nobody need weigh whether it is a goal
+# Strength of what stands in a list of things to do, or is asked for by a day: nobody need weigh whether it is a goal.
+LISTED = 0.8
 OWN = 0.6  # of what the speaker must, wants or promised
 OTHERS = 0.3  # of what somebody else wants or needs: worth little alone
 # What is only said to be open, "no decision yet", "overdue": not evident by itself, even where it is said to last.
@@ -32,6 +33,8 @@ class Cue(NamedTuple):
 def cue_of(said: str) -> Cue | None:
     """Find what makes a sentence a goal; None where it is none, or only sounds like one."""
     if QUESTION.search(said):
+        if match := _ASKED_BY_A_DAY.search(said):
+            return Cue(IntentCategory.TASK, LISTED, match.start())
         match = _ASKED_OF_ONESELF.search(said)
         return Cue(IntentCategory.QUESTION, OPEN, match.start()) if match else None
     found = _cue(said)
@@ -415,6 +418,13 @@ _TALK = re.compile(
     r"|she|they|that)\b|waiting for (?:the |a |my )?(?:bus|train|tram|taxi|lift|rain|summer|spring|weekend)"
     r"|know what to (?:say|think|wear)|(?:some|any)(?:one|body) should (?:invent|write a book|make a film)"
     r"|some ?time(?:[.!\s]*$)|some ?day(?:[.!\s]*$)|one of these days)"
+)
+# What is asked of somebody, and by when: a question by its form alone. Without a time it is for this moment.
+_ASKED_BY_A_DAY = re.compile(
+    r"\b(?:can|could|would|will) (?:you|someone|somebody|anyone|one of you)(?: (?:please|kindly|also|maybe|possibly"
+    r"|perhaps|just|all)){0,2} (?!be\b|have (?:time|been)\b|make it\b|come\b|join\b|know\b)[a-z]+ [^?]{2,120}?"
+    r"\b(?:by|before|until|no later than) (?:the )?(?:end of|close of|eod|cob|\d|mon|tue|wed|thu|fri|sat|sun|jan|feb"
+    r"|mar|apr|may\b|jun|jul|aug|sep|oct|nov|dec|tomorrow|tonight|next|noon|lunch)"
 )
 # A question that is asked of oneself, or of anybody who can help: it stays open until it is answered.
 _ASKED_OF_ONESELF = re.compile(

@@ -119,8 +119,11 @@ class ArtifactReader(Protocol):
         """List the turns before one in its session that had arrived before it, the nearest first."""
         ...
 
-    def said_later(self, space: str, seqs: Sequence[int], *, limit: int) -> list[int]:
-        """List the events that state something and have one of these in their said_earlier() of so many turns."""
+    def said_later(self, space: str, seqs: Sequence[int], *, limit: int, silent: bool = False) -> list[int]:
+        """List the events that state something and have one of these in their said_earlier() of so many turns.
+
+        silent: those that state nothing, too.
+        """
         ...
 
     def readings(self, space: str, seqs: Sequence[int]) -> dict[int, str]:

@@ -8,6 +8,7 @@ before", "since"), `tense.py` the verbs around it; `almanac.py` is the calendar,
 from __future__ import annotations
 
 from recollect.core.dates.find import find_dates
+from recollect.core.dates.tense import LOOKS_BACK
 from recollect.core.dates.values import Bound, DateMention, Granularity
 
-__all__ = ["Bound", "DateMention", "Granularity", "find_dates"]
+__all__ = ["LOOKS_BACK", "Bound", "DateMention", "Granularity", "find_dates"]

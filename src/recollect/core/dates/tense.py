@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b", re.IGNORECASE)  # a time that says itself that it is over
+
 _CLAUSE = 120  # characters on either side of a place in which its verb is looked for
 _AFTER_PENALTY = 4  # words: the verb mostly stands before its time, so that a hint behind counts as farther away
 _OBJECT = 5  # words between "want" and what is to be done with it: "I want the first two chapters finished"
@@ -47,6 +49,8 @@ _PAST = frozenset(
     stuck drew swore gone done seen""".split()
 )
 _HAVING = frozenset("have haven't has hasn't".split())  # past with a participle: "have you seen", not "have a visit"
+_WITHIN = frozenset("in on at during".split())
+_LIKENED = frozenset(("just", "exactly", "much", "almost", ""))  # "just like on Monday", not "I would like on Monday"
 _OWNED = frozenset("a an my our another".split())  # "I have a meeting on Friday"
 _NOT_PAST = frozenset(
     """need feed speed indeed exceed excited interested supposed tired hundred sacred wicked unexpected embed bed red
@@ -99,6 +103,8 @@ def leaning(text: str, start: int, end: int, *, verbs_only: bool = False) -> boo
     Nouns ("my appointment") and what was once meant to be ("I was going to fly") count too, unless `verbs_only`.
     """
     behind = words_before(text, start)
+    if _compares(behind):
+        return True
     after = text[end : end + _CLAUSE]
     stop = _CLAUSE_END.search(after)
     ahead = _VERB_WORD.findall(after[: stop.start()].lower() if stop else after.lower())
@@ -116,6 +122,14 @@ def leaning(text: str, start: int, end: int, *, verbs_only: bool = False) -> boo
             if hint is not None:
                 return hint
     return None
+
+
+def _compares(words: list[str]) -> bool:
+    """Tell "the same question as in February", which was asked then, from "as early as in February"."""
+    *earlier, joins, preposition = ["", "", "", *words]
+    if preposition not in _WITHIN:
+        return False
+    return (joins == "as" and "as" not in earlier[-2:]) or (joins == "like" and earlier[-1] in _LIKENED)
 
 
 def words_before(text: str, start: int) -> list[str]:

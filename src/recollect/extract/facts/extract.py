@@ -200,7 +200,8 @@ class _Reading:
             return
         quote = clause.quote
         at = self.event.at
-        if claim.course is Course.ENDED and clause.verb in _STATES and clause.past:
+        # "Was laid off last week" has the verb of a state, and says when one ended.
+        if claim.course is Course.ENDED and clause.verb in _STATES and clause.past and claim.object != ANY:
             times = lasted(self.text, sentence, clause.span, at)
         else:
             times = when(claim.course, self.text, sentence, clause.span, at)

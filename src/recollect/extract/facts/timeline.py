@@ -118,6 +118,9 @@ def _lasting(drafts: list[FactDraft]) -> list[Fact]:
 
 def _points(draft: FactDraft) -> list[_Point]:
     points: list[_Point] = []
+    if draft.object == ANY:  # it ends whatever holds: nothing begins with it, whatever times it has
+        moment = draft.valid_to or draft.recorded_at
+        return [_Point(max(draft.ended_by or moment, moment), False, ANY, moment, draft)]
     if draft.valid_from is not None:
         moment = max(draft.begun_by or draft.valid_from, draft.valid_from)
         points.append(_Point(moment, True, draft.object, draft.valid_from, draft))

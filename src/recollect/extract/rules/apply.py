@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.core.artifacts import ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
+from recollect.core.artifacts import TO_DO, ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
 from recollect.core.composed import composed
-from recollect.core.dates import DateMention, Granularity, find_dates
+from recollect.core.dates import LOOKS_BACK, DateMention, Granularity, find_dates
 from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
 from recollect.extract import tags  # as a module: it reads words of this package, and may be loading now
 from recollect.extract.noise import MOST_READ, Reason, Skipped, asks, is_question, worth_reading
-from recollect.extract.rules import guards, intending, relating, telling
+from recollect.extract.rules import ending, facts, guards, intending, relating, telling
 from recollect.extract.rules.clauses import Clause, Who, clauses
 from recollect.extract.rules.clauses import read as read_clause
 from recollect.extract.rules.found import TIME_HINT, Found
@@ -22,14 +22,17 @@ from recollect.extract.rules.table import first_find, first_find_of_assistant, w
 from recollect.extract.rules.verbs import form_of
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/3"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/4"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
+_PUT_AHEAD = frozenset((ArtifactKind.DECISION, ArtifactKind.TODO))
+_ASKING = frozenset("ask tell remind advise want".split())
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
 _TO_A_DAY = re.compile(
-    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b",
+    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b"
+    r"|\b(?-i:March|May) \d\d?\b|\b\d\d? (?-i:March|May)\b",
     re.IGNORECASE,
 )
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
@@ -98,7 +101,8 @@ class _Reading:
 
     def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         """Give the drafts of a sentence, and the reason of each clause that was skipped."""
-        announced = None if assistant else telling.announces(self.text[sentence.start : sentence.end])
+        words = self.text[sentence.start : sentence.end]
+        announced = None if assistant else telling.announces(words) or facts.puts_right(words)
         if announced is not None and (whole := read_clause(self.text, sentence, sentence)) is not None:
             yield self._draft(whole, announced, sentence), None
             return
@@ -128,7 +132,7 @@ class _Reading:
             yield from self._relations(spoken, sentence)
             if relating.is_only_relation(clause):
                 continue
-            stated = first_find(clause)
+            stated = ending.with_ending(clause, first_find(clause))
             if stated is None or (clause.relative and stated.kind not in _RELATIVE_KINDS):
                 continue
             # To a wish or an order a condition is a qualifier, quoted with it; a fact it makes a mere possibility.
@@ -166,18 +170,21 @@ class _Reading:
         return form_of(clause.verb) is not None and not any(name in one for one in (PLACES, ORGANISATIONS, PRODUCTS))
 
     def _relations(self, clause: Clause, sentence: Span) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
+        dated = relating.is_only_relation(clause)
         for found in (relating.relation(clause), relating.implied(clause)):
             if found is not None:
-                yield self._draft(clause, found, sentence), None
+                yield self._draft(clause, found, sentence, dated=dated or not relating.is_kin(found)), None
 
-    def _draft(self, clause: Clause, found: Found, sentence: Span) -> ArtifactDraft:
+    def _draft(self, clause: Clause, found: Found, sentence: Span, *, dated: bool = True) -> ArtifactDraft:
         event = self.event
         quote = event.text[clause.quote.start : clause.quote.end]
         about = (found.about or self.speaker) if found.about is not None else whom(clause.subject, self.speaker)
         about = self.names.get(about.casefold(), about) if about else None
         negated = clause.negated if found.negated is None else found.negated
         stance = found.stance or Stance.HOLDS
-        date = self._date(clause, sentence, found)
+        if stance is Stance.HOLDS and telling.corrects(event.text[sentence.start : sentence.end]):
+            stance = Stance.CHANGED
+        date = self._date(clause, sentence, found) if dated else None
         draft = ArtifactDraft(
             kind=found.kind,
             content=self._shown(
@@ -217,12 +224,17 @@ class _Reading:
         past = True if clause.past else False if found.kind in _AHEAD else None
         own = Span(clause.span.start - sentence.start, clause.span.end - sentence.start)
         said = self._mentions(words, own, past)
-        if said and past and found.kind is ArtifactKind.DECISION:
-            # "Decided to ship on May 14": deciding is past, what was decided is to come. "Decided on May 14 to ship" is
-            # all past.
+        if said and past and (found.kind in _PUT_AHEAD or clause.verb in _ASKING):
+            # "Decided to ship on May 14", "promised to call by Friday": deciding is past, what was decided is to come.
+            # "Decided on May 14 to ship" is all past.
             ahead = _TO_COME.search(words, own.start, said[0].span.start)
             # What was decided can't lie before the deciding: "decided to set the novel in 1913" has no date.
             said = [one for one in self._mentions(words, own, False) if one.end > self.event.at] if ahead else said
+        if found.kind in TO_DO and not clause.past:
+            said = [one for one in said if one.end > self.event.at and not LOOKS_BACK.search(one.text)]
+        if found.stance is Stance.DONE:
+            # "Talked to Ann: the lease ends in July" has not been done in July.
+            said = [one for one in said if one.start <= self.event.at or ": " not in words[own.start : one.span.start]]
         if not said:
             return None
         # "recently, on 3 March": the surer of two is meant.

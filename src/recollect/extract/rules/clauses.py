@@ -8,15 +8,18 @@ from enum import StrEnum
 
 from recollect.core.values import Span
 from recollect.extract.rules.kin import KIN_PATTERN
+from recollect.extract.rules.tools import OF_A_PROJECT
 from recollect.extract.rules.verbs import FORMS, SAME_IN_PAST, form_of
 
 # Where one clause ends and the next begins: before a new subject, or at a strong mark.
 _NEW_SUBJECT = r"(?=(?:I|[Ww]e|[Mm]y|[Oo]ur|[Hh]e|[Ss]he|[Tt]hey|[Pp]lease|[Dd]on't|[Nn]ever|[Aa]lways)\b)"
 _ASKED = r"(?=(?:can|could|would|do|does|did|what|how|where|any|is|are|should|will|which|who|why|when)\b)"
+# "Luis doesn't eat fish, Nora is vegetarian": chats put a comma where a stop belongs.
+_SOMEBODY = r"(?=[A-Z][\w'-]{1,24} (?:is|isn't|was|wasn't|has|hasn't|had|will|won't|doesn't|didn't)\b)"
 _BREAK = re.compile(
     rf"(?P<mark>;|\s[–—-]{{1,2}}\s|:\s(?=(?:I|[Ww]e|[Mm]y|[Oo]ur)\b)|[–—])\s{{0,4}}|,?\s{{1,4}}(?P<word>but|so|because|since|though|although"
     rf"|while|and|as|plus|cause|where|which|that)\s{{1,4}}{_NEW_SUBJECT}|(?P<but>,\s{{1,4}}but\s{{1,4}})(?=not\b"
-    rf"|\w+\b)|(?P<comma>,\s{{1,4}})(?:{_NEW_SUBJECT}|{_ASKED})"
+    rf"|\w+\b)|(?P<comma>,\s{{1,4}})(?:{_NEW_SUBJECT}|{_ASKED}|{_SOMEBODY})"
 )
 # A reason belongs to what it gives the reason for: it stays in the quote.
 _REASONS = frozenset(("because", "since", "as", "cause", "so"))
@@ -29,7 +32,8 @@ _RELATIVE = frozenset(("which", "where", "that"))  # what it is about stands bef
 _SAYING = frozenset("say write tell mention note explain promise announce report post expect hope fear think".split())
 
 _OPENING = re.compile(
-    r"(?:I (?:just |also |actually ){0,2}(?:reali[sz]ed|noticed) (?:that )?(?=I have\b)"
+    r"(?:(?:small |quick |minor |one )?correction[:,]\s{1,3}"
+    r"|I (?:just |also |actually ){0,2}(?:reali[sz]ed|noticed) (?:that )?(?=I have\b)"
     r"|I am (?:happy|proud|glad|pleased) to (?:report|say|announce)(?: that)? (?=I\b)"
     r"|(?-i:[A-Z][a-z]{2,12}),\s{1,3}(?=(?:I|we|my|our|guess|after|last|yesterday)\b)|(?:well|yup|nah|aww|man|dude"
     r"|oof|whoa|phew|yay|omg|so|oh|ah|aw|hey|hi|hello|yeah|yes|yep|no|nope|ok|okay|and|but|also|actually|honestly|btw"
@@ -68,6 +72,7 @@ _AFTER_HAD = re.compile(
 _AFTER_HAS = re.compile(r"\s{1,4}(?:been|got|had|never been|already|just \w+ed)\b")
 _OPENED = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
 _SPACES = re.compile(r"\s+")
+_PLEASE = re.compile(r"\bpl[sz]\b", re.IGNORECASE)
 
 _HELPER = re.compile(
     r"(?P<many>used to|have got to|has got to|had to|have to|has to|need to|needs to|ought to|am going to"
@@ -105,7 +110,15 @@ _BEEN = re.compile(
     r"|sad|upset|proud|scared|worried)\b",
 )
 _NAMED = re.compile(rf"(?P<name>{_NAME})")
+# "Deadline for the migration is 15 March": notes leave the article out.
+_BARE_THING = re.compile(
+    r"(?P<thing>(?:(?:[Nn]ew|[Nn]ext|[Cc]urrent|[Ff]inal|[Tt]otal|[Mm]ain|[Bb]illing|[Ss]taging|[Pp]roduction"
+    r"|[Mm]onthly|[Yy]early) ){0,2}(?P<noun>[A-Za-z][a-z-]+)"
+    r"(?: (?:for|of|at|on|in|to|with) (?:the |our |my |an? )?[\w'-]+(?: [\w'-]+){0,2}?)?)"
+    r" (?=(?:is|was|will be)\b)"
+)
 _AND_I = re.compile(r"(?:(?:[Mm]y|[Oo]ur) )?[\w'-]+(?: [\w'-]+){0,3} and I\b")
+_NO_COMPANY = _MAIN_HELPERS | frozenset("i we he she they you it this that there can will must may".split())
 _GERUND_NEXT = re.compile(r"\S+ \w+ing\b")
 _NOT_NAMES = frozenset(
     """The A An This That These Those It He She They You We I My Our Your His Her Their There Here What When Where
@@ -216,7 +229,7 @@ def read(text: str, span: Span, quote: Span) -> Clause | None:
 
 def opened(text: str) -> str:
     """Open contractions ("I'm" -> "I am"), straighten apostrophes and collapse white space."""
-    text = _SPACES.sub(" ", text.replace("’", "'")).strip()
+    text = _PLEASE.sub("please", _SPACES.sub(" ", text.replace("’", "'")).strip())
     return _CONTRACTION.sub(_open, text) if "'" in text else text
 
 
@@ -247,6 +260,8 @@ def _cuts(text: str, sentence: Span) -> list[tuple[int, int, str]]:
             continue
         if match["word"] == "that" and _is_said_before(text[start : match.start()]):
             continue
+        if match["word"] == "and" and _is_one_subject(text[start : match.end() + 2]):
+            continue
         if match.start() > start:
             cuts.append((start, match.start(), connector))
             start, connector = match.end(), (match["word"] or "")
@@ -258,6 +273,19 @@ def _is_said_before(words: str) -> bool:
     """Tell "realised that I work" from "the bike that I bought": only a noun is told more about."""
     last = words.rsplit(None, 1)[-1].lower() if words.strip() else ""
     return form_of(last) is not None or last in _BEFORE_THAT
+
+
+def may_be_name(words: str) -> bool:
+    """Tell whether words with capitals can name somebody: a day can't."""
+    return words.split()[0] not in _NOT_NAMES
+
+
+def _is_one_subject(words: str) -> bool:
+    """Tell "Marc and I are separated" from "I cook and I bake": in the first no verb stands before the "and"."""
+    if not _AND_I.fullmatch(words.strip()):
+        return False
+    before = words.split()[:-2]
+    return not any(form_of(word) or word.lower().split("'")[0] in _NO_COMPANY for word in before)
 
 
 def _without_opening(plain: str) -> str:
@@ -305,6 +333,10 @@ def _subject(plain: str) -> tuple[Subject, str]:
             return _own_kin(plain, kin)
     if lower in ("my", "our", "the", "this", "that"):
         return _thing(plain)
+    if bare := _BARE_THING.match(plain):
+        words = bare["thing"]
+        if OF_A_PROJECT.fullmatch(bare["noun"]) and lower not in _NO_COMPANY:
+            return Subject(who=Who.THING, words=words), plain[bare.end("thing") :].lstrip()
     return _somebody(plain, word)
 
 
@@ -335,6 +367,9 @@ def _thing(plain: str) -> tuple[Subject, str]:
             "must",
             "should",
             "may",
+            "might",
+            "would",
+            "could",
             "now",
         ):
             break

@@ -65,6 +65,7 @@ _MEAL = re.compile(
     r"|lesson|competition|audition|recital|game|match|race|tournament)\b",
     re.IGNORECASE,
 )
+_ONLY_WHITHER = re.compile(r"(?:up|out|in|off|on|back|down|over|away)", re.IGNORECASE)  # "I signed up": for what?
 _POINTING_BACK = re.compile(
     r"^\w+ing (?:it|that|this|them|what you)\b|\b(?:make|do|of|with|for|about|to) (?:it|this|that|them|you)$",
     re.IGNORECASE,
@@ -133,7 +134,7 @@ def happened(clause: Clause) -> Found | None:
     when = dated[0].lower() if isinstance(dated, re.Match) else ""
     vague = when in ("", "recently")  # no day to hang it on
     thin = vague and (points_away(clause.rest) or _POINTING_BACK.search(clause.rest) is not None)
-    thin = thin or (clause.verb == "join" and not head(clause.rest))
+    thin = thin or (clause.verb == "join" and not head(clause.rest)) or (vague and _ONLY_WHITHER.fullmatch(clause.rest))
     if thin or (
         clause.verb in ("go", "make", "leave", "run", "drive", "open", "meet", "start", "begin")
         and not _weighty(clause, bool(dated))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from recollect.core.artifacts import ArtifactKind, Category
+from recollect.core.artifacts import ArtifactKind, Category, Stance
+from recollect.extract.noise import is_question
 from recollect.extract.rules.clauses import Clause, Who
 from recollect.extract.rules.found import (
     CLEAR,
@@ -17,7 +18,7 @@ from recollect.extract.rules.found import (
     points_away,
     stance_of,
 )
-from recollect.extract.rules.tools import topic_of
+from recollect.extract.rules.tools import OF_A_PROJECT, topic_of
 
 # What makes a statement about a thing worth keeping: a number, a name, a date.
 _EXACT = re.compile(
@@ -28,16 +29,6 @@ _EMPTY_SUBJECT = re.compile(
     r"(?:my|our|the|this|that) (?:\w+ )?(?:point|question|guess|thing|understanding|best|worst|hardest|trick|answer"
     r"|idea|heart|bad|pleasure|mind|goal here|only|rest|other|same|one|weather|world|universe|kids|people|sun|sky|way"
     r"|time|day|problem with|good news|bad news|key|funny|first|next|last|favou?rite)\b",
-    re.IGNORECASE,
-)
-_OF_A_PROJECT = re.compile(
-    r"\b(?:api|server|service|database|project|budget|deadline|contract|password|code|port|endpoint|limit|version"
-    r"|release|team|meeting|build|repo|repository|branch|token|key|url|domain|invoice|rent|salary|price|cost|fee|loan"
-    r"|mortgage|flight|train|hotel|address|phone|number|size|account|subscription|office|course|exam|grant|lease"
-    r"|insurance|appointment|interview|wedding|client|supplier|venue|ticket|order|recipe|app|website|company"
-    r"|start-?up|product|model|dataset|cluster|pipeline|job|queue|bus|backup|staging|production|cache|config|wifi"
-    r"|wi-fi|car|bike|laptop|painting|bill|tax|timeline|schedule|conference|workshop|launch|sprint|standup|retro"
-    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout)\b",
     re.IGNORECASE,
 )
 _INSIGHT = re.compile(
@@ -60,9 +51,32 @@ _TOOK = re.compile(
     r"|euros|dollars|pounds).*)",
     re.IGNORECASE,
 )
+# What was said before is put right, and named.
+_OF_WHAT = r"(?P<what>(?:the|that|my|our) (?-i:[a-z][\w'-]*)(?: (?-i:[a-z][\w'-]*)){0,4}?)"
+_WRONG_ABOUT = re.compile(
+    r"(?:(?:oh|oops|sorry|ok(?:ay)?|hm+|no|wait|actually|and|so),? )*I(?:'m| am| was) (?:wrong|mistaken) about "
+    + _OF_WHAT
+    + r"(?:\s?[,:;–—-]+\s|,? and )(?:it|that|they)(?:'s|'re| is| are| was| were)(?: actually| really)? (?P<v>.+)",
+    re.IGNORECASE,
+)
+_MAKE_IT = re.compile(
+    r"(?:(?:oh|oops|sorry|ok(?:ay)?|hm+|no|wait|and|so),? )*(?:actually|sorry|correction|no|wait)[,:]? (?:please )?"
+    r"(?:make|change|set|move) " + _OF_WHAT + r"(?: to| into)? (?P<v>.+)",
+    re.IGNORECASE,
+)
+_EXACTLY = re.compile(r"(?:(?:on|at|in|by|for|until|only|about) ){0,2}(?:the )?(?:\d|(?-i:[A-Z]))", re.IGNORECASE)
 _OPINION = re.compile(
     r"(?:in my (?:opinion|view|experience),?|I (?:firmly |strongly |truly )?believe that"
     r"|I am convinced that) (?P<v>.+)",
+    re.IGNORECASE,
+)
+
+
+# "Was cut to 25k": the value is what it was changed to.
+_CHANGED = re.compile(
+    r"(?:now )?(?:cut|raised|lowered|reduced|increased|moved|changed|extended|pushed|postponed|delayed|shortened|bumped"
+    r"|shifted|brought|put)(?: back| out| up| down| forward)?(?: from [\w.,%]+(?: [\w.,%]+)?)? (?:to|until|till) "
+    r"(?P<v>(?:the )?(?:\d|(?-i:[A-Z])).*)",
     re.IGNORECASE,
 )
 
@@ -71,7 +85,7 @@ def things(clause: Clause) -> Found | None:
     """Read "the API allows 500 requests a minute", "our budget is 12,000 euros", "the project is called Heron"."""
     if clause.subject.who is not Who.THING or _EMPTY_SUBJECT.match(clause.plain) or not clause.rest:
         return None
-    if not _OF_A_PROJECT.search(clause.subject.words) or (
+    if not OF_A_PROJECT.search(clause.subject.words) or (
         clause.helpers & {"can", "will"} and not re.search(r"\d", clause.rest)
     ):
         return None
@@ -84,7 +98,9 @@ def things(clause: Clause) -> Found | None:
         return Found(
             kind=ArtifactKind.EVENT, category=Category.EXPERIENCES, confidence=LIKELY, value=value, about=about
         )
-    topic = topic_of(clause.plain, clause.rest)
+    changed = _CHANGED.match(clause.rest) if clause.verb == "be" else None
+    rest = changed["v"] if changed else clause.rest
+    topic = topic_of(clause.plain, rest)
     words = clause.subject.words
     slot = topic or key_of(words)
     return Found(
@@ -94,9 +110,29 @@ def things(clause: Clause) -> Found | None:
         attribute=slot
         if clause.verb in ("be", "run", "use", "cost", "expire", "allow")
         else f"{key_of(words)}:{clause.verb}",
-        value=head(clause.rest, 10),
-        stance=stance_of(clause),
+        value=head(rest, 10),
+        stance=Stance.CHANGED if changed else stance_of(clause),
         about="project" if not words.lower().startswith("my ") else "",
+    )
+
+
+def puts_right(sentence: str) -> Found | None:
+    """Read what is put right and named: "I was wrong about the runner, it's 4 cores not 2"."""
+    match = _WRONG_ABOUT.match(sentence.replace("’", "'")) or _MAKE_IT.match(sentence.replace("’", "'"))
+    if match is None or is_question(sentence) or not _EXACTLY.match(match["v"]):
+        return None
+    if match.re is _MAKE_IT and not OF_A_PROJECT.search(match["what"]):  # "make the text 2 lines shorter"
+        return None
+    whose, _, what = match["what"].partition(" ")
+    return Found(
+        kind=ArtifactKind.KEY_FACT,
+        category=Category.CONTEXT,
+        confidence=CLEAR,
+        attribute=what.lower(),
+        value=head(match["v"].rstrip(" .!"), 10),
+        stance=Stance.CHANGED,
+        negated=False,
+        about="" if whose.lower() == "my" else "project",
     )
 
 

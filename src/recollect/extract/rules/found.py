@@ -40,7 +40,8 @@ _COUNTING = frozenset(
 )
 _ANY_MORE = re.compile(r"\bany ?more\b|\bany longer\b", re.IGNORECASE)
 _CUT = re.compile(
-    r"[;(]|[,:](?!\d)|\s(?:because|since|when|while|but|so|although|though|who|which|where|until|after|before|if"
+    r"[;(]|[,:](?!\d)|\snot (?=(?:the |an? )?(?:\d|(?-i:[A-Z])))"
+    r"|\s(?:because|since|when|while|but|so|although|though|who|which|where|until|after|before|if"
     r"|as well|whenever|especially|than|and (?:it|i|we|he|she|they|that|things)|that (?:was|is|had|has)|right now"
     r"|at the moment|these days|any ?more)\b",
     re.IGNORECASE,
@@ -48,6 +49,8 @@ _CUT = re.compile(
 _PLACE_NAME = re.compile(r"(?:(?:St|Mt|Ft)\. )?[A-Z][\w'’-]+(?:(?:, | (?:of |de |upon |da |do )?)[A-Z][\w'’-]+){0,4}")
 _WORDS = re.compile(r"[\"“'‘]…{3,}[\"”'’]|\d+(?:[.,:]\d+)*\w*|[\w'’&+#./-]+")
 _LEFT_OVER = frozenset("for a an the to of in with and or my at on by from about like our".split())
+# Said to the listener, behind what is said.
+_PARTICLES = frozenset("tbh haha hahaha lol lmao btw ngl imo imho though tho anyway anyways then".split())
 MOST_VALUE_WORDS = 8  # longer is a description, not a value
 TIME_HINT = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|ago|this (?:morning|afternoon|evening|week|month|year|weekend|summer"
@@ -101,7 +104,7 @@ def head(rest: str, words: int = MOST_VALUE_WORDS) -> str:
     match = _CUT.search(rest)
     piece = rest[: match.start()] if match else rest
     found = _WORDS.findall(piece)[:words]
-    while found and found[-1].lower() in _LEFT_OVER:
+    while (found and found[-1].lower() in _LEFT_OVER) or (len(found) > 1 and found[-1].lower() in _PARTICLES):
         found.pop()
     return " ".join(found).strip(" .'-/")
 

@@ -282,6 +282,7 @@ def _decision(clause: Clause, rest: str, negative: bool, stance: Stance | None =
         "",
         head(rest, 10),
     )
+    value = re.sub(r"\s(?:yesterday|today|tonight|this morning|last (?:week|month|year|night))$", "", value)
     if not value:
         return None
     topic = topic_of(clause.plain, value)

@@ -17,9 +17,9 @@ OTHERS = """friend friends roommate roommates flatmate housemate neighbour neigh
     business-partner teammate bandmate classmate nanny babysitter physio vet""".split()
 PETS = "dog dogs puppy cat cats kitten rabbit hamster parrot horse pony pet pets guinea-pig tortoise greyhound".split()
 
-SINGLE = frozenset(
-    "wife husband spouse partner girlfriend boyfriend fiancé fiancée fiance fiancee mum mom mother dad father".split()
-)
+PARTNERS = frozenset("wife husband spouse partner girlfriend boyfriend fiancé fiancée fiance fiancee".split())
+SINGLE = PARTNERS | frozenset("mum mom mother dad father".split())
+SEVERAL = frozenset(word for word in (*FAMILY, *OTHERS, *PETS) if word.endswith("s") and word != "boss") | {"children"}
 ENDED = frozenset(word for word in FAMILY if word.startswith("ex"))
 # The longest first, so that "mother-in-law" is not read as "mother".
 KIN_PATTERN = "|".join(re.escape(word) for word in sorted(FAMILY + OTHERS + PETS, key=len, reverse=True))

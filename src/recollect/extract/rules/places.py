@@ -97,6 +97,7 @@ def working(clause: Clause) -> Found | None:
         value = re.sub(r"\s(?:at|for|in) .*$", "", value)
     else:
         slot = "employer" if how in ("at", "for") else f"works:{how}"
+        value = re.sub(r"\sas (?:an?|the)\b.*$", "", value)
     return attribute(slot, value, Category.WORK_CAREER, CLEAR, stance)
 
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 from recollect.core.artifacts import ArtifactKind, Category, Stance
-from recollect.extract.rules.clauses import Clause, Who
+from recollect.extract.rules.clauses import Clause, Who, may_be_name
 from recollect.extract.rules.found import CLEAR, IMPLIED, OUTRIGHT, Found, head
-from recollect.extract.rules.kin import BLOOD, ENDED, KIN_PATTERN, PETS, SINGLE, is_not_yet, is_over
+from recollect.extract.rules.kin import BLOOD, ENDED, KIN_PATTERN, PETS, SEVERAL, SINGLE, is_not_yet, is_over
 
 _NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?"
 _CALLED = re.compile(
@@ -25,18 +25,24 @@ _NAME_OF = re.compile(rf"(?:my|our) (?:\w+ )?(?P<kin>{KIN_PATTERN})(?:'s| s) nam
 _NAMED_PET = re.compile(
     rf"\ban? (?:\w+ ){{0,3}}?(?P<kin>{'|'.join(PETS)}|\w+hound|\w+ retriever) (?:called|named) (?P<name>{_NAME})",
 )
+# "I live in Porto with my husband Marc": what is presupposed is so, whatever is told of it.
+_BESIDE = re.compile(
+    rf"\b(?:my|our) (?P<how>(?:(?!(?:and|or|of|the)\b)[a-z-]+ ){{0,2}}?)(?P<kin>{KIN_PATTERN}),? (?P<name>{_NAME})"
+    r"(?!'s|[\w-])"
+)
 _IMPLIED = (
     # pattern, attribute, value, kind
     (
-        re.compile(r"\b(?:since|after|before|during) (?:the|my|our) divorce\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:since|after|before|during) (?:the|my|our) divorce\b|\b(?:since|after|before|when) we got divorced\b",
+            re.IGNORECASE,
+        ),
         "marital_status",
         "divorced",
         ArtifactKind.ATTRIBUTE,
     ),
     (
-        re.compile(
-            r"\bwe (?:split up|broke up|got divorced|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE
-        ),
+        re.compile(r"\bwe (?:split up|broke up|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE),
         "marital_status",
         "separated",
         ArtifactKind.ATTRIBUTE,
@@ -78,7 +84,20 @@ def relation(clause: Clause) -> Found | None:
     if is_my and is_my["name"][0].isupper():
         return _was_or_is_kin(is_my)
     pet = _NAMED_PET.search(clause.plain)
-    return _is_kin(pet["name"], pet["kin"], CLEAR) if pet and subject.who in (Who.SELF, Who.US) else None
+    if pet and subject.who in (Who.SELF, Who.US):
+        return _is_kin(pet["name"], pet["kin"], CLEAR)
+    beside = _BESIDE.search(clause.plain)
+    if beside is None or is_not_yet(beside["how"]) or not may_be_name(beside["name"]):
+        return None
+    kin = beside["kin"].lower()
+    if kin in SEVERAL:
+        return None
+    return _is_kin(beside["name"], kin, CLEAR, over=is_over(kin, beside["how"]))
+
+
+def is_kin(found: Found) -> bool:
+    """Tell whether a find is that somebody is somebody's relation: when they did what is told beside it is no part."""
+    return found.kind is ArtifactKind.RELATIONSHIP
 
 
 def _was_or_is_kin(is_my: re.Match[str]) -> Found | None:

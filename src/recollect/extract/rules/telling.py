@@ -85,6 +85,7 @@ _PLATITUDE = re.compile(
     r"|forget (?:that you|how|to (?:take care|have fun|enjoy|breathe|be))|smiling|shining)\b",
     re.IGNORECASE,
 )
+_CORRECTS = re.compile(r"(?:(?:oh|oops|sorry|and|small|quick|minor|one),? )*correction[:,]\s", re.IGNORECASE)
 _TO_YOU = re.compile(r"\b(?:you|your|yourself|yours)\b", re.IGNORECASE)
 
 
@@ -124,6 +125,11 @@ def announces(sentence: str) -> Found | None:
     return (
         Found(kind=kind, category=category, confidence=CLEAR, value=value, about="", negated=False) if value else None
     )
+
+
+def corrects(sentence: str) -> bool:
+    """Tell whether a sentence says that it puts something right: "Correction: the budget is 40k"."""
+    return _CORRECTS.match(sentence) is not None
 
 
 def lists_todo(clause: Clause) -> Found | None:

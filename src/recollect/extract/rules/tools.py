@@ -1,5 +1,5 @@
-"""What projects are made with: names of common tools by what they are for, so that a change of one is seen as a
-change."""
+"""What projects have and are made with: things that statements are kept of, and names of common tools by what they are
+for, so that a change of one is seen as a change."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ _TOPICS = {tool: topic for topic, tools in _BY_TOPIC.items() for tool in tools.s
 # In small letters these are words like any other.
 _PLAIN_WORDS = frozenset(
     "spring linear teams swift notion slack rust ruby zed rails jest oracle mocha flask react".split()
+)
+OF_A_PROJECT = re.compile(
+    r"\b(?:api|server|service|database|project|budget|deadline|contract|password|code|port|endpoint|limit|version"
+    r"|release|team|meeting|build|repo|repository|branch|token|key|url|domain|invoice|rent|salary|price|cost|fee|loan"
+    r"|mortgage|flight|train|hotel|address|phone|number|size|account|subscription|office|course|exam|grant|lease"
+    r"|insurance|appointment|interview|wedding|client|supplier|venue|ticket|order|recipe|app|website|company"
+    r"|start-?up|product|model|dataset|cluster|pipeline|job|queue|bus|backup|staging|production|cache|config|wifi"
+    r"|wi-fi|car|bike|laptop|painting|bill|tax|timeline|schedule|conference|workshop|launch|sprint|standup|retro"
+    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout)\b",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[\w+#]+")
 _PURPOSE = re.compile(

@@ -159,7 +159,7 @@ class ArtifactRows(Snapshot):
         found = self.space(space)
         return [row[0] for row in self.rows("said_earlier", (found.id, seq, limit))] if found else []
 
-    def said_later(self, space: str, seqs: Sequence[int], *, limit: int) -> list[int]:
+    def said_later(self, space: str, seqs: Sequence[int], *, limit: int, silent: bool = False) -> list[int]:
         found = self.space(space)
         if found is None:
             return []
@@ -172,7 +172,9 @@ class ArtifactRows(Snapshot):
             rows = self.rows("said_from", (found.id, session, *first))
             said, among = [row[0] for row in rows], set(seqs)
             later += [
-                seq for place, (seq, states) in enumerate(rows) if states and _looks_back_at(said, place, among, limit)
+                seq
+                for place, (seq, states) in enumerate(rows)
+                if (states or silent) and _looks_back_at(said, place, among, limit)
             ]
         return sorted(later)
 

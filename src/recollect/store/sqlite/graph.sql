@@ -332,10 +332,12 @@ SELECT count(*) FROM names WHERE space = ?1 AND home NOT IN (SELECT id FROM name
 -- name: lost_claims
 SELECT count(*) FROM claims WHERE space = ?1 AND seq NOT IN (SELECT seq FROM events WHERE space = ?1);
 
+-- A claim without an object ends whatever holds, and is in no fact where nothing did.
 -- name: loose_claims
 SELECT count(*) FROM claims WHERE space = ?1 AND number NOT IN (SELECT claim FROM fact_claims)
   AND coalesce((SELECT home FROM names WHERE space = ?1 AND id = subject), subject)
-    != coalesce((SELECT home FROM names WHERE space = ?1 AND id = object), object);
+    != coalesce((SELECT home FROM names WHERE space = ?1 AND id = object), object)
+  AND object != '';
 
 -- name: baseless_facts
 SELECT count(*) FROM facts WHERE space = ?1 AND NOT EXISTS (
