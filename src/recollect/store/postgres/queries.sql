@@ -874,6 +874,14 @@ SELECT pg_advisory_xact_lock($1);
 -- name: tables
 SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' ORDER BY relname;
 
+-- What the server calls this transaction; null where it wrote nothing.
+-- name: transaction_number
+SELECT pg_current_xact_id_if_assigned()::text;
+
+-- What became of a transaction: in progress, committed or aborted; null where it is too long ago.
+-- name: transaction_status
+SELECT pg_xact_status($1::text::xid8);
+
 -- name: server_card
 SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
        NOT (rolsuper OR rolbypassrls), (SELECT count(*) FROM near_spaces WHERE state = 'ready')
