@@ -436,9 +436,9 @@ WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifa
 -- name: stated_by
 SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
--- As JSON, which comes as it is: a text may begin like those that adapt.py has marked.
+-- As JSON, which adapt.py reads.
 -- name: statements
-SELECT seq, any_json(body) -> 'content', status = 'current' FROM artifacts
+SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM artifacts
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
 
 -- name: linked
@@ -702,7 +702,8 @@ WITH due AS (
 DELETE FROM jobs WHERE id = ANY($1::bigint[]) RETURNING id;
 
 -- name: names_known
-SELECT (array_agg(any_json(body) -> 'about' ORDER BY seq, number))[1], min(seq) FROM artifacts WHERE space = $1 AND about != ''
+SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM artifacts
+WHERE space = $1 AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT $2;
 
 -- name: said_from
