@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -213,7 +217,77 @@ def test_the_waiting_ends_with_an_error_of_ours(location: str, postgres: Server)
                     call()
         finally:
             postgres.as_admin(f"ALTER ROLE {USER} LOGIN")
+        time.sleep(0.2)  # so far apart it is tried
         assert memory.stats().events == 1
+
+
+def test_those_who_wait_for_a_server_wait_together(location: str) -> None:
+    with _relayed(location) as (relayed, relay), Memory.open(relayed, embedder="hashing", busy_timeout_s=1.0) as memory:
+        memory.add("I live in Leeds.", speaker="Ana")
+        relay.cut()
+        began = time.monotonic()
+        for _ in range(10):  # one after the other, as those do who come through one door
+            with pytest.raises(StoreUnreachable):
+                memory.stats()
+        assert time.monotonic() - began < 5
+        relay.mend()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with suppress(StoreUnreachable):
+                assert memory.stats().events == 1
+                break
+            time.sleep(0.05)  # whoever keeps asking is not kept from finding it
+        assert time.monotonic() < deadline
+        relay.cut()
+        threading.Timer(0.4, relay.mend).start()
+        assert memory.stats().events == 1  # another outage is waited out anew
+
+
+class _Relay:
+    """A way to the server that can be cut."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._to = (host, port)
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.mend(self._listening)
+
+    def cut(self) -> None:
+        for one in (self._listening, *self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)  # which also wakes who is reading from it
+            one.close()
+        self._open.clear()
+
+    def mend(self, listening: socket.socket | None = None) -> None:
+        self._listening = listening or socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._serve, args=(self._listening,), daemon=True).start()
+
+    def _serve(self, listening: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listening.accept()
+                server = socket.create_connection(self._to)
+                self._open += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
+
+    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while said := one.recv(1 << 16):
+                other.sendall(said)
+            other.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def _relayed(location: str) -> Iterator[tuple[str, _Relay]]:
+    parts = urlsplit(location)
+    relay = _Relay(str(parts.hostname), int(parts.port or 0))
+    try:
+        yield location.replace(f":{parts.port}/", f":{relay.port}/"), relay
+    finally:
+        relay.cut()
 
 
 def test_a_write_of_which_nobody_can_tell_says_so(
