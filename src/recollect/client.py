@@ -401,7 +401,10 @@ def _understood() -> Generator[None]:
 
 
 def _not_ours(status: int) -> ServiceError:
-    return ServiceError(f"The service answered {status}, and not as Recollect does.", fix="Check the address.")
+    return ServiceError(
+        f"The service answered {status}, and not as Recollect does.",
+        fix="Check the address, and that it runs the version that is installed here.",
+    )
 
 
 def _refusal(status: int, content: bytes) -> RecollectError:

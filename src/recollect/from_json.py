@@ -115,11 +115,13 @@ def _fact(document: Mapping[str, Json]) -> Fact:
         "object": document["object_id"] or document["object"],
         "object_name": document["object"],
         "confidence": document["confidence"],
-        "recorded_at": datetime.fromisoformat(document["recorded_at"]),
-        **_members(Fact, ("valid_from", "valid_to"), document),
+        **_members(Fact, ("valid_from", "valid_to", "said_at"), document),
     }
     quoted = ("event_id", "span", "quote")
-    sources = tuple(FactDraft(**said, **_members(FactDraft, quoted, one)) for one in document["sources"])
+    learned = datetime.fromisoformat(document["recorded_at"])
+    sources = tuple(
+        FactDraft(**said, recorded_at=learned, **_members(FactDraft, quoted, one)) for one in document["sources"]
+    )
     return Fact(id=document["id"], conflicts=document["conflicts"], sources=sources, **said)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -26,6 +27,7 @@ from recollect.core.values import (
     Written,
     WrittenBatch,
 )
+from recollect.engine.again import again
 from recollect.engine.arguments import (
     Time,
     checked_clock,
@@ -43,6 +45,7 @@ from recollect.engine.sessions import with_summaries
 from recollect.facade.access import Access
 from recollect.facade.charting import Charting
 from recollect.facade.following import Following
+from recollect.facade.handle import resumes
 from recollect.facade.importing import Importing
 from recollect.facade.layers import Layers
 from recollect.facade.recalling import Recalling
@@ -51,7 +54,7 @@ from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
 from recollect.store.opening import open_store
-from recollect.store.protocol import Reader, Seqs
+from recollect.store.protocol import Cursor, Reader, Seqs
 
 # What writes, imports and looks after a memory is imported where it is needed: reading what events state brings many
 # patterns along, and a process that only asks should not pay for them.
@@ -313,12 +316,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         found = self._engine.store.audit(deep=deep, only=self._space if self._walled else None)
         return Report(checked=found.checked, problems=found.problems)
 
+    @resumes
     def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
         """Make every index anew from the log. The old ones serve until the new are complete."""
         from recollect.engine import upkeep
 
         upkeep.rebuild(self._engine, progress, vectors=vectors)
 
+    @resumes
     def settle(self, *, progress: Progress = silent) -> int:
         """Do all work that waits, such as vectors that a failing model owed; tell how much was done."""
         from recollect.engine import upkeep
@@ -372,25 +377,33 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         """Go through events in the order of arrival, in which what they state was derived."""
         after = 0
         while True:
-            with self._engine.store.reader() as reader:
-                rows = reader.log(self._space, after=after, limit=_PAGE)
+            rows = again(self._engine, partial(self._log_page, after))
             yield from (event for _, event in rows if self._wing in (None, event.wing))
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
 
+    def _log_page(self, after: int) -> list[tuple[int, Event]]:
+        with self._engine.store.reader() as reader:
+            return reader.log(self._space, after=after, limit=_PAGE)
+
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None
         left = limit if limit is not None else 1 << 62
         while left > 0:
-            with self._engine.store.reader() as reader:
-                rows = reader.page(self._space, which, after=after, newest_first=newest_first, limit=min(left, _PAGE))
+            rows = again(self._engine, partial(self._events_page, which, after, newest_first, min(left, _PAGE)))
             for _, event in rows:
                 yield event
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
             left -= len(rows)
+
+    def _events_page(
+        self, which: Filter, after: Cursor | None, newest_first: bool, limit: int
+    ) -> list[tuple[Cursor, Event]]:
+        with self._engine.store.reader() as reader:
+            return reader.page(self._space, which, after=after, newest_first=newest_first, limit=limit)
 
     def _named(
         self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter

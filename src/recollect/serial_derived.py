@@ -34,6 +34,7 @@ def fact_to_json(fact: Fact) -> dict[str, Json]:
         "object_id": fact.object if fact.object.startswith(ENTITY_PREFIX) else None,
         "valid_from": moment_to_json(fact.valid_from),
         "valid_to": moment_to_json(fact.valid_to),
+        "said_at": fact.said_at.isoformat(),
         "recorded_at": fact.recorded_at.isoformat(),
         "confidence": fact.confidence,
         "conflicts": fact.conflicts,

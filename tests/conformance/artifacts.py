@@ -27,6 +27,7 @@ from recollect.store.protocol import Draft, Store
 
 ANY = ArtifactFilter()
 MANY = 10_000
+ODD = ["a NUL \x00 inside", "tea 🍵", "\\ud83d", "\\\x01 \\", "\x01d83d", "\x1aB64:eA==", '"']
 
 
 def stated(event: Event, quote: str | None = None, *, replaces: str | None = None, **fields) -> Artifact:
@@ -79,6 +80,18 @@ class ArtifactsConformance:
     """Holds a store to its artifacts."""
 
     # Reading back
+
+    @pytest.mark.parametrize("odd", [*ODD, "half \ud83d of it", "\ud83d"], ids=ascii)
+    def test_whatever_is_stated_is_read_back_where_only_its_words_are_asked_for(self, store: Store, odd: str) -> None:
+        seq, _ = put_stated(store, draft("I live in Lisbon.", speaker="Ana"), content=odd)
+        with store.reader() as reader:
+            assert reader.statements(SPACE, [seq]) == [Statement(seq, odd, True)]
+
+    @pytest.mark.parametrize("odd", ODD, ids=ascii)
+    def test_names_are_known_as_they_were_written(self, store: Store, odd: str) -> None:
+        seq, _ = put_stated(store, draft("I live in Lisbon.", speaker="Ana"), about=odd)
+        with store.reader() as reader:
+            assert reader.names_known(SPACE, limit=9) == [(odd, seq)]
 
     def test_an_artifact_is_read_back_as_it_was_written(self, store: Store) -> None:
         made = draft("Since the divorce I live in “Lisbon” 🍵, not in Porto.", speaker="Ana")

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from conformance.making import SPACE, START, draft, put
+from conformance.making import NOW, SPACE, START, draft, put
+from recollect.core.clock import from_micros
 from recollect.core.errors import StoreError
 from recollect.core.graph import FactDraft, KnownName, entity_id
 from recollect.core.values import Event, Span
@@ -35,7 +36,8 @@ def claim(event: Event, place: str) -> FactDraft:
         event_id=event.id,
         span=Span(0, 6),
         quote=event.text[:6],
-        recorded_at=event.at,
+        said_at=event.at,
+        recorded_at=event.recorded_at,
         confidence=0.9,
         holds_at=event.at,
         subject_form=ANA,
@@ -130,6 +132,8 @@ class GraphConformance:
             )
         with store.reader() as reader:
             assert reader.facts(SPACE, FactFilter(), limit=9) == facts
+            assert [fact.said_at for fact in facts] == [START, START + timedelta(days=9)]
+            assert {fact.recorded_at for fact in reader.facts(SPACE, FactFilter(), limit=9)} == {from_micros(NOW)}
             (then,) = reader.facts(SPACE, FactFilter(subjects=(ANA,), as_of=START + timedelta(days=1)), limit=9)
             assert then.object == LEEDS
             assert [fact.object for fact in reader.facts(SPACE, FactFilter(open=True), limit=9)] == [PORTO]

@@ -90,3 +90,17 @@ def test_the_page_the_stream_and_the_health_are_there(services: tuple[httpx.Clie
             if "lighthouse" in heard or time.monotonic() > until:
                 break
     assert "lighthouse" in heard
+
+
+@pytest.mark.parametrize("odd", ["\x00", "a\x00b", "\ud800"], ids=["NUL", "a NUL inside", "half a character"])
+def test_no_text_that_is_asked_for_is_a_fault_of_the_service(
+    services: tuple[httpx.Client, httpx.Client], odd: str
+) -> None:
+    for one in (one for one in exposed() if one.operation.read_only):
+        texts = [parameter.name for parameter in one.parameters if parameter.kind == "text"]
+        for name in texts:
+            needed = {one.name: ASKED.get(one.name, "x") for one in one.parameters if one.required}
+            body = json.dumps(needed | {name: odd})
+            for web in services:
+                answer = web.post(one.path, content=body, headers=JSON)
+                assert answer.status_code < 500, (one.path, name, answer.text)

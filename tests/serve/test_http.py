@@ -240,6 +240,15 @@ def test_an_export_can_be_imported_elsewhere(web: httpx.Client, memory: Memory) 
     assert problem(web.post("/v1/import", params={"name": ".."}, content=b"x"))[0] == 400
 
 
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip", b'{"text": 5}', b"\x00\x01\x02"])
+def test_a_file_that_can_not_be_imported_is_told_by_its_own_name(web: httpx.Client, content: bytes) -> None:
+    answer = web.post("/v1/import", params={"name": "history.zip"}, content=content)
+    assert answer.status_code == 400
+    assert "history.zip" in answer.json()["detail"]
+    assert "/tmp" not in answer.text
+    assert "recollect-" not in answer.text
+
+
 def test_a_backup_is_a_memory(web: httpx.Client, memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_bytes(web.get("/v1/backup").content)
     with Memory.open(tmp_path / "copy.db", embedder="hashing", create=False) as copy:

@@ -90,7 +90,7 @@ def test_a_claim_cites_its_words() -> None:
     text = "Good news! I moved to Porto in March. It rains a lot."
     (draft,) = _said(text)
     assert draft.quote == text[slice(*draft.span)] == "I moved to Porto in March."
-    assert draft.recorded_at == NOW
+    assert draft.said_at == NOW
 
 
 def test_an_assistant_claims_nothing_of_people() -> None:
@@ -353,7 +353,8 @@ def _claims(draw: st.DrawFn) -> FactDraft:
         event_id=f"e{said}",
         span=Span(0, 1),
         quote="q",
-        recorded_at=_MOMENTS[said],
+        said_at=_MOMENTS[said],
+        recorded_at=NOW,
         confidence=0.8,
         **times,
     )
@@ -418,7 +419,7 @@ def _remembered(talk: list[tuple[str, str, str]]) -> list[Fact]:
     """Keep names and facts up to date event by event, as a memory does, and hold that against a fold from scratch."""
     index, facts, drafts = NameIndex(), dict[str, Fact](), list[FactDraft]()
     for speaker, day, text in talk:
-        event = Event(text=text, speaker=speaker, role="user", at=_day(day), id=f"{speaker} {day}")
+        event = Event(text=text, speaker=speaker, role="user", at=_day(day), recorded_at=NOW, id=f"{speaker} {day}")
         mentions = find_mentions(event, index)
         moved = index.learn(mentions, speaker)
         new = extract_facts(event, mentions, index)

@@ -51,6 +51,25 @@ def test_the_two_clocks(memory: Memory) -> None:
         assert told(opened.facts("Ana", as_of=day(1, 1))) == []
 
 
+def test_when_a_fact_was_said_and_when_it_was_learned_are_two_times() -> None:
+    clock = [day(6, 1)]
+    with Memory.open(":memory:", embedder="none", clock=lambda: clock[0]) as opened:
+        opened.add("I live in Leeds.", speaker="Ana", at="2020-01-10T10:00Z")
+        opened.add("I live in Oslo.", speaker="Ben", at="2020-02-10T10:00Z")
+        clock[0] = day(6, 5)
+        opened.add("I live in Oslo.", speaker="Ben", at="2020-01-05T10:00Z")  # earlier said, later learned
+        opened.add("I moved to Porto.", speaker="Ana", at="2020-03-10T10:00Z")
+        learned = {(one.subject_name, one.object_name): one.recorded_at for one in opened.facts()}
+        assert learned["Ana", "Leeds"] == day(6, 1)
+        assert learned["Ana", "Porto"] == day(6, 5)
+        assert opened.facts("Ana")[0].said_at.year == 2020
+        # The same clock as that of known_at.
+        known = told(opened.facts(known_at=day(6, 2)))
+        assert known == [key for key in told(opened.facts()) if learned[key[0], key[2]] <= day(6, 2)]
+        assert opened.facts(known_at="2020-12-31") == []
+        assert told(opened.facts("Ana", as_of="2020-02-01")) == [("Ana", "lives_in", "Leeds")]
+
+
 def test_late_news_of_an_older_time_lands_in_the_past(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "I moved to Porto in March.")
     say(memory, "Ana", "05-01", "I lived in Leeds from 2015 to 2019.")

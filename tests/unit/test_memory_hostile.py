@@ -294,3 +294,11 @@ def test_nothing_of_this_is_slow_with_odd_words(memory: Memory) -> None:
         memory.add(text)
         memory.recall(text[-20_000:])
         assert time.monotonic() - began < 3, text[:10]
+
+
+def test_half_a_character_in_what_is_stated_stops_no_question(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
+        memory.add("I live in Leeds \ud83d now.", speaker="Ana")  # an emoji that somebody cut in two
+        assert memory.artifacts()
+        for ask in (memory.recall, memory.glance, memory.context, memory.ask):
+            assert ask("Where does Ana live?")

@@ -89,7 +89,7 @@ def window(fact: Fact) -> str:
 
 
 def _quotes(fact: Fact) -> list[Piece]:
-    lines = [f"{_day(source.recorded_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
+    lines = [f"{_day(source.said_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
     more = len(fact.sources) - len(lines)
     if more > 0:
         lines.append(f"and {more} more")

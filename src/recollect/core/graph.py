@@ -142,7 +142,8 @@ class FactDraft:
     event_id: str
     span: Span
     quote: str  # verbatim
-    recorded_at: datetime  # when it was said
+    said_at: datetime  # when its event happened
+    recorded_at: datetime  # when the memory learned it
     confidence: float  # 0 to 1
     valid_from: datetime | None = None
     begun_by: datetime | None = None
@@ -167,10 +168,16 @@ class Fact:
     object_name: str
     valid_from: datetime | None
     valid_to: datetime | None
-    recorded_at: datetime  # when it was first said, by its event's `at`; when the memory learned it is the event's own
+    said_at: datetime  # when it was first said
     confidence: float
     sources: tuple[FactDraft, ...]
     conflicts: bool = False  # another fact says otherwise of the same time, and neither is the later word
+
+    @property
+    def recorded_at(self) -> datetime:
+        """Tell when the memory learned it: from then on `known_at` finds it. What only ends it may be older."""
+        saying = [source for source in self.sources if source.object == self.object]
+        return min(source.recorded_at for source in saying or self.sources)
 
     @property
     def open(self) -> bool:

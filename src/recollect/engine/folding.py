@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -21,6 +22,7 @@ from recollect.core.errors import InvalidInput, InvalidSetting
 from recollect.core.folding import Debt, Folded, JournalEntry, UpdateNode, UpdatePlan
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Json
+from recollect.engine.again import again
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.owing import owe_plan
 from recollect.fold.executor import Cause, Executor, node_of
@@ -76,22 +78,32 @@ def fold_written(engine: Engine, writer: Writer, space: str, vectors: Vectors, f
 def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *, seconds: float | None = None) -> int:
     """Fold all that waits, or some of it, some events a transaction; count them."""
     total, end = 0, None if seconds is None else time.monotonic() + seconds
-    with engine.store.reader() as reader:
-        spaces = reader.spaces() if space is None else [space]
-    for name in spaces:
-        done = AT_ONCE
-        while done:
-            with engine.store.reader() as reader:
-                mark = reader.fold_mark(name)
-                if not reader.fold_waiting(name, mark.upto if mark else 0):
-                    break
-            with engine.store.writer() as writer:
-                done = _fold(engine, writer, name, {}, seconds=None, limit=AT_ONCE)[0]
+    for name in again(engine, lambda: _spaces(engine)) if space is None else [space]:
+        while done := again(engine, partial(_fold_some, engine, name)):
             total += done
             progress("concepts", total, total)
             if end is not None and time.monotonic() > end:
                 return total
     return total
+
+
+def _spaces(engine: Engine) -> list[str]:
+    with engine.store.reader() as reader:
+        return reader.spaces()
+
+
+def _fold_some(engine: Engine, space: str) -> int:
+    """Fold some of what waits; who has nothing to fold does not wait for the turn to write."""
+    with engine.store.reader() as reader:
+        mark = reader.fold_mark(space)
+        if not reader.fold_waiting(space, mark.upto if mark else 0):
+            return 0
+    return _fold_once(engine, space)[0]
+
+
+def _fold_once(engine: Engine, space: str) -> tuple[int, list[JournalEntry]]:
+    with engine.store.writer() as writer:
+        return _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
 
 
 def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
@@ -101,8 +113,7 @@ def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
     read, done = 0, AT_ONCE
     entries: list[JournalEntry] = []
     while done:
-        with engine.store.writer() as writer:
-            done, made = _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
+        done, made = again(engine, partial(_fold_once, engine, space))
         read += done
         entries += made
     return Folded(events=read, waiting=_waiting(engine, space), dry_run=False, entries=tuple(entries))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from recollect.core.clock import as_datetime, to_micros
 from recollect.core.errors import InvalidInput
 from recollect.core.ids import content_hash, identity_of, raw_event_id
 from recollect.core.values import Json
+from recollect.engine.again import again
 from recollect.engine.engine import Engine
 
 _RECEIPTS_AT_A_TIME = 1_000
@@ -24,6 +25,10 @@ class Forgotten:
 
     def among(self, raw_ids: Iterable[bytes]) -> set[bytes]:
         """Tell which of these were forgotten, and are not there now: what was added since on purpose is."""
+        asked = list(raw_ids)
+        return again(self._engine, lambda: self._among(asked))
+
+    def _among(self, raw_ids: Collection[bytes]) -> set[bytes]:
         with self._engine.store.reader() as reader:
             while rows := reader.receipts_after(self._space, self._upto, limit=_RECEIPTS_AT_A_TIME):
                 self._upto = rows[-1][0]

@@ -9,14 +9,16 @@ counted with its reason, never dropped in silence.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from recollect.capture.formats import Format, Skipped, Source
 from recollect.capture.secrets import Patterns, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
 from recollect.core.ids import event_id, identity_of
 from recollect.core.values import Imported, Json
+from recollect.engine.again import again
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.forgotten import Forgotten, raw_id_of
 from recollect.engine.resuming import Place, is_fresh, look, lookups, path_of, way_of_reading
@@ -115,8 +117,7 @@ def _places(
     parts = format.parts(source)
     tally.bytes_in_all = sum((source.state(part) or (0, 0))[0] for part in parts)
     for some in lookups(parts):
-        with engine.store.reader() as reader:
-            known = reader.files_read(space, [path_of(source, part) for part in some])
+        known = again(engine, partial(_files_read, engine, space, [path_of(source, part) for part in some]))
         for part in some:
             if how.waits and not format.GROWS and is_fresh(source, part):
                 continue
@@ -134,6 +135,11 @@ def _places(
             tally.bytes_done += found.noted.bytes
             if found.touched and found.noted.modified:
                 batch.noted[found.noted.path] = found.noted
+
+
+def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str, FileRead]:
+    with engine.store.reader() as reader:
+        return reader.files_read(space, paths)
 
 
 def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally, batch: _Batch) -> Iterator[None]:
@@ -221,9 +227,13 @@ def _not_known_otherwise(
     """Leave out what is there under the key that it would have been given once."""
     if not formers:
         return events
-    with engine.store.reader() as reader:
-        known = reader.find(space, list(formers.values())).keys()
+    known = again(engine, partial(_known, engine, space, list(formers.values())))
     return [event for event in events if formers.get(event.get("key", "")) not in known]
+
+
+def _known(engine: Engine, space: str, raw_ids: Sequence[bytes]) -> Set[bytes]:
+    with engine.store.reader() as reader:
+        return reader.find(space, raw_ids).keys()
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, tally: _Tally) -> None:

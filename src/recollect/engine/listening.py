@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recollect.core.attention import LIVE, Intent
 from recollect.core.folding import Concept
+from recollect.engine.again import again
 from recollect.engine.feed import Read, Scene, concepts, events, jobs
 
 if TYPE_CHECKING:
@@ -81,9 +83,11 @@ class Listener:
         """Read on from where it was."""
         found: list[Any] = []
         scene = Scene(reader=reader, space=self.space, wing=self.wing)
-        while items := _READ[self.news](scene, self._read, _READ_AT_ONCE):
+        read = self._read
+        while items := _READ[self.news](scene, read, _READ_AT_ONCE):
             found += [one.news.item for one in items if one.news is not None]
-            self._read = items[-1].number
+            read = items[-1].number
+        self._read = read  # now that all was read: what is broken off is read again
         return found
 
 
@@ -113,12 +117,11 @@ class Listeners:
         if not self._all:
             return
         news: list[tuple[Listener, Any]] = []
-        with self._guard, engine.store.reader() as reader:
-            now = engine.clock()
+        with self._guard:
             for listener in self._all:
                 if listener.space == space:
                     try:
-                        news += [(listener, one) for one in listener.fresh(reader, now)]
+                        news += [(listener, one) for one in again(engine, partial(_look, engine, listener))]
                     except Exception as error:  # what was written is written, whatever can't be told of it
                         _say_failed(engine, error)
         for listener, one in news:  # outside of any lock: a listener may write
@@ -126,6 +129,11 @@ class Listeners:
                 listener.told(one)
             except Exception as error:
                 _say_failed(engine, error)
+
+
+def _look(engine: Engine, listener: Listener) -> list[Any]:
+    with engine.store.reader() as reader:
+        return listener.fresh(reader, engine.clock())
 
 
 def _say_failed(engine: Engine, error: Exception) -> None:
@@ -143,26 +151,22 @@ def watched(
 ) -> Iterator[tuple[str, Any]]:
     """Give what is new, whoever writes, until `stop` says so; looks closer only where something was written."""
     listeners = [Listener(space=space, wing=wing, news=news, told=_nobody, all_of_it=True) for news in kinds]
+    before = again(engine, lambda: _begun(engine, space, listeners))
+    while not stop():
+        position = again(engine, lambda: _begun(engine, space, ()))
+        for listener in listeners if position != before else ():
+            yield from ((listener.news.value, one) for one in again(engine, partial(_look, engine, listener)))
+        before = position
+        time.sleep(every)
+
+
+def _begun(engine: Engine, space: str, listeners: Sequence[Listener]) -> tuple[str, int | None]:
+    """Let listeners begin; give what changes when there is something to tell them."""
     with engine.store.reader() as reader:
-        before = _position(reader, space)
         for listener in listeners:
             listener.begin(reader, engine.clock())
-    while not stop():
-        with engine.store.reader() as reader:
-            position = _position(reader, space)
-            found = [
-                (listener.news.value, one)
-                for listener in (listeners if position != before else ())
-                for one in listener.fresh(reader, engine.clock())
-            ]
-        before = position
-        yield from found
-        time.sleep(every)
+        return reader.pulse(), reader.marked_upto(space)
 
 
 def _nobody(_: Any) -> None:
     """Tell nobody: a watch is asked."""
-
-
-def _position(reader: Reader, space: str) -> tuple[str, int | None]:
-    return reader.pulse(), reader.marked_upto(space)

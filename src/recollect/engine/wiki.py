@@ -176,7 +176,7 @@ def _body(
 def _fact(fact: Fact, target: str, subject: str = "") -> str:
     parts = [subject, fact.relation.replace("_", " "), target, _window(fact), "**contradicted**" * fact.conflicts]
     said = "; ".join(
-        f"“{_line(source.quote)}” ({_day(source.recorded_at)}, {source.event_id})" for source in fact.sources[:2]
+        f"“{_line(source.quote)}” ({_day(source.said_at)}, {source.event_id})" for source in fact.sources[:2]
     )
     return f"- {' '.join(part for part in parts if part)} — {said}"
 

@@ -101,8 +101,12 @@ def _write(
 
 def _only(engine: Engine, change: Callable[[Writer], None] | None) -> None:
     if change is not None:
-        with engine.store.writer() as writer:
-            change(writer)
+        again(engine, lambda: _changed(engine, change))
+
+
+def _changed(engine: Engine, change: Callable[[Writer], None]) -> None:
+    with engine.store.writer() as writer:
+        change(writer)
 
 
 def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequence[bool]) -> None:

@@ -18,6 +18,7 @@ from recollect.core.attention import (
 )
 from recollect.core.clock import as_datetime
 from recollect.core.errors import InvalidInput, NotFound
+from recollect.engine.again import again
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.engine.listening import Listener, News
 from recollect.facade.handle import Handle
@@ -88,7 +89,8 @@ class Attention(Handle):
             source = next(iter(reader.find(self._space, [checked_id(known.grounds[0].event_id)]).values())).event
         words = None if text is None else checked_question(text)
         write(self._engine, self._space, [answering(known.id, said, words, moment)], wing=source.wing)
-        mark_behind(self._engine.store, self._space)  # where marks are behind the log, the answer waits in it
+        # Where marks are behind the log, the answer waits in it.
+        again(self._engine, lambda: mark_behind(self._engine.store, self._space), resumes=True)
         return self.intent(id)
 
     def beliefs(

@@ -50,7 +50,9 @@ class Conceiving(Handle):
         """Read one concept with its events, its edges and its story."""
         then = None if as_of is None else as_datetime(as_of, "as_of")
         with self._engine.store.reader() as reader:
-            found = reader.concepts_by_id(self._space, [id], wing=self._wing, as_of=then) if isinstance(id, str) else {}
+            # What is no id is looked for nowhere: stores take several ids at once, and not every text among them.
+            ids = [id] if isinstance(id, str) and id.isascii() and id.isprintable() else []
+            found = reader.concepts_by_id(self._space, ids, wing=self._wing, as_of=then)
             if id not in found:
                 raise NotFound(f"There is no concept with id {id!r} here.", fix="See concepts().")
             grounds = self._grounds(reader, reader.members(self._space, [id], as_of=then))

@@ -79,7 +79,7 @@ class Graph(Handle):
         with self._engine.store.reader() as reader:
             facts = self._facts(reader, self._entity(reader, entity).id, FactFilter(), None, as_object=True)
         within = [fact for fact in facts if in_window(fact, first, last)]
-        return sorted(within, key=lambda fact: (fact.valid_from or fact.recorded_at, fact.id))[:most]
+        return sorted(within, key=lambda fact: (fact.valid_from or fact.said_at, fact.id))[:most]
 
     def conflicts(self) -> list[Fact]:
         """List facts that say otherwise of one time, with no later word to decide between them."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, Unpack
 
+from recollect.core.artifacts import Artifact
 from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput, ModelError
 from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits
@@ -159,12 +160,11 @@ class Recalling(Handle):
             context = self._packed(question, hits, budget, which, style="reasoning", now=moment)
             try:
                 answer = answered_by(llm, question, context, hits.confidence, told)
-                return replace(answer, quotes=self._quotes(answer.citations))
+                # By itself: what an LLM has answered is not asked of it again.
+                return replace(answer, quotes=again(self._engine, lambda: self._quotes(answer.citations)))
             except ModelError as error:
                 self._engine.models.say(f"Answered by quoting: {error}")
-        with self._engine.store.reader() as reader:
-            by_event = reader.artifacts_of(self._space, [hit.seq for hit in hits[:_HITS_FOR_AN_ANSWER]])
-        stated = [one for several in by_event.values() for one in several]
+        stated = again(self._engine, lambda: self._stated(hits[:_HITS_FOR_AN_ANSWER]))
         # Among many events confidence tells better whether there is an answer; here there are few, or no model told it.
         few = len(hits) < most or hits.confidence is None
         if few and not grounded(question, asked, hits, stated):
@@ -178,6 +178,11 @@ class Recalling(Handle):
             return None
         one, two = (self._search(part, _HITS_FOR_AN_ANSWER, which, now) for part in (what.one, what.two))
         return None if abstain(one) or abstain(two) else elapsed(question, what, asked, one, two)
+
+    def _stated(self, hits: Sequence[Hit]) -> list[Artifact]:
+        with self._engine.store.reader() as reader:
+            by_event = reader.artifacts_of(self._space, [hit.seq for hit in hits])
+        return [one for several in by_event.values() for one in several]
 
     def _quotes(self, citations: Sequence[Citation]) -> tuple[str, ...]:
         """Read the words that are cited, as they were said."""
@@ -212,9 +217,6 @@ class Recalling(Handle):
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
     def _search(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
-        return again(self._engine, lambda: self._search_once(query, k, which, now))
-
-    def _search_once(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder, _ = engine.models.serving(reader)

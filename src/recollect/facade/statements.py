@@ -8,6 +8,7 @@ from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Ve
 from recollect.core.clock import as_datetime
 from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.values import Change, Event
+from recollect.engine.again import again
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.facade.handle import Handle
 from recollect.store.artifacts import ArtifactFilter
@@ -113,18 +114,25 @@ class Statements(Handle):
 
         write(self._engine, self._space, [correcting(known, text)], wing=source.wing)
         self._catch_up()  # where deriving is behind the log, the correction waits in it
-        with self._engine.store.reader() as reader:
-            chain = reader.versions(self._space, known.id)
+        chain = again(self._engine, lambda: self._chain(known.id))
         return next((one for one in chain if one.replaces == known.id), None) or self.artifact(known.id)
 
     def _catch_up(self) -> None:
         from recollect.engine.derive import catch_up
 
-        with self._engine.store.reader() as reader:
-            behind = reader.derived_upto(self._space) is not None
-        while behind:
+        def some() -> bool:
+            with self._engine.store.reader() as reader:
+                if reader.derived_upto(self._space) is None:
+                    return False
             with self._engine.store.writer() as writer:
-                behind = catch_up(writer, self._space, limit=_PAGE) == _PAGE
+                return catch_up(writer, self._space, limit=_PAGE) == _PAGE
+
+        while again(self._engine, some):
+            pass
+
+    def _chain(self, id: str) -> list[Artifact]:
+        with self._engine.store.reader() as reader:
+            return reader.versions(self._space, id)
 
     def _source(self, known: Artifact) -> Event:
         with self._engine.store.reader() as reader:

@@ -9,6 +9,9 @@ from typing import Any
 
 from recollect.core.graph import RELATIONS, Fact, FactDraft
 
+# As files have it since the first of them; when a fact was learned is in no line, but with the events it rests on.
+_SAID_AT = "recorded_at"
+
 
 def fact_line(fact: Fact, claims: Sequence[int]) -> str:
     """Write what a fact's columns do not hold; equal facts are equal text."""
@@ -17,7 +20,7 @@ def fact_line(fact: Fact, claims: Sequence[int]) -> str:
         "object_name": fact.object_name,
         "valid_from": _written(fact.valid_from),
         "valid_to": _written(fact.valid_to),
-        "recorded_at": fact.recorded_at.isoformat(),
+        _SAID_AT: fact.said_at.isoformat(),
         "confidence": fact.confidence,
         "conflicts": fact.conflicts,
         "claims": sorted(claims),
@@ -44,7 +47,7 @@ def fact_of(
         object_name=body["object_name"],
         valid_from=_read(body["valid_from"]),
         valid_to=_read(body["valid_to"]),
-        recorded_at=datetime.fromisoformat(body["recorded_at"]),
+        said_at=datetime.fromisoformat(body[_SAID_AT]),
         confidence=body["confidence"],
         sources=tuple(claims[number] for number in body["claims"] if number in claims),
         conflicts=conflicts,

@@ -335,6 +335,11 @@ class Store(Protocol):
     @property
     def read_only(self) -> bool: ...
 
+    @property
+    def commits(self) -> int:
+        """Count what this thread has written here: whoever is broken off can tell whether anything was kept."""
+        ...
+
     def reader(self) -> AbstractContextManager[Reader]:
         """Take a snapshot; it lasts for the `with` block."""
         ...

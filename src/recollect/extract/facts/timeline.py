@@ -130,7 +130,7 @@ def _points(draft: FactDraft) -> list[_Point]:
         moment = max(draft.ended_by or draft.valid_to, draft.valid_to)
         points.append(_Point(moment, False, draft.object, draft.valid_to, draft))
     if not points:  # nothing was said of when: it was true when it was said
-        points.append(_Point(draft.recorded_at, True, draft.object, draft.recorded_at, draft))
+        points.append(_Point(draft.said_at, True, draft.object, draft.said_at, draft))
     return points
 
 
@@ -209,7 +209,7 @@ def _happened(drafts: list[FactDraft]) -> list[Fact]:
     """What happened is one fact for each time at which it began."""
     runs: dict[datetime, _Run] = {}
     for draft in drafts:
-        start = draft.valid_from or draft.holds_at or draft.recorded_at
+        start = draft.valid_from or draft.holds_at or draft.said_at
         run = runs.setdefault(start, _Run(object=draft.object, start=start, last=start, earliest=start, end=start))
         run.end = max(run.end or start, draft.valid_to or start)
         run.sources.add(draft)
@@ -219,7 +219,7 @@ def _happened(drafts: list[FactDraft]) -> list[Fact]:
 def _fact(run: _Run) -> Fact:
     sources = tuple(sorted(run.sources, key=_order))
     named = [draft for draft in sources if draft.object == run.object]
-    first = min(named, key=lambda draft: (draft.recorded_at, _order(draft)))
+    first = min(named, key=lambda draft: (draft.said_at, _order(draft)))
     return Fact(
         id=fact_id(first.subject, first.relation, run.object, run.start),
         subject=first.subject,
@@ -229,7 +229,7 @@ def _fact(run: _Run) -> Fact:
         object_name=first.object_name,
         valid_from=run.start,
         valid_to=run.end,
-        recorded_at=first.recorded_at,
+        said_at=first.said_at,
         confidence=max(draft.confidence for draft in sources),
         sources=sources,
         conflicts=run.conflicts,
@@ -249,7 +249,7 @@ def _difference(before: list[Fact], after: list[Fact]) -> Changes:
 def _order(draft: FactDraft) -> tuple[object, ...]:
     moments = (draft.valid_from, draft.begun_by, draft.holds_at, draft.valid_to, draft.ended_by)
     return (
-        draft.recorded_at,
+        draft.said_at,
         draft.event_id,
         draft.span,
         draft.object,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,7 +126,11 @@ async def _written(service: Service, write: Callable[[str], Any], name: str, med
 
 
 def _imported(handle: Memory, path: Path, options: dict[str, Any]) -> Imported:
-    return handle.import_events(path, **options)
+    try:
+        return handle.import_events(path, **options)
+    except InvalidInput as error:
+        # By the name that it was sent under: where it lies here is nobody's business.
+        raise type(error)(error.detail.replace(f"{path.parent}{os.sep}", ""), fix=error.fix) from error
 
 
 def _plain_name(given: str) -> str:

@@ -8,6 +8,7 @@ that comparing and indexing them works as ever.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from psycopg.types.numeric import Int8BinaryDumper
 
 _MARK = "\x1aB64:"
 _MARK_BYTES = _MARK.encode()
+# As any_json of the schema writes them: a backslash, and half a character or a NUL.
+_OTHER_FORM = re.compile(r"(\\\\)\\u0001|\\u0001(0000|0001|d[89a-f][0-9a-f]{2})")
 _TEXT_OIDS = ("text", "varchar", "name")
 _INT8_ARRAY = 1016  # the oid of bigint[]
 _INT8 = 20
@@ -43,6 +46,11 @@ def bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[
     if isinstance(values, Mapping):
         return {name: _listed(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return [_listed(value) if isinstance(value, tuple) else value for value in values]
+
+
+def without_other_forms(written: str) -> str:
+    """Take back what the server's any_json does to escapes that its JSON can't hold."""
+    return _OTHER_FORM.sub(lambda found: found[1] or f"\\u{found[2]}", written)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -119,6 +119,7 @@ class Pool:
         self._wait_s = wait_s
         self._free = threading.BoundedSemaphore(most)
         self._idle: queue.LifoQueue[Connection] = queue.LifoQueue()
+        self._outage = _Outage(wait_s)
         self.closed = False
 
     @contextmanager
@@ -145,19 +146,24 @@ class Pool:
                 return
 
     def _begun(self, begin: sql.Composed) -> Connection:
+        self._outage.check()
         deadline = time.monotonic() + self._wait_s
         while True:
             connection = None
             try:
                 connection = self._idle_or_new()
                 connection.execute(begin)
+                self._outage.end()
                 return connection
             except psycopg.OperationalError:
                 if connection is not None:
                     connection.close()  # the server went away while it was idle: the next one may do, or a new one
-            except (StoreUnreachable, StoreBusy):
-                # It was there before: a restart, another server taking over, or one that has no connection left but
-                # those that we have. Nothing has been done yet, so wait.
+            except StoreUnreachable as error:
+                # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
+                if self._outage.lasts_too_long(error) or time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                    raise
+                self._wait_for_idle()
+            except StoreBusy:  # it has no connection left but those that we have
                 if time.monotonic() + _BETWEEN_TRIES_S > deadline:
                     raise
                 self._wait_for_idle()
@@ -179,3 +185,34 @@ class Pool:
             connection.close()
         else:
             self._idle.put(connection)
+
+
+class _Outage:
+    """How long the server has been away: all who want a connection wait for it together.
+
+    One after the other, each as long as the first, they would wait for as many times as there are of them.
+    """
+
+    def __init__(self, wait_s: float) -> None:
+        self._wait_s = wait_s
+        self._since = self._seen = float("-inf")
+        self._error: StoreUnreachable | None = None
+
+    def check(self) -> None:
+        """Refuse at once where it was waited for in vain just now: to find out may itself take seconds."""
+        if self._error is not None and time.monotonic() - self._seen < _BETWEEN_TRIES_S:
+            raise StoreUnreachable(self._error.detail, fix=self._error.fix)
+
+    def lasts_too_long(self, error: StoreUnreachable) -> bool:
+        """Take note that nobody answers; tell whether that has been so for as long as anybody waits."""
+        now = time.monotonic()
+        if now - self._seen > self._wait_s:  # nobody has looked since: this is another outage
+            self._since = now
+        self._seen = now
+        too_long = now + _BETWEEN_TRIES_S > self._since + self._wait_s
+        self._error = error if too_long else None
+        return too_long
+
+    def end(self) -> None:
+        """Take note that it is there."""
+        self._seen, self._error = float("-inf"), None

@@ -436,9 +436,9 @@ WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifa
 -- name: stated_by
 SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
--- As JSON, which comes as it is: a text may begin like those that adapt.py has marked.
+-- As JSON, which adapt.py reads.
 -- name: statements
-SELECT seq, any_json(body) -> 'content', status = 'current' FROM artifacts
+SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM artifacts
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
 
 -- name: linked
@@ -702,7 +702,8 @@ WITH due AS (
 DELETE FROM jobs WHERE id = ANY($1::bigint[]) RETURNING id;
 
 -- name: names_known
-SELECT (array_agg(any_json(body) -> 'about' ORDER BY seq, number))[1], min(seq) FROM artifacts WHERE space = $1 AND about != ''
+SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM artifacts
+WHERE space = $1 AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT $2;
 
 -- name: said_from
@@ -873,6 +874,14 @@ SELECT pg_advisory_xact_lock($1);
 
 -- name: tables
 SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' ORDER BY relname;
+
+-- What the server calls this transaction; null where it wrote nothing.
+-- name: transaction_number
+SELECT pg_current_xact_id_if_assigned()::text;
+
+-- What became of a transaction: in progress, committed or aborted; null where it is too long ago.
+-- name: transaction_status
+SELECT pg_xact_status($1::text::xid8);
 
 -- name: server_card
 SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),

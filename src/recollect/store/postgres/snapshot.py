@@ -6,13 +6,14 @@ hold it to that. Queries that are about all spaces are named here, so that there
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
 
 from recollect.core.errors import StoreError
-from recollect.store.postgres.adapt import bound
+from recollect.store.postgres.adapt import bound, without_other_forms
 from recollect.store.postgres.numbers import space_number
 from recollect.store.postgres.queries import query, statement
 from recollect.store.sql.snapshot import Row, Snapshot, Space
@@ -95,6 +96,9 @@ class PostgresSnapshot(Snapshot):
         several = [bound(row) for row in values]
         if several:
             self._by_place.executemany(statement(name), several)
+
+    def read_json(self, part: str) -> Any:
+        return json.loads(without_other_forms(part))
 
     def space(self, name: str) -> Space | None:
         number = space_number(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +12,19 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreError, StoreReadOnly
+from recollect.core.errors import (
+    BadLocation,
+    Closed,
+    NewerSchema,
+    StoreBusy,
+    StoreError,
+    StoreInterrupted,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from recollect.core.paths import beside
 from recollect.core.settings import Settings
+from recollect.store.commits import Commits
 from recollect.store.migrating import copy_store
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import Connection, Pool, connect, place_of, vector_schema
@@ -32,6 +43,8 @@ from recollect.store.sql.snapshot import array
 from recollect.store.sqlite import SqliteStore
 from recollect.store.working import ServerCard
 
+_BETWEEN_TRIES_S = 0.1  # to ask a server that went away what became of a write
+
 
 class PostgresStore:
     """One schema of a database, shared by any number of threads, processes and machines."""
@@ -44,6 +57,7 @@ class PostgresStore:
         self._everywhere = EVERYWHERE
         self._caches = Caches()
         self._memos = Caches()
+        self._commits = Commits()
         self._listening: Connection | None = None
         with in_our_words(self._place.password):
             self._open(create=create)
@@ -56,6 +70,10 @@ class PostgresStore:
     @property
     def read_only(self) -> bool:
         return self._read_only
+
+    @property
+    def commits(self) -> int:
+        return self._commits.count
 
     def only(self, space: str) -> PostgresStore:
         """Give the same store as if it held one space alone: what a worker does with it is done for that one."""
@@ -87,7 +105,8 @@ class PostgresStore:
                 yield writer
                 if writer.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
-                _commit(connection)
+                self._end_writing(connection)
+                self._commits.count += 1
             except BaseException:
                 self._memos.clear()
                 raise
@@ -233,6 +252,33 @@ class PostgresStore:
                 schema.migrate(connection, self._place, self._begin_writing)
         finally:
             connection.close()
+
+    def _end_writing(self, connection: Connection) -> None:
+        """Commit; where the answer is cut off, learn from the server what became of it."""
+        whole = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS  # no query has failed
+        number = ask(connection, "transaction_number") if whole else None
+        try:
+            _commit(connection)
+        except psycopg.OperationalError:
+            if number is None or not self._was_kept(number):
+                raise
+
+    def _was_kept(self, number: str) -> bool:
+        deadline = time.monotonic() + self._settings.busy_timeout_s
+        while True:
+            try:
+                with self.plain_connection() as connection:
+                    became = ask(connection, "transaction_status", (number,))
+                if became != "in progress":
+                    return became == "committed"
+            except (StoreUnreachable, StoreBusy, StoreInterrupted):
+                pass  # it is still away, or went away once more
+            if time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                raise StoreUnreachable(
+                    "The server went away while this was written, and has not come back: it may have been kept or not.",
+                    fix="Look, when it is back, before you do it again.",
+                )
+            time.sleep(_BETWEEN_TRIES_S)
 
     def _version(self, connection: Connection) -> int:
         connection.execute(schema.begin(self._place, "pg_catalog", read_only=True))

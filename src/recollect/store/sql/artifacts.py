@@ -72,9 +72,8 @@ class ArtifactRows(Snapshot):
         found = self.space(space)
         if found is None or not len(seqs):
             return []
-        return [
-            Statement(seq, content, bool(now)) for seq, content, now in self.rows("statements", (array(seqs), found.id))
-        ]
+        rows = self.rows("statements", (array(seqs), found.id))
+        return [Statement(seq, self.read_json(content), bool(now)) for seq, content, now in rows]
 
     def linked(self, space: str, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
         found = self.space(space)
@@ -193,7 +192,8 @@ class ArtifactRows(Snapshot):
 
     def names_known(self, space: str, *, limit: int) -> list[tuple[str, int]]:
         found = self.space(space)
-        return [(row[0], row[1]) for row in self.rows("names_known", (found.id, limit))] if found else []
+        rows = self.rows("names_known", (found.id, limit)) if found else []
+        return [(self.read_json(about), seq) for about, seq in rows]
 
 
 class ArtifactChanges(ArtifactRows):

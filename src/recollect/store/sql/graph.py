@@ -345,7 +345,9 @@ def _mention_values(space: int, row: MentionRow) -> tuple[Any, ...]:
 
 def _claim(row: Row) -> ClaimRow:
     """Read a claim; columns as every query of claims selects them. Times come back in the zone of the event."""
-    number, seq, start, stop, form, subject, relation, target, object, *times, body, raw_id, said, at, zone = row
+    number, seq, start, stop, form, subject, relation, target, object, *times, body, raw_id, said, at, zone, learned = (
+        row
+    )
     text = said if isinstance(said, str) else bytes(said).decode("utf-8", "surrogatepass")
     held: dict[str, Any] = json.loads(body)
     valid_from, begun_by, holds_at, valid_to, ended_by = (
@@ -360,7 +362,8 @@ def _claim(row: Row) -> ClaimRow:
         event_id=event_id(raw_id),
         span=Span(start, stop),
         quote=text[start:stop],
-        recorded_at=from_micros(at, zone),
+        said_at=from_micros(at, zone),
+        recorded_at=from_micros(learned),
         confidence=held["confidence"],
         valid_from=valid_from,
         begun_by=begun_by,

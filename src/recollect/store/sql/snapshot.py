@@ -6,6 +6,7 @@ so that another SQL database needs the same names in its own `queries.sql`, a cl
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -65,6 +66,10 @@ class Snapshot(ABC):
     def storable(self, text: str) -> str | bytes:
         """Give a text as the database can hold it."""
         return text
+
+    def read_json(self, part: str) -> Any:
+        """Read what a query took out of stored JSON, itself as JSON."""
+        return json.loads(part)
 
     def space(self, name: str) -> Space | None:
         """Read a space's row."""

@@ -336,8 +336,9 @@ SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, ar
 -- name: stated_by
 SELECT seq, max(status = 'current') FROM artifacts WHERE space = ?2 AND seq IN carray(?1) GROUP BY seq;
 
+-- As JSON, which comes as it is: text of SQLite's can't hold half a character, which a content may.
 -- name: statements
-SELECT seq, json_extract(body, '$.content'), status = 'current' FROM artifacts WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
+SELECT seq, body -> '$.content', status = 'current' FROM artifacts WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
 
 -- In this order and by these indexes: SQLite would else go through all edges of the space.
 -- name: linked
@@ -579,7 +580,7 @@ DELETE FROM jobs WHERE id IN carray(?) RETURNING id;
 
 -- Whom and what a memory speaks about, as it is written, the most spoken of first; with an event that does.
 -- name: names_known
-SELECT json_extract(body, '$.about'), min(seq) FROM artifacts WHERE space = ? AND about != ''
+SELECT body -> '$.about', min(seq) FROM artifacts WHERE space = ? AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT ?;
 
 -- A session from one of its turns on, and which of the turns state something.

@@ -17,6 +17,7 @@ from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, S
 from recollect.core.held import Held
 from recollect.core.paths import beside
 from recollect.core.settings import Settings
+from recollect.store.commits import Commits
 from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
@@ -45,6 +46,7 @@ class SqliteStore:
         self._pid = os.getpid()
         self._closed = False
         self._caches = Caches()
+        self._commits = Commits()
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
         self._looking = threading.Lock()
@@ -59,6 +61,10 @@ class SqliteStore:
     @property
     def read_only(self) -> bool:
         return self._read_only
+
+    @property
+    def commits(self) -> int:
+        return self._commits.count
 
     @contextmanager
     def reader(self) -> Generator[SqliteReader]:
@@ -82,6 +88,7 @@ class SqliteStore:
             try:
                 yield SqliteWriter(self._writing, self._caches)
                 self._writing.execute("COMMIT")
+                self._commits.count += 1
             except BaseException:
                 if self._writing.in_transaction:
                     self._writing.execute("ROLLBACK")

@@ -171,7 +171,7 @@ function gestures(box, drawn) {
 async function held([since, until], subject, wing, signal) {
   try {
     const { facts } = await read("held", { since: iso(since), until: iso(until), subject, wing, limit: ROWS }, signal);
-    return facts.sort((a, b) => ms(a.valid_from || a.recorded_at) - ms(b.valid_from || b.recorded_at));
+    return facts.sort((a, b) => ms(a.valid_from || a.said_at) - ms(b.valid_from || b.said_at));
   } catch (error) {
     if (error.status === 404) return []; // of whom nothing is known
     throw error;
