@@ -364,6 +364,16 @@ def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Wor
     assert remembered.for_prompt("How do I peel a mango?", "now") == ""
 
 
+def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered: Work) -> None:
+    said = remembered.memory.add("我们的测试服务器叫极光，放在里斯本。", speaker="user", session="s9")
+    try:
+        assert "极光" in remembered.for_prompt("测试服务器叫什么？", "now")
+        assert remembered.for_prompt("怎么剥芒果的皮？", "now") == ""
+        assert remembered.for_prompt("谢谢你，测试服务器。", "now") == ""  # asks for nothing
+    finally:
+        remembered.memory.forget(ids=[said.event.id])
+
+
 def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: Work) -> None:
     assert remembered.for_prompt("What is the staging server called?", "s1") == ""
 

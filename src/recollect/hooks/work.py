@@ -21,6 +21,7 @@ from recollect.capture.secrets import redact_event
 from recollect.core.clock import utc_now
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.held import read_beside
+from recollect.core.spans import asks
 from recollect.core.values import Hits
 from recollect.core.words import question_terms, term_counts
 from recollect.hooks import journal, positions
@@ -107,9 +108,12 @@ class Work:
         if len(question_terms(question)) < _LEAST_TERMS:
             return ""
         hits = self.memory.recall(question, k=_LOOKED_FOR)
-        if not hits or hits.confidence is None or hits.confidence < self.settings.confidence:
+        if not hits or (hits.confidence is not None and hits.confidence < self.settings.confidence):
             return ""
-        if not _ASKS.search(question) and _shared(question, hits[0].text) < _LEAST_SHARED:
+        asked = _ASKS.search(question) is not None or asks(question)
+        alike = _shared(question, hits[0].text) >= _LEAST_SHARED
+        # Where no model can read it (another script, words alone), only its words tell whether there is an answer.
+        if not (asked and alike if hits.confidence is None else asked or alike):
             return ""
         if session and hits[0].event.session == session:
             return ""  # the agent has it before its eyes
