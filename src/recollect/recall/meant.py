@@ -39,14 +39,15 @@ _OF_ANOTHER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 # Who is asked about stands behind the auxiliary or owns something: "when does Chiara leave", "Chiara's train". Whatever
 # else is written large in a question is a place, a month, a tool.
 _SUBJECT = re.compile(
-    r"\b(?:do|does|did|is|was|are|were|has|have|had|will|would|can|could|should|must|may|might|shall)(?:n['’]t)?\s+"
-    r"(?:(?:it|that)\s+)?([^\W\d_]\w+)|['’]s\s+([^\W\d_]\w+)"
+    r"\b(?:do|does|did|is|was|are|were|has|have|had|will|would|can|could|should|must|may|might|shall)(?:n['’]t)?\s{1,4}"
+    r"(?:(?:it|that)\s{1,4})?([^\W\d_]\w{1,60})\b|['’]s\s{1,4}([^\W\d_]\w{1,60})\b"
 )
-_OWNER = re.compile(r"([^\W\d_]\w+)(?=['’]s\b|s['’]\s)")
+_OWNER = re.compile(r"\b([^\W\d_]\w{1,60})(?=['’]s\b|s['’]\s)")
 _CALLING = re.compile(
     r"(?:^|[,.!?:;…—\n]|\b(?:hey|hi|hello|thanks|thank you|oh|wow|yeah|yes|no|dear|congrats|bye|morning))\s*[\"'“(]*$",
     re.IGNORECASE,
 )
+_MOST_READ = 4_000  # characters, where no model said which window matched
 _NEAR = 20  # characters before a name that tell whether it is called
 _CALLED = re.compile(r"\s*(?:[,.!?…]|$)")
 
@@ -116,7 +117,7 @@ class _Said(NamedTuple):
 
     @classmethod
     def of(cls, event: Event, window: Span | None, people: Sequence[MentionRow]) -> _Said:
-        start, end = window or (0, len(event.text))
+        start, end = window or (0, min(len(event.text), _MOST_READ))
         inside = [Span(row.start - start, row.stop - start) for row in people if start <= row.start and row.stop <= end]
         return cls(event.text[start:end], inside)
 
