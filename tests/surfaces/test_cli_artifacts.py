@@ -81,7 +81,7 @@ class TestArtifacts:
         ("conditions", "expected"),
         [
             (("--about", "bo", "--kind", "todo"), ["I need to call my sister Maria."]),
-            (("--tag", "relationship:family"), ["I need to call my sister Maria."]),
+            (("--tag", "relationship:family"), ["I need to call my sister Maria."] * 2),  # whose sister, and the todo
             (("--status", "superseded"), ["I live in Lisbon."]),
             (("--status", "retracted"), []),
             (("--limit", "1"), ["I moved to Porto."]),
