@@ -68,15 +68,15 @@ class Named:
 
     def __call__(self, speaker: str | None) -> bool:
         """Tell whether a speaker is among them."""
-        return any(map(self._names, name_words(speaker)))
+        return any(map(self._names, _name_words(speaker)))
 
     def among(self, speakers: Iterable[str | None]) -> frozenset[str]:
         """List whom the question is about, by each word of their names, where these are known to speak."""
-        known = {word for speaker in set(speakers) for word in name_words(speaker)}
+        known = {word for speaker in set(speakers) for word in _name_words(speaker)}
         return frozenset(self._subjects | {word for word in known if self._names(word)})
 
     def _names(self, word: str) -> bool:
-        return word in self._plain or word in self._capital or (word in self._runs and is_run(word))
+        return word in self._plain or word in self._capital or (word in self._runs and _is_run(word))
 
 
 def look(asking: Asking, ranked: Sequence[Candidate], named: Named) -> list[Candidate]:
@@ -128,7 +128,7 @@ class _Said(NamedTuple):
         words = (found for found in _words(self.text).finditer(self.text) if bare(found[0]) in names)
         if any(not self._calls(*found.span()) for found in words):
             return _TOLD
-        if not self.text.isascii() and any(name in self.text for name in filter(is_run, names)):
+        if not self.text.isascii() and any(name in self.text for name in filter(_is_run, names)):
             return _TOLD
         if not spoken or any(not self._calls(*place) for place in self.people):
             return _OTHERS
@@ -141,12 +141,12 @@ class _Said(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def name_words(speaker: str | None) -> tuple[str, ...]:
+def _name_words(speaker: str | None) -> tuple[str, ...]:
     """Split a name into its words, without case and accents."""
     return () if speaker is None else tuple(map(bare, _words(speaker).findall(speaker)))
 
 
-def is_run(word: str) -> bool:
+def _is_run(word: str) -> bool:
     """Tell a name that may stand in a run of words without spaces, or before what Korean hangs on it."""
     return len(word) > 1 and not word.isascii() and _compiled(f"[{UNSPACED}]+").fullmatch(word) is not None
 
