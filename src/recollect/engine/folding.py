@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 
 from recollect.core.clock import to_micros
 from recollect.core.errors import InvalidInput, InvalidSetting
-from recollect.core.folding import Debt, Folded, JournalEntry, UpdateNode, UpdatePlan
+from recollect.core.folding import (
+    LEAST_GROUNDS,
+    AddEdge,
+    Debt,
+    EdgeKind,
+    Folded,
+    JournalEntry,
+    RemoveNode,
+    UpdateNode,
+    UpdatePlan,
+)
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Json
 from recollect.engine.again import again
@@ -31,7 +41,7 @@ from recollect.fold.graph import MOST_CONCEPTS, Graph
 from recollect.fold.llm.kept import plan_of
 from recollect.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
 from recollect.fold.themes import Profile, load_profile
-from recollect.store.folding import FoldMark
+from recollect.store.folding import COUNTED, FoldMark
 from recollect.store.protocol import Model, Reader, Writer
 
 ROLE = "unfold"  # of the event by which a person takes a change back
@@ -168,12 +178,30 @@ def cause_of(seq: int, event: Event) -> Cause:
 
 def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
     """Do what an LLM proposed after an event, all of it or, with an error, nothing."""
-    for one in (operation for operation in plan.operations if isinstance(operation, UpdateNode)):
-        if one.label and writer.concept_of_label(executor.graph.space, one.label) not in (None, one.id):
-            raise InvalidInput(f"The plan is refused: {one.label!r} is another concept.", fix="Nothing was done.")
+    space, graph = executor.graph.space, executor.graph
+    placed: list[str] = []  # events that are put into a concept: they need look no more
+    for one in plan.operations:
+        match one:
+            case UpdateNode(label=str(label)):
+                if writer.concept_of_label(space, label) not in (None, one.id):
+                    raise _refusal(f"{label!r} is another concept")
+            case RemoveNode(target=str(target)):
+                counted = {member.event_id for member in writer.members(space, [target]) if member.weight >= COUNTED}
+                if one.id in counted and len(counted) <= LEAST_GROUNDS:
+                    raise _refusal(f"fewer than {LEAST_GROUNDS} events would be left to {target}")
+            case AddEdge(kind=EdgeKind.GROUNDS | EdgeKind.REINFORCES):
+                placed.append(one.source)
+            case _:
+                pass
     executor.begin(cause)
     executor.run(plan, Debt.PROPOSAL)
+    executor.settle([moment for id in placed if (moment := graph.loose_event(id)) is not None])
     executor.flush()
+    _hold(writer, graph)
+
+
+def _refusal(why: str) -> InvalidInput:
+    return InvalidInput(f"The plan is refused: {why}.", fix="Nothing of it was done.")
 
 
 class _Rehearsed(Exception):
@@ -226,7 +254,7 @@ def _fold(
     reached = mark._replace(upto=rows[done - 1][0])
     writer.set_fold_mark(space, reached)
     engine.folds.put(space, reached, executor.graph)
-    owe_plan(engine, writer, space, reached.upto, executor.entries)
+    owe_plan(engine, writer, space, reached.upto, executor.entries, loose=executor.graph.loose)
     return done, executor.entries
 
 
@@ -276,10 +304,15 @@ def _load(writer: Writer, space: str, profile: Profile) -> Graph:
         graph.put(node_of(row))
     for row in writer.fold_loose(space):
         graph.loosen(stored_moment(row.seq, row.at, row.vector, json.loads(row.body)))
-    held = writer.held_by(space, sorted(graph.loose))
-    graph.held = {**{seq: {} for seq in graph.loose}, **held}
+    _hold(writer, graph)
     graph.apart = set(writer.kept_apart(space))
     return graph
+
+
+def _hold(writer: Writer, graph: Graph) -> None:
+    """Read which concepts hold the events that still look for company."""
+    held = writer.held_by(graph.space, sorted(graph.loose))
+    graph.held = {**{seq: {} for seq in graph.loose}, **held}
 
 
 def _mark(engine: Engine, writer: Writer, space: str) -> FoldMark:

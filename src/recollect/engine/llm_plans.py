@@ -7,13 +7,14 @@ uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from recollect.core.clock import from_micros
 from recollect.core.errors import InvalidInput
-from recollect.core.folding import UpdateNode, UpdatePlan
+from recollect.core.folding import AddNode, UpdateNode, UpdatePlan
 from recollect.core.ids import raw_event_id
+from recollect.core.values import Event
 from recollect.core.words import question_terms
 from recollect.engine.beholding import window_in
 from recollect.engine.engine import Engine, Progress
@@ -22,6 +23,7 @@ from recollect.engine.llm_queue import llm_to_fold, work_through
 from recollect.fold.llm.kept import plan_to_json
 from recollect.fold.llm.plans import Proposal, ShownConcept, ShownEvent, View, propose
 from recollect.inference.protocol import LLM
+from recollect.store.folding import COUNTED, Member
 from recollect.store.protocol import Job, Reader, Writer
 from recollect.store.written import PLAN
 
@@ -47,7 +49,7 @@ def _plan(engine: Engine, llm: LLM, job: Job) -> int:
     with engine.store.reader() as reader:
         waiting = [one for one in reader.jobs(kind=PLAN, limit=_JOBS_AT_ONCE) if one.space == space]
         view = _view(reader, engine, space)
-    if not any(one.by_rules for one in view.concepts):
+    if not view.is_worth_a_look:
         with engine.store.writer() as writer:
             writer.finish_jobs(waiting)
         return 0
@@ -63,35 +65,42 @@ def _plan(engine: Engine, llm: LLM, job: Job) -> int:
 
 
 def _take_in(engine: Engine, writer: Writer, space: str, view: View, proposal: Proposal) -> None:
-    """Carry a proposal out on the graph as it is now, and keep it; one that can't be is kept to be counted."""
+    """Carry plans out on the graph as it is now, and keep them; one that can't be is kept to be counted."""
     mark = writer.fold_mark(space)
     anchor = None if mark is None else writer.last_event_upto(space, mark.upto)
     if mark is None or anchor is None:
         return
-    refused = proposal.refused
-    event = writer.fetch(space, [anchor])[anchor]
-    if refused is None and proposal.plan.operations:
-        executor = executor_for(engine, writer, space, mark)
+    cause = cause_of(anchor, writer.fetch(space, [anchor])[anchor])
+    executor = executor_for(engine, writer, space, mark)
+    done: list[UpdatePlan] = []
+    refused = list(proposal.refused)
+    for plan in proposal.plans:
         try:
-            carry_out(writer, executor, cause_of(anchor, event), proposal.plan)
+            carry_out(writer, executor, cause, plan)
         except InvalidInput as error:
-            refused = str(error)
+            refused.append(str(error))
         else:
-            mark = mark._replace(epoch=mark.epoch + 1)  # what other processes remember of the graph is void
-            writer.set_fold_mark(space, mark)
-        engine.folds.put(space, mark, executor.graph)
-    kept = proposal.plan if refused is None else UpdatePlan(proposed_by=proposal.extractor)
-    sources = {anchor, *_sources(writer, space, view, kept)}
-    writer.put_plan(
-        space,
-        anchor,
-        extractor=proposal.extractor,
-        refused=refused is not None,
-        body=plan_to_json(kept),
-        sources=sorted(sources),
-    )
-    if refused is not None:
-        engine.models.say(f"A plan of the LLM for the concepts was refused, and nothing of it was done: {refused}")
+            done.append(plan)
+    if done:
+        mark = mark._replace(epoch=mark.epoch + 1)  # what other processes remember of the graph is void
+        writer.set_fold_mark(space, mark)
+    engine.folds.put(space, mark, executor.graph)
+    nothing = UpdatePlan(proposed_by=proposal.extractor)
+    # An answer without any is kept too: what it was shown need not be looked at again.
+    for plan in (*done, *(nothing for _ in refused)) or (nothing,):
+        writer.put_plan(
+            space,
+            anchor,
+            extractor=proposal.extractor,
+            refused=plan is nothing and bool(refused),
+            body=plan_to_json(plan),
+            sources=sorted({anchor, *_sources(writer, space, view, plan)}),
+        )
+    if refused:
+        engine.models.say(
+            f"Of what the LLM proposed for the concepts, {len(done)} of {len(done) + len(refused)} changes were made; "
+            f"the first that was refused: {refused[0]}"
+        )
 
 
 def _view(reader: Reader, engine: Engine, space: str) -> View:
@@ -104,27 +113,32 @@ def _view(reader: Reader, engine: Engine, space: str) -> View:
     lines = {item.id: item.text for item in window.items if item.kind == "event"}
     raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
     known = sorted(reader.find(space, raw).values(), key=lambda one: one.seq)
-    held = reader.held_by(space, [one.seq for one in known])
+    held: dict[str, list[Member]] = {}
+    for member in reader.members(space, ids):
+        held.setdefault(member.event_id, []).append(member)
     return View(
+        space=space,
         concepts=tuple(
             ShownConcept(one.id, one.label, one.description, one.events, one.written_by == _RULES)
             for id in ids
             if (one := concepts.get(id)) is not None and one.closed_at is None
         ),
-        events=tuple(
-            ShownEvent(
-                *(one.event.id, one.event.text, lines[one.event.id], one.event.speaker or ""),
-                _strongest_first(held.get(one.seq, {})),
-            )
-            for one in known
-        ),
+        events=tuple(_shown(one.event, lines[one.event.id], held.get(one.event.id, ())) for one in known),
         goals=tuple(item.text for item in window.items if item.kind == "intent"),
     )
 
 
-def _strongest_first(weights: Mapping[str, float]) -> tuple[str, ...]:
-    """List the concepts of an event: what it grounds before what it only lies beside."""
-    return tuple(sorted(weights, key=lambda id: (-weights[id], id)))
+def _shown(event: Event, line: str, members: Iterable[Member]) -> ShownEvent:
+    """Show an event with what it counts for, the strongest first, apart from what it only lies beside."""
+    ranked = sorted(members, key=lambda one: (-one.weight, one.concept))
+    return ShownEvent(
+        id=event.id,
+        text=event.text,
+        line=line,
+        speaker=event.speaker or "",
+        concepts={one.concept: one.kind for one in ranked if one.weight >= COUNTED},
+        beside=frozenset(one.concept for one in ranked if one.weight < COUNTED),
+    )
 
 
 def _still_there(reader: Reader, space: str, events: Sequence[ShownEvent]) -> bool:
@@ -143,7 +157,7 @@ def _sources(reader: Reader, space: str, view: View, plan: UpdatePlan) -> Iterab
     terms = {id: set(question_terms(one.line)) for id, one in shown.items()}
     for operation in plan.operations:
         yield from (seqs[id] for id in operation.grounded_in if id in seqs)
-        if not isinstance(operation, UpdateNode):
+        if not isinstance(operation, AddNode | UpdateNode):
             continue
         used = set(question_terms(f"{operation.label} {operation.description}"))
         yield from (seqs[id] for id, words in terms.items() if words & used)

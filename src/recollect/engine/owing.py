@@ -1,4 +1,4 @@
-"""What events leave for an LLM to write: summaries of sessions that they grew, words for concepts that they made."""
+"""What events leave for an LLM to do: to sum up sessions that they grew, to look at concepts that they made."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ EVERY = 20  # new events from which on a session is summarised anew while it goe
 # How long a session must be quiet to be summarised before that: for the first time, and again.
 QUIET_S = 600
 QUIET_AGAIN_S = 6 * 3600
+LEAST_LOOSE = 8  # events that rules made nothing of, and no LLM has seen: it may see what they have in common
 _NEWS = frozenset((Debt.EMERGENCE, Debt.WORDING))
 _SECOND = 1_000_000  # microseconds
 
@@ -57,11 +58,18 @@ def forget_written(writer: Writer, space: str, sessions: Sequence[str]) -> None:
         owe_summary(writer, space, session, now=0)
 
 
-def owe_plan(engine: Engine, writer: Writer, space: str, seq: int, entries: Iterable[JournalEntry]) -> None:
-    """Leave a job after an event with which rules made or worded concepts, unless an LLM has seen what is behind it."""
+def owe_plan(
+    engine: Engine, writer: Writer, space: str, seq: int, entries: Iterable[JournalEntry], *, loose: Iterable[int]
+) -> None:
+    """Leave a job after an event with which rules made or worded concepts, or which leaves many without any.
+
+    Not where an LLM has seen what is behind it. `loose` are the events that still look for company.
+    """
     if engine.llm is None or not engine.settings.llm_fold:
         return
-    if any(entry.debt in _NEWS for entry in entries) and seq > writer.last_plan(space):
+    seen = writer.last_plan(space)
+    news = any(entry.debt in _NEWS for entry in entries)
+    if seq > seen and (news or sum(one > seen for one in loose) >= LEAST_LOOSE):
         writer.owe_job(space, PLAN, seq, due_at=engine.now())
 
 

@@ -18,6 +18,11 @@ def names_well(term: str) -> float:
     return _table().get(term, 0) * STEP
 
 
+def is_common(term: str) -> bool:
+    """Tell whether a stem is of a word that English texts use: no name of somebody, nor of a product."""
+    return term in _table()
+
+
 @cache
 def _table() -> dict[str, int]:
     """Read the table: on each line a number, then the stems that have it."""

@@ -6,7 +6,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from recollect.core.folding import AddEdge, EdgeKind, MergeNodes, Operation, UpdateNode, UpdatePlan
+from recollect.core.folding import (
+    AddEdge,
+    AddNode,
+    EdgeKind,
+    MergeNodes,
+    Operation,
+    RemoveNode,
+    UpdateNode,
+    UpdatePlan,
+)
 from recollect.core.values import Json
 
 # The reason of every operation: words of its own would have to be forgotten with those of others.
@@ -28,7 +37,7 @@ def plan_of(body: str) -> UpdatePlan:
 
 def _fields(operation: Operation) -> dict[str, Json]:
     match operation:
-        case UpdateNode():
+        case AddNode() | UpdateNode():
             return {
                 "id": operation.id,
                 "label": operation.label,
@@ -46,11 +55,24 @@ def _fields(operation: Operation) -> dict[str, Json]:
             }
         case MergeNodes():
             return {"id": operation.id, "absorbed": operation.absorbed, "events": list(operation.grounded_in)}
-        case _:
-            raise TypeError(f"{type(operation).__name__} is not proposed by an LLM")
+        case RemoveNode():
+            return {
+                "id": operation.id,
+                "kind": None if operation.edge is None else operation.edge.value,
+                "to": operation.target,
+                "events": list(operation.grounded_in),
+            }
 
 
 _READ: Mapping[str, Callable[[dict[str, Any]], Operation]] = {
+    "AddNode": lambda held: AddNode(
+        id=held["id"],
+        label=held["label"],
+        description=held["description"],
+        body=held["body"],
+        reason=AS_READ,
+        grounded_in=tuple(held["events"]),
+    ),
     "UpdateNode": lambda held: UpdateNode(
         id=held["id"],
         label=held["label"],
@@ -69,5 +91,12 @@ _READ: Mapping[str, Callable[[dict[str, Any]], Operation]] = {
     ),
     "MergeNodes": lambda held: MergeNodes(
         id=held["id"], absorbed=held["absorbed"], reason=AS_READ, grounded_in=tuple(held["events"])
+    ),
+    "RemoveNode": lambda held: RemoveNode(
+        id=held["id"],
+        edge=None if held["kind"] is None else EdgeKind(held["kind"]),
+        target=held["to"],
+        reason=AS_READ,
+        grounded_in=tuple(held["events"]),
     ),
 }

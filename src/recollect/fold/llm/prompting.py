@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 SUMMARISE = "summarise.v1"
-PLAN = "plan.v1"
+PLAN = "plan.v2"
 LONGEST_MODEL = 80  # characters of the model's name as its server gives it
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from recollect.core.words import question_terms
+from recollect.core.scripts import finder
+from recollect.core.words import STOPWORDS, question_terms, stem
+from recollect.fold.naming import is_common
 
 # Share of the words that must have been said. Not all: a summary joins and shortens; but a sentence of which less than
 # half was said was made up.
 SAID_WORDS = 0.5
+_words = finder("ALNUM(?:['’-]ALNUM)*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
@@ -32,6 +35,40 @@ def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | N
     folded = whole.casefold()
     name = next((word for word in _names(text) if word.casefold() not in folded), None)
     return None if name is None else f"nobody said {name}"
+
+
+def unheard(label: str, said: Sequence[str]) -> str | None:
+    """Say which name or number of a heading was not said; None where all were.
+
+    A heading may sum up in a word that nobody said: "healthy eating", of soup and fish. One with a capital must be a
+    common one then, or it may be a name.
+    """
+    if _CONTROL.search(label):
+        return "it has characters that are no text"
+    words = _words(label).findall(label)
+    if not words:
+        return "its label has no word"
+    known = question_terms(" ".join(said))
+    for word in words:
+        small = word.lower()
+        plain = word == small and not _NUMBER.search(word)
+        if not (plain or small in STOPWORDS or is_common(stem(small))) and not all(
+            term in known for term in question_terms(small)
+        ):
+            return f"nobody said {word}"
+    return None
+
+
+def as_written(label: str, said: Sequence[str]) -> str:
+    """Write a heading in small letters, but for what is said in capitals: a name, or an abbreviation."""
+    written = {word for text in said for word in _words(text).findall(text)}
+
+    def cased(match: re.Match[str]) -> str:
+        word = match[0]
+        small = word.lower()
+        return word if word in written and small not in written else small
+
+    return _words(label).sub(cased, label)
 
 
 def _names(text: str) -> Iterable[str]:
