@@ -251,6 +251,41 @@ def test_a_line_gains_by_being_about_whom_the_question_names(
     assert gain(hit, "about") == pytest.approx(HYBRID.about * share)
 
 
+@pytest.mark.parametrize(
+    ("role", "text", "share"),
+    [
+        ("user", "I leave on Friday.", 1.0),
+        ("Human", "my train leaves on Friday", 1.0),
+        ("user", "On Friday, the train.", 0.75),
+        ("user", "Ask the landlord whether Dmitri leaves.", 0.0),
+        ("assistant", "Your train leaves on Friday.", 0.0),
+        (None, "I leave on Friday.", 0.0),
+    ],
+)
+def test_a_line_gains_by_being_about_the_user_who_asks(opened: Open, role: str | None, text: str, share: float) -> None:
+    memory = opened()
+    memory.add("Thanks.", speaker="Ana", role="user", at=MONDAY)
+    memory.add(text, speaker="Ana", role=role, at=MONDAY)
+    assert gain(of(memory.recall("When do I leave on the train on Friday?"), text), "about") == pytest.approx(
+        HYBRID.about * share
+    )
+    # Told by whom, or of somebody else: then it is not the user's own words that are looked for.
+    assert gain(of(memory.recall("On which day did you tell me that my train leaves?"), text), "about") == 0
+
+
+def test_who_asks_is_not_guessed_where_nobody_is_the_user(opened: Open) -> None:
+    memory = opened()
+    talk(memory, None, "Ana: I leave on Friday.", "Bo: I leave on Sunday.")
+    assert [gain(hit, "about") for hit in memory.recall("When do I leave?")] == [0, 0]
+
+
+def test_of_a_users_notes_their_own_come_before_what_they_tell_of_others(opened: Open) -> None:
+    memory = opened()
+    for text in ("Dmitri's train leaves on Friday.", "I leave by train on Sunday."):
+        memory.add(text, speaker="Ana", role="user", at=MONDAY)
+    assert memory.recall("When does my train leave?")[0].text == "I leave by train on Sunday."
+
+
 def test_what_is_told_of_the_one_named_comes_before_what_they_tell_of_another(opened: Open) -> None:
     memory = opened()
     talk(memory, None, "Ana: Dmitri leaves on Friday.", "Cy: Ana leaves on Sunday.", "Dmitri: Hey Ana! The bus leaves.")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from recollect.core.clock import to_micros
 from recollect.core.dates import Granularity
+from recollect.core.roles import ASSISTANTS, USERS
 from recollect.core.values import Filter
 from recollect.recall.analyse import Analysis, Window
 from recollect.recall.candidates import PAGERANK_ARM, TOPDOWN_ARM, Candidate
@@ -24,8 +25,6 @@ LENGTH = "length"
 LINKED = "linked"
 UNREAD = "unread"
 
-_USER = frozenset({"user", "human"})
-_ASSISTANT = frozenset({"assistant", "ai", "model"})
 _MICROS_A_DAY = 86_400_000_000
 
 # Days by which a thing may be told later than it happened, or remembered wrongly: the coarser the unit, the more.
@@ -76,9 +75,9 @@ class Boosts:
         if recipe.about and self._named(outline.speaker):
             gains[ABOUT] = recipe.about
         role = (outline.role or "").casefold()
-        if recipe.own and self._named.asker and not self._asked.addressed and role in _USER:
+        if recipe.own and self._named.asker and not self._asked.addressed and role in USERS:
             gains[OWN] = recipe.own
-        if recipe.told and self._asked.addressed and role in _ASSISTANT:
+        if recipe.told and self._asked.addressed and role in ASSISTANTS:
             gains[TOLD] = recipe.told
         if self._times:
             gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)

@@ -2,7 +2,7 @@
 
 "I leave on Friday" is about the one who says it, "Chiara leaves on Friday" about Chiara, whoever says it; "Chiara! I
 leave on Friday" only calls her. So a line gains by being about whom the question names, and the confidence that there
-is an answer looks at the same.
+is an answer looks at the same. "When do I leave?" names the user of an assistant, where the memory knows who that is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from recollect.core.graph import EntityType
+from recollect.core.roles import USERS
 from recollect.core.scripts import UNSPACED, bare, finder
 from recollect.core.values import Event, Span
 from recollect.core.words import STOPWORDS
@@ -25,6 +26,7 @@ _OWN = About(favour=1.0, answer=1.0)  # what they say of themselves
 _TOLD = About(favour=0.75, answer=0.75)  # what others tell of them; a name may be there by the way
 _SPOKEN = About(favour=0.75, answer=0.75)  # what they say of nobody: "Last May!"
 _REPLIED = About(favour=0.75, answer=0.0)  # what they say of whom they speak to; their own words often stand beside it
+_HEARD = About(favour=0.0, answer=0.75)  # what an assistant answers its user
 _OTHERS = About(favour=0.0, answer=0.0)  # all else, their own words about a third one included
 
 _ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
@@ -79,12 +81,21 @@ class Named:
         return word in self._plain or word in self._capital or (word in self._runs and _is_run(word))
 
 
-def look(asking: Asking, ranked: Sequence[Candidate], named: Named) -> list[Candidate]:
-    """Look whom the best candidates are about, and order all by it; of those behind only who spoke is known."""
+def look(asking: Asking, ranked: Sequence[Candidate], named: Named, *, addressed: bool) -> list[Candidate]:
+    """Look whom the best candidates are about, and order all by it; of those behind only who spoke is known.
+
+    addressed: the question is about what somebody told the asker.
+    """
     seen = [one for one in ranked if one.outline is not None]
     names = named.among(one.outline.speaker for one in seen if one.outline is not None)
-    if not names:
+    if not names and (addressed or not named.asker or not any(map(_by_user, seen))):
         return list(ranked)
+
+    def is_spoken(candidate: Candidate) -> bool:
+        if not names:
+            return _by_user(candidate)
+        return candidate.outline is not None and named(candidate.outline.speaker)
+
     first = seen[: asking.recipe.about_depth]
     events = asking.reader.fetch(asking.space, [one.seq for one in first])
     people: dict[int, list[MentionRow]] = {}
@@ -92,15 +103,19 @@ def look(asking: Asking, ranked: Sequence[Candidate], named: Named) -> list[Cand
         if row.type == EntityType.PERSON and row.start != SPEAKS:
             people.setdefault(row.seq, []).append(row)
     for candidate in seen:
-        spoken = candidate.outline is not None and named(candidate.outline.speaker)
-        event = events.get(candidate.seq)
-        if event is None:
-            candidate.about = _OWN if spoken else _OTHERS
-        else:
-            said = _Said.of(event, candidate.window, people.get(candidate.seq, ()))
-            candidate.about = said.about(names, spoken=spoken)
+        spoken, event = is_spoken(candidate), events.get(candidate.seq)
+        candidate.about = _OWN if spoken else _OTHERS if names else _HEARD
+        if event is not None:
+            if spoken or names:
+                said = _Said.of(event, candidate.window, people.get(candidate.seq, ()))
+                candidate.about = said.about(names, spoken=spoken)
             _regain(candidate, asking.recipe.about * candidate.about.favour)
     return in_order(seen) + [one for one in ranked if one.outline is None]
+
+
+def _by_user(candidate: Candidate) -> bool:
+    """Tell whether it is said by the user of an assistant, who is then the one that asks."""
+    return candidate.outline is not None and (candidate.outline.role or "").casefold() in USERS
 
 
 def _regain(candidate: Candidate, gain: float) -> None:

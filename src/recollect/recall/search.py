@@ -66,7 +66,7 @@ def search(
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
         if matching is not None:
-            ranked = look(asking, ranked, named)
+            ranked = look(asking, ranked, named, addressed=asked.addressed)
             if not matching.blind:
                 sure = confidence(signs_of(ranked, matching), embedder.card.name)
             ranked = follow(asking, ranked, asked)
