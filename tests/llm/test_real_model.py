@@ -42,6 +42,8 @@ def url() -> Iterator[str]:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.n_ctx = CONTEXT
+    # More would wait for each other, spinning, on a machine whose cores are busy with other tests.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.n_parallel = 1
     params.verbosity = 0
     server = xllamacpp.Server(params)

@@ -884,6 +884,8 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.n_ctx = 4096
+    # More would wait for each other, spinning, on a machine whose cores are busy with other tests.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.n_parallel = 1
     params.verbosity = 0
     server = xllamacpp.Server(params)
