@@ -27,6 +27,7 @@ class SqlTables(ABC):
     def __init__(self) -> None:
         self._names: dict[int, str] | None = None
         self._numbered: dict[str, int] | None = None
+        self._tables: list[Table] | None = None
 
     @abstractmethod
     def listed(self) -> list[Column]:
@@ -73,6 +74,11 @@ class SqlTables(ABC):
         return value
 
     def tables(self) -> list[Table]:
+        if self._tables is None:  # nobody changes a schema while its rows are copied
+            self._tables = self._described()
+        return self._tables
+
+    def _described(self) -> list[Table]:
         by_name: dict[str, list[Column]] = {}
         for column in self.listed():
             if column.table not in LEFT_OUT:
