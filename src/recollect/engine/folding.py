@@ -35,11 +35,12 @@ from recollect.core.values import Event, Json
 from recollect.engine.again import again
 from recollect.engine.engine import Engine, Progress
 from recollect.engine.owing import owe_plan
-from recollect.fold.executor import Cause, Executor, node_of
+from recollect.fold.executor import Cause, Executor
 from recollect.fold.folder import fold_event
 from recollect.fold.graph import MOST_CONCEPTS, Graph
 from recollect.fold.llm.kept import plan_of
 from recollect.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
+from recollect.fold.rows import node_of
 from recollect.fold.themes import Profile, load_profile
 from recollect.store.folding import COUNTED, FoldMark
 from recollect.store.protocol import Model, Reader, Writer

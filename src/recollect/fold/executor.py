@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from recollect.core.clock import from_micros
 from recollect.core.folding import (
     CONCEPT_PREFIX,
@@ -36,11 +34,11 @@ from recollect.fold.checks import check
 from recollect.fold.graph import MOST_CONCEPTS, MOST_LOOSE, TAIL, WINDOW, Graph, Node, Seen, summed
 from recollect.fold.log import Log
 from recollect.fold.moments import WORD, Moment
+from recollect.fold.rows import RULES, kept_body, node_of
 from recollect.fold.wording import description_of, label_of, turned_around
 from recollect.store.folding import COUNTED, Act, EdgeRow, FoldingWriter, LooseRow, Member, WorkRow
 
 MOST_NAMES = 8  # of a concept
-RULES = "rules"
 NO_WORDS = "(no words)"  # how a concept is called whose events have none left
 
 
@@ -66,6 +64,7 @@ class Executor:
         self._moments: dict[str, Moment] = {}
         self._cause = Cause(seq=0, event_id="", at=0, recorded_at=0)
         self._place = 0
+        self._folded: int | None = None  # the event that is being folded: no concept held it before
 
     def begin(self, cause: Cause, moment: Moment | None = None) -> None:
         """Turn to the next event."""
@@ -73,6 +72,7 @@ class Executor:
         # An event that is being folded caused nothing yet; a plan on account of an older one goes on counting.
         self._place = 0 if moment is not None else self._writer.fold_steps(self._space, cause.seq)
         self._moments = {} if moment is None else {moment.event_id: moment}
+        self._folded = None if moment is None else moment.seq
 
     def run(self, plan: UpdatePlan, debt: Debt) -> tuple[str, ...]:
         """Check a plan and carry it out, all of it or, with an error, nothing; tell which concepts it made."""
@@ -159,8 +159,7 @@ class Executor:
         node.total = summed(vectors[seq] for seq in sorted(vectors))
         kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
         node.tail = tuple(Seen.of(one.seq, one.terms, one.names) for one in kept)
-        node.touched = max((one.born for one in members), default=0)
-        node.last_at = max((one.at for one in members), default=0)
+        node.last_at, node.touched = self._writer.member_reach(self._space, id)
         self.graph.put(node)
         self._changed[id] = None
 
@@ -248,7 +247,7 @@ class Executor:
                 continue
             kept: list[Operation] = []
             for one in plan.operations:
-                if one is made:
+                if one is made or (isinstance(one, RemoveNode) and one.target == there):
                     continue
                 if isinstance(one, AddEdge) and made.id in (one.source, one.target):
                     if one.kind not in MEMBERSHIP:
@@ -313,10 +312,7 @@ class Executor:
 
     def _add_member(self, operation: AddEdge, debt: Debt, acts: dict[str, Act]) -> None:
         moment = self._moment(operation.source)
-        held = self.graph.held.get(moment.seq)
-        if held is None and moment.seq != self._cause.seq:
-            held = self._writer.held_by(self._space, [moment.seq]).get(moment.seq, {})
-        if held is not None and operation.target in held:
+        if operation.target in self._holding(moment):
             return  # it belongs there already
         act = acts.get(operation.target) or self._act(
             *("add_edge", debt, operation.source, operation.target, operation.kind),
@@ -370,24 +366,36 @@ class Executor:
         self.graph.put(stays)
         self._changed[stays.id] = None
 
-    def _remove(self, operation: RemoveNode, debt: Debt) -> None:
-        act = self._act(
-            *("remove_node", debt, operation.id, operation.target, operation.edge),
-            *(operation.reason, operation.grounded_in),
-        )
-        if operation.edge is None or operation.target is None:
-            self._writer.close_node(self._space, act, operation.id)
-            self._drop(operation.id)
-            self.graph.moved(operation.id, None)
+    def _remove(self, one: RemoveNode, debt: Debt) -> None:
+        act = self._act("remove_node", debt, one.id, one.target, one.edge, one.reason, one.grounded_in)
+        if one.edge is None or one.target is None:
+            self._writer.close_node(self._space, act, one.id)
+            self._drop(one.id)
+            self.graph.moved(one.id, None)
             return
-        self._writer.close_concept_edge(self._space, act, operation.id, operation.target, operation.edge)
-        if operation.edge in MEMBERSHIP:
-            self._leave(self._moment(operation.id), operation.target)
+        if one.edge not in MEMBERSHIP:
+            self._writer.close_concept_edge(self._space, act, one.id, one.target, one.edge)
+            return
+        moment = self._moment(one.id)
+        weight = self._holding(moment).get(one.target, 0.0)
+        for kind in sorted(MEMBERSHIP):  # by which of the two it belonged, whoever takes it out need not know
+            self._writer.close_concept_edge(self._space, act, one.id, one.target, kind)
+        self.graph.held.get(moment.seq, {}).pop(one.target, None)
+        if weight >= COUNTED:
+            self._leave(moment, one.target)
+
+    def _holding(self, moment: Moment) -> Mapping[str, float]:
+        """Tell which concepts hold an event, and how strongly; known of those that look for company."""
+        held = self.graph.held.get(moment.seq)
+        if held is None and moment.seq != self._folded:
+            held = self._writer.held_by(self._space, [moment.seq]).get(moment.seq)
+        return held or {}
 
     def _leave(self, moment: Moment, id: str) -> None:
-        weight = self.graph.held.get(moment.seq, {}).pop(id, 1.0)
+        if id not in self.graph.nodes:
+            self._back_to_work(id)
         node = self.graph.nodes.get(id)
-        if weight < COUNTED or node is None:
+        if node is None:
             return
         if not node.lose(moment, self._cause.seq):
             recent = self._writer.recent_members(self._space, id, limit=TAIL)
@@ -477,24 +485,5 @@ class Executor:
         return self._bodies[id]
 
     def _word(self, act: Act, id: str, body: Mapping[str, Json]) -> None:
-        self._bodies[id] = _kept_body(body)
+        self._bodies[id] = kept_body(body)
         self._writer.put_node(self._space, act, id, self._bodies[id])
-
-
-def node_of(row: WorkRow) -> Node:
-    """Read a concept at work back."""
-    return Node(
-        id=row.id,
-        label=row.body["label"],
-        theme=row.body.get("theme"),
-        size=row.size,
-        total=np.frombuffer(row.total, np.float64).copy(),
-        tail=tuple(Seen.of(seq, terms, names) for seq, terms, names in json.loads(row.recent)),
-        touched=row.touched,
-        last_at=row.last_at,
-    )
-
-
-def _kept_body(body: Mapping[str, Json]) -> dict[str, Json]:
-    empty: dict[str, Json] = {"keys": [], "names": [], "theme": None, "written_by": RULES, "size": 0}
-    return {key: body.get(key, empty.get(key)) for key in ("label", "description", *empty)}

@@ -159,6 +159,13 @@ class FoldingReader(Protocol):
         """List the latest events that count for a concept, the oldest of them first."""
         ...
 
+    def member_reach(self, space: str, id: str) -> tuple[int, int]:
+        """Tell when the latest event happened that ever counted for a concept, and the seq that last changed which do.
+
+        Events that left it are among them: what a concept knows of its past does not hang on whether it was read back.
+        """
+        ...
+
     def held_by(self, space: str, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
         ...

@@ -138,6 +138,11 @@ SELECT seq FROM fold_edges
 WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3 AND closed IS NULL
 ORDER BY number DESC LIMIT $4;
 
+-- Of all that ever counted for a concept, whether it still does: when the latest happened, and what last changed it.
+-- name: fold_reach
+SELECT coalesce(max(at), 0), coalesce(max(greatest(born, coalesce(closed, born))), 0) FROM fold_edges
+WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3;
+
 -- name: fold_links
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
 FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq

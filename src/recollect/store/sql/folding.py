@@ -120,6 +120,11 @@ class FoldingRows(Snapshot):
         rows = self.rows("fold_recent", (found, id, COUNTED, limit)) if found is not None else []
         return [row[0] for row in reversed(rows)]
 
+    def member_reach(self, space: str, id: str) -> tuple[int, int]:
+        found = self.space_id(space)
+        rows = list(self.rows("fold_reach", (found, id, COUNTED))) if found is not None else []
+        return (rows[0][0], rows[0][1]) if rows else (0, 0)
+
     def held_by(self, space: str, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         found = self.space_id(space)
         held: dict[int, dict[str, float]] = {}

@@ -136,6 +136,11 @@ SELECT seq FROM fold_edges INDEXED BY fold_edges_members
 WHERE space = ? AND target = ? AND kind IN ('grounds', 'reinforces') AND weight >= ? AND closed IS NULL
 ORDER BY number DESC LIMIT ?;
 
+-- Of all that ever counted for a concept, whether it still does: when the latest happened, and what last changed it.
+-- name: fold_reach
+SELECT coalesce(max(at), 0), coalesce(max(max(born, coalesce(closed, born))), 0) FROM fold_edges
+WHERE space = ? AND target = ? AND kind IN ('grounds', 'reinforces') AND weight >= ?;
+
 -- name: fold_links
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
 FROM fold_edges edge JOIN events event ON event.seq = edge.seq
