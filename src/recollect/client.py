@@ -30,7 +30,7 @@ from recollect.core.errors import (
 )
 from recollect.core.extras import need
 from recollect.core.feed import Page
-from recollect.core.held import read_beside
+from recollect.core.held import opened
 from recollect.core.paths import beside
 from recollect.core.values import Event, Imported
 from recollect.from_json import element_of, value_of
@@ -151,7 +151,7 @@ class Client(_Methods):
         query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
         if format is not None:
             query["format"] = format
-        with read_beside(source), source.open("rb") as file:
+        with opened(source) as file:
             answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():
             imported: Imported = value_of(Imported, answer)

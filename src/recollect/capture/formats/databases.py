@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import InvalidInput
-from recollect.core.held import read_beside
+from recollect.core.held import opened, read_beside
 
 MAGIC = b"SQLite format 3\x00"
 _WRITES_AHEAD = slice(18, 20)  # of the head: two bytes that say how the file is written
@@ -41,9 +41,8 @@ def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator
 def tables(path: Path) -> dict[str, set[str]]:
     """Name a file's tables and their columns; none where it is no database."""
     try:
-        with read_beside(path):
-            if not _head(path).startswith(MAGIC):
-                return {}
+        if not _head(path).startswith(MAGIC):
+            return {}
         found: dict[str, set[str]] = {}
         with reading(path) as connection:
             for row in rows(connection, "tables"):
@@ -80,7 +79,7 @@ def _rests(path: Path) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with opened(path) as file:
         return file.read(_HEAD_BYTES)
 
 
