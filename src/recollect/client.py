@@ -148,6 +148,12 @@ class Client(_Methods):
         source = Path(path).expanduser()
         if not source.is_file():
             raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")
+        log = source.with_name(f"{source.name}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise InvalidInput(
+                f"{source} has a log beside it, {log.name}, which would not be sent.",
+                fix="Send a copy that recollect backup makes, or close whatever has it open.",
+            )
         query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
         if format is not None:
             query["format"] = format
