@@ -113,7 +113,7 @@ def read_beside(path: Path) -> Generator[None]:
 def opened(path: Path) -> Generator[IO[bytes]]:
     """Open a file that a user named, for reading; nobody in this process loses a lock on it."""
     with read_beside(path):
-        file = io.BufferedReader(_lingered(path) or io.FileIO(path))
+        file = io.BufferedReader(_lingered(path) or io.FileIO(os.fspath(path)))
         try:
             yield file
         finally:
