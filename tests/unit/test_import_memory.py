@@ -122,6 +122,10 @@ def test_one_that_another_process_is_writing_is_read_with_what_is_in_its_log(mem
     assert Path(f"{other}-wal").exists()
     with Memory.open(":memory:", embedder="none") as third:
         assert third.import_events(other).added == 4
+    Path(f"{other}-shm").unlink(missing_ok=True)
+    Path(f"{other}-shm").symlink_to("nowhere/at all")  # as where nothing can be made beside it
+    with Memory.open(":memory:", embedder="none") as third, pytest.raises(InvalidInput, match="has a log beside it"):
+        third.import_events(other)
 
 
 def test_one_that_is_open_here_or_is_this_one_is_refused(other: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,13 @@ def _connected(path: Path) -> apsw.Connection:
 
 
 def _check(path: Path, connection: apsw.Connection) -> None:
-    have = schema.version(connection)
+    try:
+        have = schema.version(connection)
+    except apsw.CantOpenError as error:  # SQLite reads a log by an index of it, which was not there and can't be made
+        raise InvalidInput(
+            f"{path} has a log beside it, {path.name}-wal, which can't be read in that folder.",
+            fix="Copy both to a folder that can be written, and import it there.",
+        ) from error
     if have > schema.newest():
         raise NewerSchema(f"{path} has schema {have}; this Recollect knows {schema.newest()}.", fix=NewerSchema.__doc__)
     if connection.execute(query("tables_of_log")).get != 3:  # a view could be called so too, and never end
