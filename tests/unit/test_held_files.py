@@ -224,3 +224,20 @@ def test_a_database_that_another_library_has_open_here_is_imported_and_keeps_its
     with Memory.open(":memory:", embedder="none") as memory:
         memory.import_events(tmp_path / "talk.txt")
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_database_whose_log_can_not_be_read_is_refused_and_not_read_without_it(mem0: Path) -> None:
+    program = (
+        "import os, sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "file.execute('PRAGMA journal_mode = wal');"
+        "file.execute(\"UPDATE history SET new_memory = 'Ana likes coffee'\"); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program, mem0], check=True)
+    Path(f"{mem0}-shm").unlink()
+    Path(f"{mem0}-shm").symlink_to("nowhere/at all")  # as where nothing can be made beside it
+    with Memory.open(":memory:", embedder="none") as memory:
+        with pytest.raises(InvalidInput, match="its log can't be read"):
+            memory.import_events(mem0, format="mem0")
+        Path(f"{mem0}-shm").unlink()
+        memory.import_events(mem0)
+        assert [event.text for event in memory.events()] == ["Ana likes coffee"]

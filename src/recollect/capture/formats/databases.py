@@ -55,9 +55,9 @@ def tables(path: Path) -> dict[str, set[str]]:
 def _connected(path: Path) -> sqlite3.Connection:
     path = path.resolve()  # a log lies beside the file, not beside a link to it
     address = path.as_uri()
-    # As if nobody wrote where the folder can't be written, which ignores a log that was left beside; and where nobody
-    # does: else SQLite would make a log of its own beside a file of somebody else's, and leave it there.
-    for how in ("immutable=1",) if _rests(path) else ("mode=ro", "immutable=1"):
+    # As if nobody wrote where the folder can't be written, unless a log was left beside, which that would ignore; and
+    # where nobody does: else SQLite would make a log of its own beside a file of somebody else's, and leave it there.
+    for how in ("immutable=1",) if _rests(path) else ("mode=ro",) if _has_log(path) else ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(f"{address}?{how}", uri=True, check_same_thread=False)
         connection.text_factory = _decoded
         try:
@@ -69,13 +69,19 @@ def _connected(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
-    raise sqlite3.OperationalError("it can't be opened")
+    beside = "; its log can't be read in that folder: copy both elsewhere" if _has_log(path) else ""
+    raise sqlite3.OperationalError(f"it can't be opened{beside}")
 
 
 def _rests(path: Path) -> bool:
     """Tell a database with a write-ahead log that nobody has open: then there is no log."""
     head = _head(path)
     return head[_WRITES_AHEAD] == b"\x02\x02" and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _head(path: Path) -> bytes:
