@@ -30,7 +30,7 @@ from recollect.core.errors import (
 )
 from recollect.core.extras import need
 from recollect.core.feed import Page
-from recollect.core.held import read_beside
+from recollect.core.held import opened
 from recollect.core.paths import beside
 from recollect.core.values import Event, Imported
 from recollect.from_json import element_of, value_of
@@ -148,10 +148,16 @@ class Client(_Methods):
         source = Path(path).expanduser()
         if not source.is_file():
             raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")
+        log = source.with_name(f"{source.name}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise InvalidInput(
+                f"{source} has a log beside it, {log.name}, which would not be sent.",
+                fix="Send a copy that recollect backup makes, or close whatever has it open.",
+            )
         query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
         if format is not None:
             query["format"] = format
-        with read_beside(source), source.open("rb") as file:
+        with opened(source) as file:
             answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():
             imported: Imported = value_of(Imported, answer)

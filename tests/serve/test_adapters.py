@@ -134,6 +134,16 @@ class TestMem0:
         assert found(topic="shade") == ["Roses like the shade."]
         assert found(topic="garden") == both[:1]
 
+    def test_as_many_as_asked_for_are_found_and_listed(self, mem0: Mem0, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(documents, "_HITS", (50, 250))
+        monkeypatch.setattr(documents, "_MOST_RANKED", 5)
+        for number in range(300):
+            mem0.add(f"The boat, the boat, boat {number}!", user_id="ana")
+        for limit, count in ((150, 150), (290, 290), (1000, 300)):
+            found = mem0.search("the boat", user_id="ana", limit=limit)["results"]
+            assert len(found) == len({one["id"] for one in found}) == count
+            assert len(mem0.get_all(user_id="ana", limit=limit)["results"]) == count
+
     def test_secrets_stay_out_and_statements_are_derived(self, mem0: Mem0, memory: Memory) -> None:
         mem0.add("I prefer tea over coffee. My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", user_id="Ana")
         assert "ghp_" not in mem0.get_all(user_id="Ana")["results"][0]["memory"]
@@ -205,6 +215,14 @@ class TestLangGraph:
             store.put(("n",), str(number), {"text": f"The boat, the boat, boat {number}!", "kind": "boat", "size": 2})
         for wanted in ({"kind": "plant"}, {"kind": {"$eq": "plant"}}, {"size": {"$lt": 1}}, {'a"b': 1}, {"size": 0.5}):
             assert [one.key for one in store.search(("n",), query="the boat", filter=wanted)] == ["rose"]
+
+    def test_items_that_say_the_same_are_all_found(self, store: RecollectStore) -> None:
+        for number in range(130):
+            store.put(("n",), str(number), {"state": "done", "text": "The boat was painted today.", "of": number % 2})
+        for limit, offset, count in ((100, 0, 100), (500, 0, 130), (500, 100, 30)):
+            found = store.search(("n",), query="painted boat", limit=limit, offset=offset)
+            assert len({one.key for one in found}) == len(found) == count
+        assert len(store.search(("n",), query="painted boat", filter={"of": 1}, limit=500)) == 65
 
     def test_old_versions_crowd_nobody_out(self, store: RecollectStore) -> None:
         store.put(("n",), "rose", {"text": "Roses like the sun."})

@@ -386,3 +386,20 @@ def test_the_errors_of_an_event_keep_their_kind(unchanged: Both) -> None:
         unchanged.client.add("x", key="")
     with pytest.raises(KeyConflict):
         unchanged.client.add("other words", key="a")
+
+
+def test_another_memory_is_sent_whole_or_not_at_all(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with Memory.open(other, embedder="hashing") as theirs:
+        theirs.add("I moved to Porto.", key="k")
+    with (
+        Memory.open(tmp_path / "m.db", embedder="hashing") as memory,
+        serving(memory) as address,
+        Client(address) as client,
+    ):
+        done = client.import_events(other)
+        assert (done.format, done.added) == ("memory", 1)
+        assert client.import_events(other).known == 1
+        Path(f"{other}-wal").write_bytes(b"what was not written back yet")
+        with pytest.raises(InvalidInput, match="log beside it"):
+            client.import_events(other)

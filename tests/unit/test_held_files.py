@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,76 @@ def test_opening_a_memory_waits_for_whoever_reads_its_file(path: Path) -> None:
         assert not opened.wait(0.2)
     opening.join(10)
     assert opened.is_set()
+
+
+# Databases of other programs, open in this process by the standard library
+
+LOCKED = {
+    "delete": [0x40000001, 511],
+    "wal": [120, 1],
+}  # where a writer's locks lie: in the file, or in its log's index
+
+
+def _is_locked(path: Path, journal: str) -> bool:
+    program = TRY_TO_LOCK.replace('(("", 0x40000002, 510), ("-shm", 128, 1), ("-shm", 120, 1))', "(eval(sys.argv[2]),)")
+    what = ("-shm" if journal == "wal" else "", *LOCKED[journal])
+    asked = subprocess.run(
+        [sys.executable, "-c", program, path, repr(what)], capture_output=True, text=True, check=True
+    )
+    return asked.stdout.strip() == "held"
+
+
+@pytest.fixture
+def mem0(tmp_path: Path) -> Path:
+    """Make what mem0 keeps of a memory."""
+    history = tmp_path / "mem0" / "history.db"
+    history.parent.mkdir()
+    with closing(sqlite3.connect(history)) as file, file:
+        names = "id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted, actor_id, role"
+        file.execute(f"CREATE TABLE history ({names})")
+        file.execute(
+            "INSERT INTO history VALUES ('1', 'm', NULL, 'Ana likes tea', 'ADD', '2024-01-01', NULL, 0, '', '')"
+        )
+    return history
+
+
+@pytest.mark.parametrize("journal", LOCKED)
+def test_a_database_that_another_library_has_open_here_is_imported_and_keeps_its_locks(
+    mem0: Path, journal: str, tmp_path: Path
+) -> None:
+    before = len(os.listdir("/dev/fd"))
+    with closing(sqlite3.connect(mem0, isolation_level=None)) as theirs:
+        theirs.execute(f"PRAGMA journal_mode = {journal}")
+        theirs.execute("BEGIN IMMEDIATE")
+        theirs.execute("UPDATE history SET new_memory = 'Ana likes coffee'")
+        assert _is_locked(mem0, journal)
+        with Memory.open(":memory:", embedder="none") as memory:
+            assert memory.import_events(mem0).added == 1
+            assert memory.import_events(mem0.parent, again=True).known == 1
+            assert _is_locked(mem0, journal)
+            held = len(os.listdir("/dev/fd"))
+            for _ in range(5):
+                memory.import_events(mem0, again=True)
+            assert len(os.listdir("/dev/fd")) == held  # looking often keeps no more of it open
+        theirs.execute("COMMIT")
+    (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\n")
+    with Memory.open(":memory:", embedder="none") as memory:
+        memory.import_events(tmp_path / "talk.txt")
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_database_whose_log_can_not_be_read_is_refused_and_not_read_without_it(mem0: Path) -> None:
+    program = (
+        "import os, sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "file.execute('PRAGMA journal_mode = wal');"
+        "file.execute(\"UPDATE history SET new_memory = 'Ana likes coffee'\"); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program, mem0], check=True)
+    Path(f"{mem0}-shm").unlink()
+    Path(f"{mem0}-shm").symlink_to("nowhere/at all")  # as where nothing can be made beside it
+    with Memory.open(":memory:", embedder="none") as memory:
+        with pytest.raises(InvalidInput, match="its log can't be read"):
+            memory.import_events(mem0, format="mem0")
+        Path(f"{mem0}-shm").unlink()
+        memory.import_events(mem0)
+        assert [event.text for event in memory.events()] == ["Ana likes coffee"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.core.errors import InvalidInput
+from recollect.core.errors import BadLocation, InvalidInput
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 # A folder and the format that it is taken for; a saved git log can't be told from other text by looking.
@@ -121,3 +121,9 @@ def test_what_nobody_knows_is_refused_with_the_choices(memory: Memory, tmp_path:
         memory.import_events(path)
     with pytest.raises(InvalidInput, match="no format"):
         memory.import_events(path, format="nonsense")
+
+
+def test_a_path_that_is_not_there_is_named_as_it_was_given(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(BadLocation, match="No such file") as refused:
+        memory.import_events(tmp_path / "nothere.txt")
+    assert "Path(" not in str(refused.value)

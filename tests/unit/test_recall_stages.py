@@ -377,7 +377,7 @@ def test_what_was_said_in_a_time_is_found_among_hundreds_that_match_better(opene
             stages = [score for score in of(hits, "Walk to a mill.").scores if score.rank is not None]
             assert "then" in {score.stage for score in stages}
     assert ranks[True] is not None
-    assert ranks[False] is None  # drowned: a hundred of each arm are looked at
+    assert ranks[True] < ranks[False] == len(filler)  # drowned: a hundred of each arm are looked at
 
 
 def test_a_window_of_time_never_widens_a_condition(opened: Open) -> None:
@@ -482,6 +482,30 @@ def test_thanks_twice_are_two_times_thanks(opened: Open) -> None:
     for number in range(3):
         memory.add("Thanks a lot!", speaker="Ana", session=f"s{number}", at=MONDAY + timedelta(days=number))
     assert len(memory.recall("Who said thanks?")) == 3
+
+
+def test_many_repetitions_leave_as_many_hits_as_were_asked_for(opened: Open) -> None:
+    memory = opened()
+    for number in range(60):
+        memory.add("The boat is painted blue and white, boat boat.", speaker="Ana", session=f"s{number}", at=MONDAY)
+    for number in range(12):
+        memory.add(f"Boat number {number} lies in the harbour.", speaker="Ana", session=f"h{number}", at=MONDAY)
+    for k in (5, 10, 13, 50):
+        assert len(memory.recall("boat", k=k)) == min(k, 13)
+
+
+@pytest.mark.parametrize("recipe", [HYBRID, POOLED, WORDS])
+def test_who_asks_for_more_than_is_looked_at_closely_gets_it_and_the_same_first(opened: Open, recipe: Recipe) -> None:
+    memory = opened(recipe=recipe)
+    said = [
+        {"text": f"The boat of harbour number {n} is painted.", "at": MONDAY + timedelta(hours=n)} for n in range(420)
+    ]
+    memory.add_many(said)
+    few, many, all_there = (memory.recall("painted boat", k=k) for k in (20, 300, 1000))
+    assert (len(many), len(all_there)) == (300, 420)
+    assert len({hit.event.id for hit in all_there}) == 420
+    assert [hit.event.id for hit in few] == [hit.event.id for hit in many][:20]
+    assert [hit.score for hit in all_there] == sorted((hit.score for hit in all_there), reverse=True)
 
 
 def test_repetitions_do_not_take_the_place_of_other_hits(opened: Open) -> None:

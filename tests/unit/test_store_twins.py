@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-# What only a file needs: its pages, and runs of a session that the server reads several at a time.
-OF_FILES = {"integrity_check", "quick_check", "said_before", "said_after"}
+# What only a file needs: its pages, what another file holds, runs of a session that the server reads several at a time.
+OF_FILES = {"tables_of_log", "integrity_check", "quick_check", "said_before", "said_after"}
 
 
 def _names(package: str) -> set[str]:

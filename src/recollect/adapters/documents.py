@@ -3,7 +3,8 @@
 Each version is an event of the document's own session, so that the newest is found at once, old ones stay readable, and
 `forget` removes all of them. Deleting is a version too. Two writers of one document take different version numbers.
 Labels, such as whose a document is, stand beside it for recall: those of others can't crowd it out of what is found.
-What filters ask beyond labels is asked of each document; where recall had no room for all of them, of the rest too.
+What filters ask beyond labels is asked of each document; where recall had no room for all of them, of the rest too. Two
+documents may say the same, which recall tells once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
 from math import isfinite
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from recollect.memory import Memory
 _MOST_BESIDE = 128 * 1024
 _MOST_RACES = 100  # lost in a row: each loss is another's success
 _HITS = (50, 1_000)  # asked for at first, and where too many of those are old versions, deleted, or of no use
-_CROWDED = 100  # hits: recall looks closer at twice as many, so that with fewer it had room for everything
+_MOST_TWINS = 5_000  # events that are looked through for documents which say what a hit says
 _MOST_RANKED = 100  # documents that recall had no room for, each ranked by a question of its own
 _RANKED_BY = ("late", "vectors", "words")  # stages whose scores do not depend on what else was found; the best first
 _LABEL_CHARS = 100  # of a value that is a label: what is longer is words, and no mark to filter by
@@ -117,12 +117,16 @@ class Documents:
         without, as all once were, are found later. What recall had no room for comes last, with a score of 0.
         """
         seen: set[str] = set()
+        told: dict[str, float] = {}
         wanted = self._labelled({**(scope or {}), **(labels or {})})
-        yield from self._among(self._hits(query, wing, wanted), seen, meets)
-        crowded = len(seen) >= _CROWDED
+        for one in self._among(self._hits(query, wing, wanted), seen, meets):
+            told.setdefault(one.text, one.score or 0.0)
+            yield one
+        crowded = len(seen) >= _HITS[-1]
         yield from self._among(self._hits_without(query, wing, wanted), seen, meets)
-        if crowded:
-            yield from self._rest(query, wing, scope or {}, seen, meets)
+        if crowded or told:
+            rest = self._unseen(wing, scope or {}, seen, meets, most=None if crowded else _MOST_TWINS)
+            yield from self._rest(query, rest, told, crowded=crowded)
 
     def _among(self, hits: Iterable[Hit], seen: set[str], meets: Callable[[Document], bool]) -> Iterator[Document]:
         for hit in hits:
@@ -150,29 +154,40 @@ class Documents:
                     yield hit
 
     def _rest(
+        self, query: str, unseen: Iterator[Document], told: Mapping[str, float], *, crowded: bool
+    ) -> Iterator[Document]:
+        """Give what says the same as a hit; then, where it was crowded out by others, what is left, the best first."""
+        left: list[Document] = []
+        twins: list[Document] = []
+        for known in unseen:
+            if known.text in told:
+                twins.append(replace(known, score=told[known.text]))
+            elif crowded:
+                left.append(replace(known, score=0.0))
+        yield from sorted(twins, key=lambda one: one.score or 0.0, reverse=True)
+        yield from self._ranked(query, left[:_MOST_RANKED])
+        yield from left[_MOST_RANKED:]
+
+    def _ranked(self, query: str, several: Iterable[Document]) -> list[Document]:
+        ranked: list[tuple[tuple[float, ...], Document]] = []
+        for known in several:
+            found = self.memory.recall(query, k=_HITS[0], session=known.event.session)
+            scores = {one.stage: one.score for hit in found if hit.event.id == known.event.id for one in hit.scores}
+            ranked.append((tuple(scores.get(stage, 0.0) for stage in _RANKED_BY), known))
+        return [known for _, known in sorted(ranked, key=lambda one: one[0], reverse=True)]
+
+    def _unseen(
         self,
-        query: str,
         wing: str | None,
         scope: Mapping[str, Json],
         seen: set[str],
         meets: Callable[[Document], bool],
-    ) -> Iterator[Document]:
-        """Rank what is wanted and was not among the hits: old versions, or what is not wanted, took its place."""
-        wanted = islice(self._unseen(wing, scope, seen, meets), _MOST_RANKED)
-        ranked: list[tuple[tuple[float, ...], Document]] = []
-        for known in wanted:
-            for hit in self.memory.recall(query, k=_HITS[0], session=known.event.session):
-                if hit.event.id == known.event.id:
-                    scores = {score.stage: score.score for score in hit.scores}
-                    ranked.append((tuple(scores.get(stage, 0.0) for stage in _RANKED_BY), known))
-        yield from (replace(known, score=0.0) for _, known in sorted(ranked, key=lambda one: one[0], reverse=True))
-
-    def _unseen(
-        self, wing: str | None, scope: Mapping[str, Json], seen: set[str], meets: Callable[[Document], bool]
+        *,
+        most: int | None,
     ) -> Iterator[Document]:
         keys: set[str] = set()
         meta = self._labelled(scope) or None
-        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=meta, newest_first=True):
+        for event in self.memory.events(speaker=self._speaker, wing=wing, meta=meta, newest_first=True, limit=most):
             said = self._said(event)
             if said is None or said["key"] in keys:
                 continue

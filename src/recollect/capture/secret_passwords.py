@@ -38,6 +38,25 @@ _ABOUT = re.compile(
 _SAYS_ABOUT = re.compile(
     r"(?:errors?|labels?|messages?|placeholders?|hints?|titles?|types?)(?:\[['\"]|[._])$", re.IGNORECASE
 )
+# What a password is like, where it is described: its type, its length, how it is kept.
+_LIKENESS = re.compile(
+    r"[a-z]*(?:char|text|int|string|str|blob|binary|byte|bit|sha|md|base|hash|crypt|argon|kdf|hmac|rsa|aes|utf|oauth|saml|"
+    r"totp|min|max|step|level|version|case|field|line|page|figure|table|type|ipv|iso)[-_]?\d+\w*|"
+    r"\d+[-_]?(?:chars?|characters?|bits?|bytes?|days?|hours?|weeks?|months?|years?|digits?|letters?|times?)\w*|"
+    r".*password.*",
+    re.IGNORECASE,
+)
+# Between "password" and "is": then that is not said of the password.
+_OF_ANOTHER = re.compile(
+    r"\b(?:polic(?:y|ies)|rules?|managers?|resets?|hash\w*|length|fields?|format|generators?|version|protocol|hint|history|"
+    r"score|strength|expir\w*|requirements?|algorithm|encryption|standard|library|code|file|page|form|box|prompt)\b",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(r"\b(?:chang|set|reset|updat|switch|rotat|renam|turn)\w{0,4}\b", re.IGNORECASE)  # ... to this one
+# Behind a value that may be a word of a sentence: there it has said what the password is.
+_CLAUSE_ENDS = re.compile(
+    r"[.,;:!?)\"'`]*(?:\s*$|\s*\n|[.,;:!?)\"'`]\s|\s{1,2}(?:[-–—(&]|(?:and|but|so|for|on|if|in|btw|thanks|please|und|für)\b))"
+)
 _OF_KEYS = ("secret", "token", "credential", "key")  # what keys and tokens are called; all else are passwords
 _PASSWORD_NAME = re.compile(r"pass|pwd", re.IGNORECASE)
 _KEY_CHARACTERS = re.compile(r"[\w+/=.~:-]+")
@@ -48,6 +67,9 @@ _NEXT_NAME = re.compile(r"[\w.-]{1,60}(?:[:=][^=]|:$)")
 _SHORTEST_QUOTED = 5  # characters; shorter quoted words are types, modes and prompts
 _SHORTEST_KEY = 16  # characters of a token or key whose prefix is not known: half of what services hand out
 _SHORTEST_LOOSE = 7  # characters of a password that stands without quotes
+_SHORTEST_NUMBER = 8  # digits of one that is a number: what a wireless network takes at least
+_SHORTEST_LISTED = 4  # characters of one in a list of logins, where nothing else can stand
+_CLOSING = ".,;:!?)\"'`"
 _NAME_REACH = 40  # characters before the word "password" that can be the start of its name, as in PROD_DB_
 _AFTER_REACH = 60  # characters behind a value that tell whether others follow
 
@@ -102,9 +124,21 @@ def _is_key(name: str) -> bool:
 
 def is_loose_secret(name: str, value: str) -> bool:
     """Tell a password or key that stands alone beside its name from what may be said there of it."""
-    if _ABOUT.search(name) or _PLACE.fullmatch(value) or any(map(str.isspace, value)):
+    if _ABOUT.search(name) or _PLACE.fullmatch(value) or any(map(str.isspace, value)) or is_likeness(value):
         return False
     return (_bare_key(value) if _is_key(name) else _is_loose(value)) and not _stands_in(value)
+
+
+def is_listed_secret(name: str, value: str) -> bool:
+    """Tell a password in a list of logins: whatever it is, unless it stands for one."""
+    if _is_key(name) or _ABOUT.search(name) or _PLACE.fullmatch(value) or is_likeness(value):
+        return is_loose_secret(name, value)
+    return len(value) >= _SHORTEST_LISTED and not any(map(str.isspace, value)) and not _stands_in(value)
+
+
+def is_likeness(value: str) -> bool:
+    """Tell what says how a password is, and not which: `varchar255`, `sha256`, `8characters`."""
+    return _LIKENESS.fullmatch(value) is not None
 
 
 def _is_below(match: re.Match[str]) -> bool:
@@ -156,13 +190,47 @@ def _is_environment(match: re.Match[str]) -> bool:
 
 def _told(match: re.Match[str]) -> Span | None:
     """Tell "the password is Tr0ub4dor" from "the password is wrong" and "the password is sha256"."""
-    start, end = match.span("secret")
-    value = match["secret"].rstrip(".,;:!?)\"'`")
-    end = start + len(value)
-    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
-    if len(value) < _SHORTEST_QUOTED + 1 or not (_is_mixed(value) and odd) or _stands_in(value):
+    start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
+    if _stands_in(value) or is_likeness(value):
         return None
-    return Span(start, end)
+    odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
+    if not (len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd) and not _is_told_plainly(match, value):
+        return None
+    return Span(start, start + len(value))
+
+
+def _is_told_plainly(match: re.Match[str], value: str) -> bool:
+    """Tell "the wifi password is hunter2xyz" from "the password policy is iso27001" and "the password to agent47x"."""
+    if not _is_plain(value) or _OF_ANOTHER.search(match["of"] or ""):
+        return False
+    if match["verb"].lower() == "to":
+        before = match.string[max(0, match.start() - _NAME_REACH) : match.start()]
+        return _CHANGED.search(before) is not None and _ends_its_clause(match, value)
+    return _ends_its_clause(match, value)
+
+
+def _is_plain(value: str) -> bool:
+    return _is_loose(value) or (value.isdecimal() and len(value) >= _SHORTEST_NUMBER)
+
+
+def _ends_its_clause(match: re.Match[str], value: str) -> bool:
+    start = match.start("secret") + len(value)
+    return _CLAUSE_ENDS.match(match.string[start : start + _AFTER_REACH]) is not None
+
+
+def _named_for(match: re.Match[str]) -> Span | None:
+    """Tell "password for the printer: hunter2xyz" from "password for the printer: see page12"."""
+    start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
+    if _stands_in(value) or is_likeness(value) or _PLACE.fullmatch(value) or not _is_plain(value):
+        return None
+    return Span(start, start + len(value)) if _ends_its_clause(match, value) else None
+
+
+def _passed(match: re.Match[str]) -> Span | None:
+    """Tell `--password hunter2xyz` from `--password sha256`."""
+    value = match["secret"].rstrip(_CLOSING)
+    secret = _is_mixed(value) and len(value) > _SHORTEST_QUOTED and not _stands_in(value) and not is_likeness(value)
+    return Span(match.start("secret"), match.start("secret") + len(value)) if secret else None
 
 
 def _tagged(match: re.Match[str]) -> Span | None:
@@ -183,7 +251,7 @@ def _bearer(match: re.Match[str]) -> Span | None:
 
 # What people call it, each word as it begins; those of other scripts stand without spaces before and behind them.
 _WORDS = (
-    r"pass(?:word|wd|wort|phrase|code|(?<![a-z]pass))|(?<![a-z])pwd|"
+    r"pass(?:word|wd|wort|phrase|code|(?<![a-z]pass))|(?<![a-z])(?:pwd|pw(?![a-z]))|"
     r"kennwort|contrase[nñ]a|mot de passe|(?<![a-z])senha"
 )
 _LATIN = ("kennwort", "contrase", "mot de p", "senha")
@@ -197,7 +265,9 @@ NAME = (
     r"(?<=private[_ -])|(?<=auth[_ -])|(?<=account[_-])|(?<=encryption[_ -])|(?<=signing[_ -]))key)"
     r"(?:[_-][a-z]{1,16}){0,2}"
 )
-HINTS = ("pass", "pwd", "secret", "token", "key", "credential", *_LATIN, *_FIRST_LETTERS)
+# Whose it is, as it is said between such a word and the value: "for the printer", "of ana@example.org".
+_WHOSE_WORD = r"\s{1,2}[\w'’-]{1,30}(?:[@./][\w-]{1,30}){0,4}"
+HINTS = ("pass", "pw", "secret", "token", "key", "credential", *_LATIN, *_FIRST_LETTERS)
 
 PASSWORDS: tuple[Pattern, ...] = (
     Pattern(
@@ -259,24 +329,38 @@ PASSWORDS: tuple[Pattern, ...] = (
         ),
         hints=("pass", "token", "api", "secret"),
         anchored=True,
-        check=_told,
+        check=_passed,
     ),
     Pattern(
         name="password",
         regex=re.compile(
             r"\b(?:password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe|senha|pwd|pw)"
-            r"(?:\s{1,2}[\w'-]{1,20}){0,4}?\s{1,2}(?:is|was|to|ist|lautet|es|est|é):?\s{1,2}"
+            rf"(?P<of>(?:{_WHOSE_WORD}){{0,4}}?)\s{{1,2}}(?P<verb>is|was|to|ist|lautet|es|est|é)"
+            r"(?:\s{1,2}(?:now|still|currently|again|jetzt|ahora))?:?\s{1,2}"
             r"[\"'`]?(?P<secret>[^\s\"'`]{5,100})",
             re.IGNORECASE,
         ),
-        hints=("pass", "pwd", "pw ", *_LATIN),
+        hints=("pass", "pw", *_LATIN),
         anchored=True,
         check=_told,
     ),
     Pattern(
         name="password",
         regex=re.compile(
-            rf"(?:{_OTHER_SCRIPTS})\s{{0,2}}(?:是|为|為|は|는|은|—|-)\s{{0,2}}[\"'`「“]?(?P<secret>[!-~]{{5,100}})",
+            rf"(?:{_WORDS})(?:\s{{1,2}}(?:for|to|of|on|at|from|in|für|zum|zur|vom|von|pour|de|du|para|do|da)"
+            rf"(?:{_WHOSE_WORD}){{1,5}}?|\s{{0,2}}\([^()\n]{{1,60}}\))"
+            r"\s{0,2}(?:=>|->|→|:=|=|:|：|\s[-–—](?=\s))[*_]{0,3}\s{0,3}[\"'`]?(?P<secret>[^\s\"'`\\]{5,100})",
+            re.IGNORECASE,
+        ),
+        hints=("pass", "pw", *_LATIN),
+        anchored=True,
+        check=_named_for,
+    ),
+    Pattern(
+        name="password",
+        regex=re.compile(
+            rf"(?:{_OTHER_SCRIPTS})(?P<of>)\s{{0,2}}(?P<verb>是|为|為|は|는|은|—|-)\s{{0,2}}"
+            r"[\"'`「“]?(?P<secret>[!-~]{5,100})",
             re.IGNORECASE,
         ),
         hints=_FIRST_LETTERS,

@@ -20,7 +20,7 @@ __all__ = ["DEFAULT", "Found", "Pattern", "Patterns", "Redacted", "make_pattern"
 _LOWERED = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _LONG_TEXT = 100_000  # characters: above this, splitting into words costs more than looking for every pattern
 _LABEL_CHARS = 64  # a string of meta that is likely to come again
-_TELLING = re.compile(r"pass|pwd|secret|token|key|credential|authorization", re.IGNORECASE)  # names of what is secret
+_TELLING = re.compile(r"pass|pwd?|secret|token|key|credential|authorization", re.IGNORECASE)  # names of what is secret
 _MOST_NESTED = 64  # levels of meta that are looked into; drafts.py refuses what is deeper
 
 

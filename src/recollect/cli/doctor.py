@@ -361,7 +361,7 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
 def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
     """Say what is behind the log, and how many events no LLM has read though there is one."""
     from recollect.core.settings import Settings
-    from recollect.engine.behind import behind
+    from recollect.engine.behind import WORDS, behind
     from recollect.store.opening import open_store
     from recollect.store.protocol import IN_MEMORY
 
@@ -376,7 +376,10 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
 
             unread = len(reader.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=_UNREAD_COUNTED))
     for what, count in not_yet.items():
-        detail = f"not yet derived of {count:,} event{'s' if count > 1 else ''}; each write does some of it"
+        events = f"{count:,} event{'s' if count > 1 else ''}"
+        detail = f"not yet derived of {events}; each write does some of it"
+        if what == WORDS:
+            detail = f"of {events}, indexed by an older version and found as before; not yet by what is new"
         yield Check(name=what, detail=detail, state="warning", fix="recollect settle")
     if refused:
         detail = f"{refused:,} of what was read or written was refused: nobody had said it"

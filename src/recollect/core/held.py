@@ -3,22 +3,29 @@
 On POSIX, closing a file gives up every lock that the process has on it, whoever took them: to read an open memory like
 any other file takes from SQLite the locks that keep two processes from writing at once. SQLite minds that among its own
 connections. Everybody else who opens a file that a user named asks here first; a file is known by where it is on the
-disk, whatever it is called by.
+disk, whatever it is called by. A database of another program that somebody here has open is read, and stays open to us
+for as long as it is to them.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from weakref import WeakSet
 
 from recollect.core.errors import InvalidInput, StoreBusy
 
 _BESIDE = ("-wal", "-shm", "-journal", "-lock")  # what the store keeps beside a memory; some of it comes and goes
+
+_DATABASE = b"SQLite format 3\x00"  # how one begins
+_INDEX = (3007000).to_bytes(4, "little")  # of a log, as it begins on nearly every machine: there its locks are
+_OPEN_HERE = "/dev/fd"  # where a system tells what a process has open
 
 Inode = tuple[int, int]
 
@@ -26,6 +33,7 @@ _changed = threading.Condition()
 _open: WeakSet[Held] = WeakSet()
 _held: Counter[Inode] = Counter()
 _read: Counter[Inode] = Counter()  # by others, just now
+_lingering: list[io.FileIO] = []  # read, and not closed yet for the sake of whoever has them open
 
 
 class Held:
@@ -101,6 +109,58 @@ def read_beside(path: Path) -> Generator[None]:
                 _changed.notify_all()
 
 
+@contextmanager
+def opened(path: Path) -> Generator[IO[bytes]]:
+    """Open a file that a user named, for reading; nobody in this process loses a lock on it."""
+    with read_beside(path):
+        file = io.BufferedReader(_lingered(path) or io.FileIO(os.fspath(path)))
+        try:
+            yield file
+        finally:
+            _let_go(file.detach())
+
+
+def _lingered(path: Path) -> io.FileIO | None:
+    """Take up again what was not closed, so that looking often opens no more files."""
+    inode = _inode(path)
+    with _changed:
+        for file in _lingering:
+            if _inode(file.fileno()) == inode:
+                _lingering.remove(file)
+                file.seek(0)
+                return file
+    return None
+
+
+def _let_go(raw: io.RawIOBase) -> None:
+    """Close a file, and those that waited for it; a database that others here have open waits for them."""
+    assert isinstance(raw, io.FileIO)
+    with _changed:
+        if not _may_have_locks(raw):
+            raw.close()
+        elif raw not in _lingering:
+            _lingering.append(raw)
+        for file in _lingering[:]:
+            if not _is_open_elsewhere(file):
+                file.close()
+                _lingering.remove(file)
+
+
+def _may_have_locks(file: io.FileIO) -> bool:
+    if os.name == "nt":  # there a lock belongs to the handle that took it
+        return False
+    return os.pread(file.fileno(), len(_DATABASE), 0).startswith((_DATABASE, _INDEX))
+
+
+def _is_open_elsewhere(file: io.FileIO) -> bool:
+    inode, ours = _inode(file.fileno()), {one.fileno() for one in _lingering}
+    try:
+        numbers = {int(name) for name in os.listdir(_OPEN_HERE)}
+    except (OSError, ValueError):
+        return True  # nobody tells: then it had better stay
+    return any(_inode(number) == inode for number in numbers - ours)
+
+
 def _has_other_names(path: Path) -> bool:
     try:
         return path.is_symlink() or path.stat().st_nlink > 1
@@ -108,9 +168,9 @@ def _has_other_names(path: Path) -> bool:
         return False
 
 
-def _inode(path: Path) -> Inode | None:
+def _inode(path: Path | int) -> Inode | None:
     try:
-        found = path.stat()
+        found = os.stat(path)
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
@@ -123,6 +183,7 @@ def _begin_anew() -> None:
     _open.clear()
     _held.clear()
     _read.clear()
+    _lingering.clear()
 
 
 if hasattr(os, "register_at_fork"):

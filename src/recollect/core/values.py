@@ -321,5 +321,5 @@ class Stats:
     tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
     graph: Mapping[str, int] = field(default_factory=dict[str, int])  # entities, facts, conflicts ...
     concepts: int = 0  # that stand
-    # Events of which something is not derived yet, by what: artifacts, graph, intents, concepts.
+    # Events of which something is not derived yet, by what: words, artifacts, graph, intents, concepts.
     behind: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -29,7 +29,7 @@ from recollect.engine.passages import embed
 from recollect.engine.rebuilding import derive_beside
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
-from recollect.store.facts import ANALYSIS, SCRUB_OWED
+from recollect.store.facts import ANALYSIS, SCRUB_OWED, analysis_of
 from recollect.store.postings import SEAL_AT, Terms, terms_of
 from recollect.store.protocol import EMBED, Job, Model, Reader, Seqs, Writer
 from recollect.store.written import PLAN
@@ -262,8 +262,8 @@ def _drop_leftovers(engine: Engine) -> None:
 def _renew_words(engine: Engine, progress: Progress) -> None:
     """Index the words anew where an older version of their analysis did."""
     with engine.store.reader() as reader:
-        analysis, spaces, total = reader.fact(ANALYSIS), reader.spaces(), reader.total_events()
-    if analysis is not None and int(analysis) < ANALYSIS_VERSION:
+        analysis, spaces, total = analysis_of(reader), reader.spaces(), reader.total_events()
+    if analysis < ANALYSIS_VERSION:
         _rebuild_all_words(engine, spaces, progress, total)
 
 

@@ -42,7 +42,7 @@ class Importing(Handle):
         again: bool = False,
         progress: Progress = silent,
     ) -> Imported:
-        """Read a file, folder or zip of any known format, in batches, each a transaction.
+        """Read a file, folder or zip of any known format, another memory's file too, in batches, each a transaction.
 
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
         from where reading stopped. format: its name, where it can't be told by looking. redact: take secrets out of
@@ -127,20 +127,21 @@ class Importing(Handle):
         waits: bool,
     ) -> Imported:
         # Imported here: a process that only asks should not pay for what reads files.
-        from recollect.capture.formats import own_jsonl
+        from recollect.capture.formats import own_file, own_jsonl
         from recollect.capture.recognise import is_own, recognise
         from recollect.capture.secret_settings import patterns_of
         from recollect.engine.folding import fold_waiting
         from recollect.engine.importing import How, import_source
 
         source = checked_path(path)
-        own = is_own(source, format)
-        found = recognise(source, own_jsonl.NAME if own else format)
+        strict = is_own(source, format)
+        found = recognise(source, own_jsonl.NAME if strict else format)
+        found.source.notes[own_file.SPACE] = self._space
         how = How(
             wing=self._wing,
             patterns=patterns_of(self._engine.settings.secret_patterns) if redact else None,
-            strict=own and not waits,
-            own=own,
+            strict=strict and not waits,
+            own=strict or found.format is own_file,
             defer=defer,
             again=again,
             waits=waits,

@@ -62,7 +62,7 @@ class Recalling(Handle):
         """
         which = self._filter(**conditions)
         count = None if k is None or k == AUTO else checked_count("k", k, _MOST_HITS)
-        hits = self._search(checked_question(query), count, which, now)
+        hits = self._search(checked_question(query), count, which, now, further=True)
         self._engine.accesses.note(self._space, (hit.seq for hit in hits), self._engine.clock())
         return hits
 
@@ -94,6 +94,7 @@ class Recalling(Handle):
                 embedder=None,
                 model=None,
                 ask=lambda: None,
+                further=True,
             )
 
     @spelled_out
@@ -216,7 +217,7 @@ class Recalling(Handle):
                 known = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
-    def _search(self, query: str, k: int | None, which: Filter, now: Time | None) -> Hits:
+    def _search(self, query: str, k: int | None, which: Filter, now: Time | None, *, further: bool = False) -> Hits:
         engine = self._engine
         with engine.store.reader() as reader:
             model, embedder, _ = engine.models.serving(reader)
@@ -234,6 +235,7 @@ class Recalling(Handle):
                 model=model if embedder is not None else None,
                 ask=lambda: self._asked(embedder, query),
                 reread=None if engine.reranker is None else partial(self._reread, query, engine.reranker),
+                further=further,
             )
 
     def _asked(self, embedder: Embedder | None, query: str) -> Question | None:

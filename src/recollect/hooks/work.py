@@ -20,7 +20,7 @@ from recollect.capture.secret_settings import patterns_of
 from recollect.capture.secrets import redact_event
 from recollect.core.clock import utc_now
 from recollect.core.errors import InvalidEvent, KeyConflict
-from recollect.core.held import read_beside
+from recollect.core.held import opened
 from recollect.core.spans import asks
 from recollect.core.values import Hits
 from recollect.core.words import question_terms, term_counts
@@ -199,7 +199,7 @@ class Work:
         start = int(positions.read(self.home, transcript).get("byte", 0))
         deadline = time.monotonic() + _AWAIT_S
         while time.monotonic() < deadline:
-            with read_beside(Path(transcript)), open(transcript, "rb") as file:
+            with opened(Path(transcript)) as file:
                 file.seek(start)
                 tail = file.read()
             if any(form in tail for form in written):

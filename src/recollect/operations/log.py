@@ -31,11 +31,11 @@ ADD = Operation(
 
 IMPORT = Operation(
     name="import",
-    summary="remember what is in files, folders and zips: chats, mail, notes, transcripts, our JSONL",
+    summary="remember what is in files, folders and zips: chats, mail, notes, transcripts, another memory",
     details="Knows Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, Markdown "
-    "folders, transcripts, git logs, mem0 and MemPalace stores, and what `recollect export` writes. Run it again and "
-    "it reads what is new: files that have not changed are skipped, those that have grown are read from where it "
-    "stopped. Events that are known already are left as they are.",
+    "folders, transcripts, git logs, mem0 and MemPalace stores, other memories' files, and what `recollect export` "
+    "writes. Run it again and it reads what is new: files that have not changed are skipped, those that have grown are "
+    "read from where it stopped. Events that are known already are left as they are.",
     method="import_events",
     parameters=(
         Parameter(name="path", kind="path", help="a file, folder or zip", required=True, positional=True, several=True),

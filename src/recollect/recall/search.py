@@ -10,6 +10,7 @@ from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.artifact_arm import add_stated
+from recollect.recall.beyond import beyond
 from recollect.recall.boost import Boosts, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
@@ -48,8 +49,12 @@ def search(
     model: Model | None,
     ask: Ask,
     reread: Reread | None = None,
+    further: bool = False,
 ) -> Hits:
-    """Find the `k` best events for a question, in one snapshot; as many as it asks for where `k` is None."""
+    """Find the `k` best events for a question, in one snapshot; as many as it asks for where `k` is None.
+
+    further: also beyond the pool that is looked at closely, where `k` is more than it holds.
+    """
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
     allowed = reader.matching(space, which)
@@ -71,6 +76,8 @@ def search(
                 sure = confidence(signs_of(ranked, matching), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
+    if further and k is not None:
+        ranked = [*ranked, *beyond(asking, ranked, question, k)]
     count = how_many(ranked, asked, recipe) if k is None else k
     return Hits(_hits(asking, ranked, text, asked, count, reread), confidence=sure)
 
@@ -79,14 +86,24 @@ def _hits(
     asking: Asking, ranked: list[Candidate], question: str, asked: Analysis, k: int, reread: Reread | None
 ) -> list[Hit]:
     # Fetching in this snapshot is what guarantees that a forgotten event never comes back. A few more are fetched than
-    # asked for: an index in memory can be ahead of the snapshot by what was just written, and repetitions go.
-    few = ranked[: max(k, asking.recipe.reread_depth if reread else 0) + _SPARE]
-    events = asking.reader.fetch(asking.space, [candidate.seq for candidate in few])
-    there = [candidate for candidate in few if candidate.seq in events]
-    if reread is not None and asking.recipe.reread_depth and there:
-        there = reread(there, events)
+    # asked for: an index in memory can be ahead of the snapshot by what was just written, and repetitions go; then
+    # more of them, until there are as many as asked for.
+    step = max(k, asking.recipe.reread_depth if reread else 0) + _SPARE
+    events: dict[int, Event] = {}
+    there: list[Candidate] = []
+    told: list[Candidate] = []
+    for start in range(0, len(ranked), step):
+        few = ranked[start : start + step]
+        events |= asking.reader.fetch(asking.space, [candidate.seq for candidate in few])
+        few = [candidate for candidate in few if candidate.seq in events]
+        if start == 0 and reread is not None and asking.recipe.reread_depth and few:
+            few = reread(few, events)
+        there += few
+        told = told_once(there, events, question, asking.recipe)
+        if len(told) >= k:
+            break
     newest = asking.recipe.newest
-    kept = told_once(there, events, question, asking.recipe)[: max(k, newest.depth if newest else 0)]
+    kept = told[: max(k, newest.depth if newest else 0)]
     hits = [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
     return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
 

@@ -1,5 +1,16 @@
-"""Names of the facts that a store keeps about itself."""
+"""Facts that a store keeps about itself, by name."""
+
+from __future__ import annotations
+
+from recollect.core.words import ANALYSIS_VERSION
+from recollect.store.protocol import Reader
 
 ANALYSIS = "analysis"  # the version of core/words.py that made the postings
 SCRUB_OWED = "scrub_owed"  # set with a removal, cleared when the file has been rewritten
 COPYING = "copying"  # how far a copy from another store is; empty when it is complete
+
+
+def analysis_of(reader: Reader) -> int:
+    """Tell which analysis of words made the postings; that of now where there are none yet."""
+    said = reader.fact(ANALYSIS)
+    return ANALYSIS_VERSION if said is None else int(said)

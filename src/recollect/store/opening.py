@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.core.errors import BadLocation, StoreError
 from recollect.core.extras import need
 from recollect.core.settings import Settings
 from recollect.store.facts import COPYING
 from recollect.store.protocol import IN_MEMORY, Store
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.another import AnotherLog
+
+_WHOSE = slice(68, 72)  # of a file's head: whose it is
 
 
 def open_store(
@@ -30,6 +38,20 @@ def open_scratch() -> Store:
     from recollect.store.sqlite import SqliteStore
 
     return SqliteStore(IN_MEMORY, Settings(durability="normal"), spills=True)
+
+
+def open_log(path: Path) -> AbstractContextManager[AnotherLog]:
+    """Open another memory's file for its events alone, and change nothing of it."""
+    from recollect.store.sqlite.another import another_log
+
+    return another_log(path)
+
+
+def is_memory(head: bytes) -> bool:
+    """Tell a memory's file by how it begins."""
+    from recollect.store.sqlite.schema import APPLICATION_ID
+
+    return head[_WHOSE] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def _check_whole(store: Store) -> None:

@@ -22,6 +22,7 @@ from recollect.capture.formats import (
     mbox,
     mem0,
     mempalace,
+    own_file,
     own_jsonl,
     slack,
     telegram,
@@ -76,7 +77,7 @@ class Format(Protocol):
 
 FORMATS: tuple[Format, ...] = (
     *(claude_code, claude_ai, chatgpt, codex, gemini, slack, telegram, whatsapp, mbox),
-    *(own_jsonl, mem0, mempalace, gitlog, transcript, markdown),
+    *(own_jsonl, own_file, mem0, mempalace, gitlog, transcript, markdown),
 )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.core.errors import InvalidInput
-from recollect.core.held import read_beside
+from recollect.core.held import opened, read_beside
 
 MAGIC = b"SQLite format 3\x00"
 _WRITES_AHEAD = slice(18, 20)  # of the head: two bytes that say how the file is written
@@ -41,9 +41,8 @@ def rows(connection: sqlite3.Connection, name: str, *values: object) -> Iterator
 def tables(path: Path) -> dict[str, set[str]]:
     """Name a file's tables and their columns; none where it is no database."""
     try:
-        with read_beside(path):
-            if not _head(path).startswith(MAGIC):
-                return {}
+        if not _head(path).startswith(MAGIC):
+            return {}
         found: dict[str, set[str]] = {}
         with reading(path) as connection:
             for row in rows(connection, "tables"):
@@ -56,9 +55,9 @@ def tables(path: Path) -> dict[str, set[str]]:
 def _connected(path: Path) -> sqlite3.Connection:
     path = path.resolve()  # a log lies beside the file, not beside a link to it
     address = path.as_uri()
-    # As if nobody wrote where the folder can't be written, which ignores a log that was left beside; and where nobody
-    # does: else SQLite would make a log of its own beside a file of somebody else's, and leave it there.
-    for how in ("immutable=1",) if _rests(path) else ("mode=ro", "immutable=1"):
+    # As if nobody wrote where the folder can't be written, unless a log was left beside, which that would ignore; and
+    # where nobody does: else SQLite would make a log of its own beside a file of somebody else's, and leave it there.
+    for how in ("immutable=1",) if _rests(path) else ("mode=ro",) if _has_log(path) else ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(f"{address}?{how}", uri=True, check_same_thread=False)
         connection.text_factory = _decoded
         try:
@@ -70,7 +69,8 @@ def _connected(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
-    raise sqlite3.OperationalError("it can't be opened")
+    beside = "; its log can't be read in that folder: copy both elsewhere" if _has_log(path) else ""
+    raise sqlite3.OperationalError(f"it can't be opened{beside}")
 
 
 def _rests(path: Path) -> bool:
@@ -79,8 +79,13 @@ def _rests(path: Path) -> bool:
     return head[_WRITES_AHEAD] == b"\x02\x02" and not path.with_name(f"{path.name}-wal").exists()
 
 
+def _has_log(path: Path) -> bool:
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with opened(path) as file:
         return file.read(_HEAD_BYTES)
 
 

@@ -50,6 +50,9 @@ def parts(source: Source) -> tuple[str, ...]:
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read memories, each version of them an event, and the messages that were kept."""
     found = tables(source.local(part))
+    if not found:
+        with reading(source.local(part)):
+            return  # a database without tables; one that can't be read says why
     if "history" in found:
         yield from _history(source, part, after)
     if "messages" in found and "session_scope" in found["messages"]:

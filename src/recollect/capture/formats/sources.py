@@ -19,7 +19,7 @@ from unicodedata import category
 from recollect.capture.formats.items import from_epoch
 from recollect.capture.formats.letters import as_utf8
 from recollect.core.errors import BadLocation, InvalidInput
-from recollect.core.held import is_held, read_beside
+from recollect.core.held import is_held, opened
 
 try:
     from lzma import LZMAError
@@ -69,7 +69,7 @@ class Source:
                 with self._archive().open(name) as file:
                     yield file
             else:
-                with read_beside(self.local(name)), self.local(name).open("rb") as file:
+                with opened(self.local(name)) as file:
                     yield file
 
     @contextmanager
@@ -153,7 +153,7 @@ class Source:
                 yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         else:
             for path in self._with_log(name):
-                with self._in_our_words(name), read_beside(path), path.open("rb") as file:
+                with self._in_our_words(name), opened(path) as file:
                     yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
         yield b""  # of an empty file too
 
@@ -174,7 +174,7 @@ def open_source(path: Path) -> Source:
             return _source(path, "folder", *_files_under(path))
         if not _can_be_read(path):
             raise BadLocation(f"{path} is no file: it may never end.", fix="Write it to a file, and import that.")
-        with read_beside(path), path.open("rb") as file:
+        with opened(path) as file:
             is_zip = file.read(4) == _ZIP_MAGIC
     except (OSError, ValueError) as error:
         raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error

@@ -16,6 +16,7 @@ from recollect.store.sqlite.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_WRITES_AHEAD = slice(18, 20)  # of the header: two bytes that say how the file is written
 _PAGE_BYTES = 16384  # seven rows of token vectors fit with little left over; half of it would waste a fifth of the file
 _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
 _LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
@@ -51,6 +52,11 @@ def inspect(path: Path, *, create: bool) -> bool:
     if short:
         raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_bytes_told(header)}. Restore a backup.")
     return True
+
+
+def rests(path: Path) -> bool:
+    """Tell a file that nobody has open: then it has no log beside it, though it is written by one."""
+    return _head(path)[0][_WRITES_AHEAD] == b"\x02\x02" and not Path(f"{path}-wal").exists()
 
 
 def _absent(path: Path, *, create: bool) -> bool:

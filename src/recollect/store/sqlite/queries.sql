@@ -618,6 +618,10 @@ INSERT INTO receipts (space, at, upto, receipt) VALUES (?, ?, ?, ?);
 -- name: receipts
 SELECT upto, receipt FROM receipts WHERE space = ? ORDER BY id;
 
+-- Before another memory is read: its log is in tables of its own, neither views nor virtual.
+-- name: tables_of_log
+SELECT count(*) FROM sqlite_schema WHERE name IN ('spaces', 'events', 'facts_of_file') AND type = 'table' AND rootpage > 0;
+
 -- name: get_fact
 SELECT value FROM facts_of_file WHERE name = ?;
 
