@@ -208,6 +208,42 @@ def followed_again(address: str, headers: dict[str, str]) -> bool:
         return answer.status_code == 200
 
 
+def test_one_who_follows_is_told_why_nothing_more_comes(memory: Memory) -> None:
+    made = memory.create_key("laptop")
+    with serving(memory) as address:
+        with stream(address, bearer(made.secret), kinds="event") as told:
+            next(told)
+            memory.revoke_key(made.key.id)
+            last = list(told)  # and the answer ends as it should: a connection that is cut off would raise here
+        assert [one["event"] for one in last] == ["end"]
+        why = json.loads(last[0]["data"])
+        assert (why["status"], why["detail"]) == (401, "The key was revoked.")
+        assert "id" not in last[0]
+
+
+def test_one_who_follows_without_a_key_is_told_when_one_is_needed(memory: Memory) -> None:
+    with serving(memory) as address, stream(address, kinds="event") as told:
+        next(told)
+        memory.create_key("the first")
+        assert [(one["event"], json.loads(one["data"])["status"]) for one in told] == [("end", 401)]
+
+
+def test_one_who_follows_is_told_that_the_service_stops(memory: Memory) -> None:
+    told: list[dict[str, str]] = []
+    with serving(memory) as address:
+
+        def listen() -> None:
+            with stream(address, kinds="event") as heard:
+                told.extend(heard)
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        wait_for(lambda: told)
+    listening.join(10)
+    assert [one["event"] for one in told] == ["position", "end"]
+    assert json.loads(told[-1]["data"])["status"] == 503
+
+
 def test_a_stream_is_only_got(memory: Memory) -> None:
     with serving(memory) as address:
         assert httpx.head(f"{address}/v1/stream").status_code == 405
