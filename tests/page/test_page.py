@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.page.browsing import Served, needs_browser, serving
+from tests.serve.service import free_port
 
 from recollect import Memory
 
@@ -325,9 +326,24 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
         expect(page.locator("main h1")).to_have_text("Recall")
         with Memory.open(path, "hashing") as memory:
             memory.revoke_key(made.key.id)
-        page.wait_for_timeout(1_500)  # so long a key may be taken for what it was
+        expect(page.locator("main")).to_contain_text("The key was revoked.")  # without anybody asking for anything
         page.goto(f"{served.url}#/sessions")
         page.get_by_label("Key").fill(other.secret)
         opened.click()
         expect(page.locator("main h1")).to_have_text("Sessions")
+    page.close()
+
+
+def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path: Path, browser: Browser) -> None:
+    path, port = tmp_path / "away.db", free_port()
+    page = browser.new_page()
+    with serving(path, port=port) as served:
+        page.goto(f"{served.url}#/recall")
+        expect(page.locator("main")).to_contain_text("This memory is empty")
+        page.wait_for_timeout(500)  # until the page follows the feed
+    with Memory.open(path, "hashing") as memory:
+        memory.add("The heron is back at the weir.", speaker="Ana")
+    with serving(path, port=port):
+        expect(page.locator(".toast")).to_contain_text("heron")
+        expect(page.locator("main")).to_contain_text("1 event")
     page.close()
