@@ -360,6 +360,18 @@ def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Pa
         assert memory.deliver_webhooks(refuse, len) == 0
 
 
+def test_a_clock_that_is_set_back_does_not_put_a_delivery_off(tmp_path: Path) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    moment = [datetime(2030, 6, 1, tzinfo=UTC)]  # years ahead, as a machine that has not asked the time yet
+    with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
+        memory.add_webhook("https://example.org/hook", kinds=["event"])
+        memory.add("first")
+        assert memory.deliver_webhooks(lambda *_: "It answered 500.", len) == 0
+        moment[0] -= timedelta(days=1_461)
+        assert memory.deliver_webhooks(lambda *_: None, len) == 1
+
+
 def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memory) -> None:
     with Listener(refuse_first=1) as listener:
         memory.add_webhook(listener.url)
