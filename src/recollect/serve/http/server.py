@@ -45,6 +45,9 @@ def configured(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.stop_within_s,
+        # Which is always there, and reads no more than 64 KB before it knows who asks: httptools, where that is
+        # installed, takes a header of any length.
+        http="h11",
         ws="none",
     )
 
