@@ -249,6 +249,31 @@ def test_a_stream_is_only_got(memory: Memory) -> None:
         assert httpx.head(f"{address}/v1/stream").status_code == 405
 
 
+def test_a_memory_that_can_t_be_read_is_not_ready_and_nobody_is_told_why(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.serve.http.app._READY_WITHIN_S", 0.2)
+    over = threading.Event()
+
+    async def asked() -> list[httpx.Response]:
+        app, service = build(memory, ServiceSettings(worker=False, mcp=False))
+        service.ready = True
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+            held = asyncio.create_task(service.looking.run(lambda: over.wait(10)))
+            await asyncio.sleep(0.1)
+            slow = await web.get("/readyz")  # as where a server is away: each look waits for it
+            over.set()
+            await held
+            memory.close()
+            answers = [slow, await web.get("/readyz")]
+        await asyncio.to_thread(service.close)
+        return answers
+
+    for answer in asyncio.run(asked()):
+        assert problem(answer) == (503, "Overloaded")
+        assert answer.json()["detail"] == "The memory can't be read now."
+
+
 def test_whether_the_memory_answers_is_told_however_many_follow(memory: Memory) -> None:
     async def asked() -> int:
         app, service = build(memory, ServiceSettings(worker=False, mcp=False))

@@ -22,6 +22,8 @@ __all__ = ["ServiceSettings", "check_reach", "run", "run_when_there"]
 
 Say = Callable[[str], None]
 
+OTHER_ADDRESS = "Choose another port with --port, or with --host an address of this machine."
+
 
 def run(
     memory: Memory,
@@ -93,6 +95,4 @@ def _address_or_error(settings: ServiceSettings) -> Generator[None]:
     try:
         yield
     except SystemExit as error:  # how uvicorn says that the address is taken
-        raise BadLocation(
-            f"{settings.host}:{settings.port} can't be served on.", fix="Choose another port with --port."
-        ) from error
+        raise BadLocation(f"{settings.host}:{settings.port} can't be served on.", fix=OTHER_ADDRESS) from error
