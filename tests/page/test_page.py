@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.page.browsing import Served, needs_browser, serving
+from tests.serve.service import free_port
 
 from recollect import Memory
 
@@ -59,7 +60,7 @@ def test_every_view_opens(filled: Served, page: Page, view: str) -> None:
     expect(page.locator("nav a[aria-current=page]")).to_be_visible()
     expect(page.locator("main h1")).to_be_visible()
     expect(page.locator("[role=alert]")).to_have_count(0)
-    assert page.title() == "Recollect"
+    assert page.title() == f"{page.locator('nav a[aria-current=page]').inner_text()} · Recollect"
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -94,11 +95,11 @@ def test_sessions_are_listed_with_what_they_were_about(filled: Served, page: Pag
 def test_hostile_words_are_words(filled: Served, page: Page) -> None:
     page.goto(f"{filled.url}#/sessions/s1")
     expect(page.locator(".said", has_text="<script>document.title='owned'</script>")).to_be_visible()
-    assert page.title() == "Recollect"
+    assert page.title() == "Sessions · Recollect"
     page.goto(f"{filled.url}#/timeline")
     expect(page.locator(".said", has_text="שלום")).to_be_attached()
     expect(page.locator("button", has_text="Show all 10,003 characters")).to_be_attached()
-    assert page.title() == "Recollect"
+    assert page.title() == "Timeline · Recollect"
 
 
 def test_a_statement_is_corrected_and_keeps_its_history(filled: Served, page: Page) -> None:
@@ -314,20 +315,42 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
     with serving(path) as served:
         page.goto(served.url)
         field, opened = page.get_by_label("Key"), page.get_by_role("button", name="Open")
+        expect(field).to_be_focused()
+        expect(page.get_by_role("alert")).to_have_count(0)  # nothing is wrong yet
         field.fill(f"{made.secret}\u200b")
         expect(page.get_by_role("alert")).to_contain_text("no key has")
         expect(opened).to_be_disabled()
         field.fill("nonsense")
         opened.click()
-        expect(page.locator("main")).to_contain_text("no key of Recollect")
+        expect(page.get_by_role("alert")).to_contain_text("no key of Recollect")
+        expect(field).to_be_focused()
         page.get_by_label("Key").fill(made.secret)
         opened.click()
         expect(page.locator("main h1")).to_have_text("Recall")
         with Memory.open(path, "hashing") as memory:
             memory.revoke_key(made.key.id)
-        page.wait_for_timeout(1_500)  # so long a key may be taken for what it was
+        expect(page.locator("main")).to_contain_text("The key was revoked.")  # without anybody asking for anything
         page.goto(f"{served.url}#/sessions")
         page.get_by_label("Key").fill(other.secret)
         opened.click()
         expect(page.locator("main h1")).to_have_text("Sessions")
+    page.close()
+
+
+def test_what_happens_while_the_service_is_away_is_told_when_it_is_back(tmp_path: Path, browser: Browser) -> None:
+    path, port = tmp_path / "away.db", free_port()
+    page = browser.new_page()
+    with serving(path, port=port) as served:
+        page.goto(f"{served.url}#/recall")
+        expect(page.locator("main")).to_contain_text("This memory is empty")
+        page.wait_for_timeout(500)  # until the page follows the feed
+    expect(page.get_by_role("status").filter(has_text="does not answer")).to_have_count(1)
+    page.get_by_label("Question").fill("heron")
+    expect(page.get_by_role("alert").first).to_contain_text("does not answer")
+    with Memory.open(path, "hashing") as memory:
+        memory.add("The heron is back at the weir.", speaker="Ana")
+    with serving(path, port=port):
+        expect(page.locator(".toast")).to_contain_text("heron")
+        expect(page.locator(".hit .said")).to_contain_text("heron")  # what was asked meanwhile is asked anew
+        expect(page.get_by_label("Question")).to_have_value("heron")
     page.close()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import select
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -394,6 +397,23 @@ def test_other_addresses_need_a_key_that_counts(tmp_path: Path, host: str) -> No
 
 
 # Limits
+
+
+@pytest.mark.parametrize("more", [b"a" * 100_000, b"x-more: y\r\n" * 10_000], ids=["one header", "many headers"])
+def test_a_head_without_an_end_is_not_read_without_an_end(tmp_path: Path, more: bytes) -> None:
+    with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as web:
+            web.sendall(f"GET /healthz HTTP/1.1\r\nhost: {host}:{port}\r\nx: ".encode())
+            answer, sent = b"", 0
+            with suppress(OSError):
+                while sent < 20_000_000 and not select.select([web], [], [], 0)[0]:
+                    web.sendall(more)
+                    sent += len(more)
+                answer = web.recv(1_000)
+            assert sent < 20_000_000, "nobody stopped us"
+            assert answer.startswith(b"HTTP/1.1 400") or not answer
+        assert httpx.get(f"{address}/healthz").status_code == 200
 
 
 def test_a_key_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:

@@ -208,9 +208,70 @@ def followed_again(address: str, headers: dict[str, str]) -> bool:
         return answer.status_code == 200
 
 
+def test_one_who_follows_is_told_why_nothing_more_comes(memory: Memory) -> None:
+    made = memory.create_key("laptop")
+    with serving(memory) as address:
+        with stream(address, bearer(made.secret), kinds="event") as told:
+            next(told)
+            memory.revoke_key(made.key.id)
+            last = list(told)  # and the answer ends as it should: a connection that is cut off would raise here
+        assert [one["event"] for one in last] == ["end"]
+        why = json.loads(last[0]["data"])
+        assert (why["status"], why["detail"]) == (401, "The key was revoked.")
+        assert "id" not in last[0]
+
+
+def test_one_who_follows_without_a_key_is_told_when_one_is_needed(memory: Memory) -> None:
+    with serving(memory) as address, stream(address, kinds="event") as told:
+        next(told)
+        memory.create_key("the first")
+        assert [(one["event"], json.loads(one["data"])["status"]) for one in told] == [("end", 401)]
+
+
+def test_one_who_follows_is_told_that_the_service_stops(memory: Memory) -> None:
+    told: list[dict[str, str]] = []
+    with serving(memory) as address:
+
+        def listen() -> None:
+            with stream(address, kinds="event") as heard:
+                told.extend(heard)
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        wait_for(lambda: told)
+    listening.join(10)
+    assert [one["event"] for one in told] == ["position", "end"]
+    assert json.loads(told[-1]["data"])["status"] == 503
+
+
 def test_a_stream_is_only_got(memory: Memory) -> None:
     with serving(memory) as address:
         assert httpx.head(f"{address}/v1/stream").status_code == 405
+
+
+def test_a_memory_that_can_t_be_read_is_not_ready_and_nobody_is_told_why(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.serve.http.app._READY_WITHIN_S", 0.2)
+    over = threading.Event()
+
+    async def asked() -> list[httpx.Response]:
+        app, service = build(memory, ServiceSettings(worker=False, mcp=False))
+        service.ready = True
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+            held = asyncio.create_task(service.looking.run(lambda: over.wait(10)))
+            await asyncio.sleep(0.1)
+            slow = await web.get("/readyz")  # as where a server is away: each look waits for it
+            over.set()
+            await held
+            memory.close()
+            answers = [slow, await web.get("/readyz")]
+        await asyncio.to_thread(service.close)
+        return answers
+
+    for answer in asyncio.run(asked()):
+        assert problem(answer) == (503, "Overloaded")
+        assert answer.json()["detail"] == "The memory can't be read now."
 
 
 def test_whether_the_memory_answers_is_told_however_many_follow(memory: Memory) -> None:
@@ -322,6 +383,18 @@ def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Pa
         assert (hook.attempts, hook.error, hook.delivered) == (0, None, 4)
         moment[0] += timedelta(days=1)
         assert memory.deliver_webhooks(refuse, len) == 0
+
+
+def test_a_clock_that_is_set_back_does_not_put_a_delivery_off(tmp_path: Path) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    moment = [datetime(2030, 6, 1, tzinfo=UTC)]  # years ahead, as a machine that has not asked the time yet
+    with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
+        memory.add_webhook("https://example.org/hook", kinds=["event"])
+        memory.add("first")
+        assert memory.deliver_webhooks(lambda *_: "It answered 500.", len) == 0
+        moment[0] -= timedelta(days=1_461)
+        assert memory.deliver_webhooks(lambda *_: None, len) == 1
 
 
 def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memory) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.service import serving
 
 from recollect import Memory
 
@@ -94,6 +95,22 @@ def test_one_who_follows_and_does_not_read_is_not_waited_for(tmp_path: Path) -> 
     assert process.returncode == 0, said
     assert not said
     assert time.monotonic() - began < 15
+
+
+def test_one_who_never_sends_the_rest_is_told_when_the_time_is_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder="none") as memory:
+        with serving(memory, stop_within_s=1) as address:
+            host, port = address.removeprefix("http://").split(":")
+            stalled = socket.create_connection((host, int(port)), timeout=10)
+            head = f"POST /v1/add HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-type: application/json\r\n"
+            stalled.sendall(f'{head}content-length: 1000\r\n\r\n{{"text": "half'.encode())
+            time.sleep(0.3)
+        with stalled:
+            assert stalled.recv(1_000).startswith(b"HTTP/1.1 503")
+        assert memory.stats().events == 0
+    assert not any(record.exc_info for record in caplog.records)  # it is no fault of the service
 
 
 @pytest.mark.skipif(os.name != "posix", reason="several processes share a socket")

@@ -6,10 +6,17 @@ import argparse
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from recollect.cli.terminal import Terminal
-from recollect.core.errors import InvalidInput, RecollectError
+from recollect.core.errors import InvalidInput, RecollectError, StoreUnreachable
+from recollect.engine.again import when_there
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+_SERVER_WITHIN_S = 60.0  # both may be started together; what started us may then start us again
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,15 +51,32 @@ def _work(given: argparse.Namespace, terminal: Terminal) -> int:
     stop = threading.Event()
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, lambda _sign, _frame: stop.set())
-    with Memory.open(
-        location,
-        embedder=given.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
-        llm=given.llm or os.environ.get("RECOLLECT_LLM"),
-        create=False,
-    ) as memory:
+
+    def opened() -> Memory:
+        return Memory.open(
+            location,
+            embedder=given.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
+            llm=given.llm or os.environ.get("RECOLLECT_LLM"),
+            create=False,
+        )
+
+    memory = _opened(opened, given.once, stop, terminal)
+    if memory is None:  # told to stop before its server was there
+        return 0
+    with memory:
         terminal.note(f"working at {memory.location}")
         done = memory.work(
             once=given.once, stop=stop, told=lambda space, count: terminal.note(f"{space}: {count:,} done")
         )
     terminal.page.line(f"done: {done:,}")
     return 0
+
+
+def _opened(opened: Callable[[], Memory], once: bool, stop: threading.Event, terminal: Terminal) -> Memory | None:
+    try:
+        return opened()
+    except StoreUnreachable as error:
+        if once:
+            raise
+        terminal.note(f"waiting for the server, {_SERVER_WITHIN_S:g} s at most: {error}")
+    return when_there(opened, within_s=_SERVER_WITHIN_S, stop=stop)

@@ -35,7 +35,7 @@ _SECOND = 1_000_000  # microseconds
 def deliver(engine: Engine, send: Send, lay: Lay, going_on: Callable[[], bool]) -> int:
     """Send every webhook what waits for it; count the deliveries that were taken."""
     with engine.store.reader() as reader:
-        due = [stored for stored in reader.webhooks() if _micros_due(stored.webhook) <= engine.now()]
+        due = [stored for stored in reader.webhooks() if _is_due(stored.webhook, engine.now())]
     return sum(_deliver_to(engine, stored, send, lay, going_on) for stored in due)
 
 
@@ -105,8 +105,11 @@ def _webhooks(engine: Engine) -> list[StoredWebhook]:
         return reader.webhooks()
 
 
-def _micros_due(webhook: Webhook) -> int:
-    return 0 if webhook.due_at is None else int(webhook.due_at.timestamp() * _SECOND)
+def _is_due(webhook: Webhook, now: int) -> bool:
+    if webhook.due_at is None:
+        return True
+    left = int(webhook.due_at.timestamp() * _SECOND) - now
+    return not 0 < left <= _RETRY_MOST_S * _SECOND  # longer than anybody waits: the clock was set back
 
 
 def _again(engine: Engine, webhook: Webhook) -> int:

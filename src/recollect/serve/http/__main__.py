@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from recollect.core.errors import InvalidSetting, RecollectError
-from recollect.serve.http import ServiceSettings, run
+from recollect.serve.http import ServiceSettings, run_when_there
 from recollect.serve.http.settings import DEFAULT_PORT
 
 
@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             host=given.host,
             port=given.port,
             requests_per_s=given.rate,
+            wait_for_store_s=given.wait,
             worker=given.worker,
             mcp=given.mcp,
             tracing=given.tracing,
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130  # what a shell reports of SIGINT
     except RecollectError as error:
-        sys.stderr.write(f"recollect: {error}\n")
+        _warn(str(error))
         return error.exit_code
     return 0
 
@@ -58,14 +59,18 @@ def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
         with suppress(OSError):  # whatever is wrong with the folder, opening says it better
             Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
     models = {"embedder": given.embedder, "llm": given.llm, "reranker": given.reranker}
-    with Memory.open(given.memory, **models, fold=given.fold) as memory:
-        run(memory, settings, told=partial(_say, show=given.open))
+    run_when_there(
+        lambda: Memory.open(given.memory, **models, fold=given.fold),
+        settings,
+        told=partial(_say, show=given.open),
+        waits=_warn,
+    )
 
 
 def _again(given: argparse.Namespace) -> list[str]:
     """Write the command line for each of several processes."""
     named = {"memory": given.memory, "host": given.host, "rate": given.rate, "embedder": given.embedder}
-    named |= {"llm": given.llm, "reranker": given.reranker}
+    named |= {"llm": given.llm, "reranker": given.reranker, "wait": given.wait}
     flags = {"--no-worker": not given.worker, "--no-fold": not given.fold, "--no-mcp": not given.mcp}
     flags["--tracing"] = given.tracing
     options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
@@ -78,6 +83,11 @@ def _say(address: str, *, show: bool) -> None:
     # A browser for text would take over the terminal: only where there is a screen.
     if show and (sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         webbrowser.open(address)
+
+
+def _warn(words: str) -> None:
+    sys.stderr.write(f"recollect: {words}\n")
+    sys.stderr.flush()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,6 +116,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-fold", dest="fold", action="store_false", help="leave concepts to others")
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help="without /mcp")
     parser.add_argument("--processes", type=int, default=1, help="that answer at one address (default: 1)")
+    parser.add_argument(
+        "--wait",
+        type=float,
+        metavar="SECONDS",
+        default=ServiceSettings().wait_for_store_s,
+        help="for a database server that is not there yet (default: %(default)g; 0: it must be there)",
+    )
     parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)  # one that listens already, by its number
     parser.add_argument("--tracing", action="store_true", help="spans for OpenTelemetry (OTEL_... says where to)")
     return parser

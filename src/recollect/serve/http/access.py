@@ -112,7 +112,8 @@ class Doors:
                 raise KeyNeeded("The key is not known here.", fix="Make one with: recollect keys create")
             self._remember(shown, key)
         if not key.usable(utc_now()):
-            raise KeyNeeded("The key has ended.", fix="Make another with: recollect keys create")
+            how = "has ended" if key.revoked_at is None else "was revoked"
+            raise KeyNeeded(f"The key {how}.", fix="Make another with: recollect keys create")
         return Caller(key=key)
 
     def check_local(self, headers: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from recollect.core.errors import MissingExtra, Overloaded
+from recollect.core.errors import MissingExtra, Overloaded, RecollectError
 from recollect.core.keys import Permission
 from recollect.memory import Memory
 from recollect.serve.http import endpoints, page, transfer
@@ -30,6 +31,9 @@ from recollect.serve.http.stream import Stream
 if TYPE_CHECKING:
     from recollect.serve.http.mcp_route import McpRoute
 
+log = logging.getLogger("recollect.serve")
+
+_READY_WITHIN_S = 5.0  # a server that is away is waited for much longer; who asks whether it is there must know now
 MCP_PATH = "/mcp"
 STREAM_PATH = "/v1/stream"
 
@@ -95,7 +99,12 @@ def _own_routes(service: Service) -> list[BaseRoute]:
     async def readyz(_: Request) -> Response:
         if not service.ready:
             return refused(Overloaded("The service is starting or stopping."))
-        await service.looking.run(service.memory.pulse)
+        try:
+            await asyncio.wait_for(service.looking.run(service.memory.pulse), _READY_WITHIN_S)
+        except (RecollectError, TimeoutError) as error:
+            # Where it is and what it says is for the log: anybody may ask.
+            log.warning("The memory can't be read now: %s", str(error) or f"no answer within {_READY_WITHIN_S:g} s")
+            return refused(Overloaded("The memory can't be read now."))
         return packed(as_json({"ok": True}), accepts="")
 
     async def metrics(request: Request) -> Response:

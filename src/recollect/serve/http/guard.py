@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import Any
@@ -10,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.core.errors import RecollectError
+from recollect.core.errors import Overloaded, RecollectError
 from recollect.serve.http.answers import refused, refused_by_routing
 from recollect.serve.http.service import Service
 
@@ -89,6 +90,12 @@ class Guard:
                     raise
                 return
             await _refusal(error)(scope, receive, send)
+        except asyncio.CancelledError:
+            # The time for what has begun is over, and this still waits: as a rule for the rest of what a client sends.
+            if not self._service.pulse.stopping:
+                raise
+            if not begun:
+                await refused(Overloaded("The service stops; this was not done."))(scope, receive, send)
 
 
 def _refusal(error: Exception) -> Any:

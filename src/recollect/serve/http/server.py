@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from recollect.memory import Memory
 from recollect.serve.http.app import MCP_PATH, STREAM_PATH, build
@@ -28,7 +29,12 @@ _LATECOMERS_EVERY_S = 0.1  # time enough for one who has just connected to ask, 
 def server(memory: Memory, settings: ServiceSettings, *, told: Told | None = None) -> Server:
     """Make a server; its run() serves until it is told to stop."""
     app, service = build(memory, settings)
-    config = uvicorn.Config(
+    return Server(configured(app, settings), service, told)
+
+
+def configured(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
+    """Say how an application is served."""
+    return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
@@ -39,12 +45,40 @@ def server(memory: Memory, settings: ServiceSettings, *, told: Told | None = Non
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.stop_within_s,
+        # Which is always there, and reads no more than 64 KB before it knows who asks: httptools, where that is
+        # installed, takes a header of any length.
+        http="h11",
         ws="none",
     )
-    return Server(config, service, told)
 
 
-class Server(uvicorn.Server):
+class Stoppable(uvicorn.Server):
+    """A server that ends when told to. Unlike uvicorn's own way, the process lives on and can close the memory."""
+
+    def stop(self) -> None:
+        """Answer what has been asked, then end; from any thread."""
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Stop when told to."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.signal(one, self._told_to_stop) for one in _STOPPING}
+        try:
+            yield
+        finally:
+            for one, action in before.items():
+                signal.signal(one, action)
+
+    def _told_to_stop(self, number: int, frame: FrameType | None) -> None:
+        if self.should_exit and number == signal.SIGINT:
+            self.force_exit = True  # asked a second time: without waiting
+        self.stop()
+
+
+class Server(Stoppable):
     """A server that says when it answers, and sends followers home when it stops."""
 
     def __init__(self, config: uvicorn.Config, service: Service, told: Told | None) -> None:
@@ -92,22 +126,4 @@ class Server(uvicorn.Server):
         """Answer what has been asked, then end; from any thread."""
         # Streams never end by themselves: they are ended first, so that stopping does not wait for them.
         self._service.pulse.stop()
-        self.should_exit = True
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Stop when told to. Unlike uvicorn's own way, the process lives on and can close the memory."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {one: signal.signal(one, self._told_to_stop) for one in _STOPPING}
-        try:
-            yield
-        finally:
-            for one, action in before.items():
-                signal.signal(one, action)
-
-    def _told_to_stop(self, number: int, _: FrameType | None) -> None:
-        if self.should_exit and number == signal.SIGINT:
-            self.force_exit = True  # asked a second time: without waiting
-        self.stop()
+        super().stop()

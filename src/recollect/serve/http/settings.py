@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from recollect.core.errors import InvalidSetting
+from recollect.core.settings import LONGEST_WAIT_S
 
 DEFAULT_PORT = 7330
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -39,6 +40,9 @@ class ServiceSettings:
     most_streams_of_a_key: int = 50
     # How long requests that have begun may take to finish when the service is told to stop.
     stop_within_s: int = 30
+    # How long a database server may take to come up beside us: machines start in minutes, containers in seconds. What
+    # starts us may then start us again. 0: it must be there.
+    wait_for_store_s: float = 60.0
     # Whether waiting work (vectors, readings, webhooks) is done here.
     worker: bool = True
     # Whether MCP is served at /mcp, where its package is installed.
@@ -54,6 +58,8 @@ class ServiceSettings:
                 raise InvalidSetting(f"{name} must be at least 1.")
         if self.requests_per_s < 0:
             raise InvalidSetting("requests_per_s must not be negative; 0 is no limit.")
+        if not 0 <= self.wait_for_store_s <= LONGEST_WAIT_S:
+            raise InvalidSetting(f"wait must be from 0 to {LONGEST_WAIT_S:,} seconds, not {self.wait_for_store_s:g}.")
 
     @property
     def on_loopback(self) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 from recollect.core.errors import BadLocation, InvalidSetting
+from recollect.serve.http import OTHER_ADDRESS
 
 _BESIDE = ("--no-worker", "--no-fold")  # what the second and later ones leave to the first
 _BACKLOG = 2_048  # connections that may wait to be accepted, as uvicorn has it
@@ -76,7 +77,7 @@ def _bound(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise BadLocation(f"{host}:{port} can't be served on.", fix="Choose another port with --port.") from error
+        raise BadLocation(f"{host}:{port} can't be served on.", fix=OTHER_ADDRESS) from error
 
 
 def _started(listening: socket.socket, options: Sequence[str]) -> subprocess.Popen[str]:

@@ -55,18 +55,25 @@ const FOLLOWED = ["event", "artifact", "concept", "intent", "forgotten", "jobs"]
 const AGAIN_MS = 2000; // before the stream is asked for once more
 
 /** Follow what happens; gives a function that stops. EventSource sends no headers, so the stream is read by hand.
- *  `onLine` is told whether the service answers. */
+ *  `onLine` is told whether the service answers. A stream that ended goes on where it was: nothing in between is missed. */
 export function follow(onNews, onLine) {
   const stopping = new AbortController();
+  let position;
+  const told = (kind, one, id) => {
+    position = id || position;
+    onNews(kind, one);
+  };
   const listen = async () => {
     while (!stopping.signal.aborted) {
       try {
         const query = new URLSearchParams(where());
         for (const kind of FOLLOWED) query.append("kinds", kind);
-        const response = await fetch(`v1/stream?${query}`, { headers: headers(), signal: stopping.signal });
-        onLine(true);
-        if (response.ok) await messages(response.body, onNews);
-        else if (response.status < 500) return void (await answer(response).catch(() => undefined)); // the key no longer opens this
+        const from = position ? { "last-event-id": position } : {};
+        const response = await fetch(`v1/stream?${query}`, { headers: { ...headers(), ...from }, signal: stopping.signal });
+        onLine(response.status < 500);
+        const ended = response.ok ? await messages(response.body, told) : await problem(response);
+        if (ended?.status === 400 && position) position = undefined; // another memory is served here now
+        else if (ended && ended.status < 500 && ended.status !== 429) return void refusal(ended, ended.status); // the key no longer opens this
       } catch {
         if (!stopping.signal.aborted) onLine(false);
       }
@@ -78,19 +85,22 @@ export function follow(onNews, onLine) {
   return () => stopping.abort();
 }
 
+/** Read messages until the last one, which says why it is; gives that. */
 async function messages(body, onNews) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
+  let ended;
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) return;
+    if (done) return ended;
     held += value;
     const parts = held.split("\n\n");
     held = parts.pop();
     for (const part of parts) {
-      const kind = part.match(/^event: (.*)$/m)?.[1];
-      const data = part.match(/^data: (.*)$/m)?.[1];
-      if (kind && data) onNews(kind, JSON.parse(data));
+      const [id, kind, data] = ["id", "event", "data"].map((name) => part.match(new RegExp(`^${name}: (.*)$`, "m"))?.[1]);
+      if (!kind || !data) continue;
+      if (kind === "end") ended = JSON.parse(data);
+      else onNews(kind, JSON.parse(data), id);
     }
   }
 }
@@ -120,9 +130,18 @@ async function answer(sent) {
     if (error.name === "AbortError") throw error;
     throw gone();
   }
-  const document = await response.json().catch(() => ({}));
-  if (response.ok) return document;
-  const refused = new Refused(document, response.status);
-  if (refused.status === 401) dispatchEvent(new CustomEvent("recollect-locked", { detail: refused }));
-  throw refused;
+  if (response.ok) return response.json().catch(() => ({}));
+  throw refusal(await problem(response), response.status);
+}
+
+async function problem(response) {
+  const told = await response.json().catch(() => ({}));
+  return { ...told, status: response.status };
+}
+
+/** Make an error of what was told; where a key is wanted, whoever asks for one hears of it. */
+function refusal(told, status) {
+  const refused = new Refused(told, status);
+  if (status === 401) dispatchEvent(new CustomEvent("recollect-locked", { detail: refused }));
+  return refused;
 }

@@ -1,6 +1,6 @@
 // The frame: which view is shown, in which space, in which colours; keys and news.
 
-import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
+import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { follow, gone, keep, read, scope, sendable } from "./api.js";
 import { Choice, Safe, Trouble, count } from "./parts.js";
 
@@ -29,6 +29,10 @@ function App() {
   const [news, setNews] = useState({ beats: {}, told: "" });
   const [answers, setAnswers] = useState(true);
   const [round, setRound] = useState(0);
+  const begin = () => { // the view, anew, as its address says: a question that was typed is there
+    setPlace(here());
+    setRound((before) => before + 1);
+  };
   const enter = () => {
     setError(undefined);
     Promise.all([read("me"), read("spaces")]).then(
@@ -52,7 +56,7 @@ function App() {
     return () => removeEventListener("hashchange", moved);
   }, []);
   useEffect(() => {
-    const again = () => (me ? setRound((before) => before + 1) : enter());
+    const again = () => (me ? begin() : enter());
     addEventListener("recollect-again", again);
     return () => removeEventListener("recollect-again", again);
   }, [me]);
@@ -84,7 +88,7 @@ function App() {
       last = told(kind, one) || last;
       telling = telling || setTimeout(tell, NEWS_EVERY_MS);
     }, (now) => setAnswers((before) => {
-      if (now && !before) setRound((last) => last + 1); // what failed meanwhile is asked anew
+      if (now && !before) begin(); // what failed meanwhile is asked anew
       return now;
     }));
     return () => {
@@ -103,18 +107,21 @@ function App() {
       }
       if (event.key === "/") {
         event.preventDefault();
-        location.hash = "#/recall";
-        setTimeout(() => document.querySelector("input[type=search]")?.focus(), 50);
+        if (here().view !== "recall") location.hash = "#/recall";
+        setTimeout(() => document.querySelector("input[type=search]")?.select(), 50);
       }
       if (event.key === "t") turnTheme();
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, [me]);
+  const view = VIEWS.find((one) => one.name === place.view) || VIEWS[0];
+  useEffect(() => {
+    document.title = me ? `${view.title} · Recollect` : "Recollect";
+  }, [me, view]);
   if (error?.status === 401 || error?.status === 403) return html`<${Door} error=${error} onKey=${enter} />`;
   if (error) return html`<main><${Trouble} error=${error} /></main>`;
   if (!me) return html`<p class="quiet pad">Opening the memory …</p>`;
-  const view = VIEWS.find((one) => one.name === place.view) || VIEWS[0];
   const choose = (name) => {
     scope.space = name;
     setSpace(name);
@@ -138,8 +145,8 @@ function App() {
     <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
       <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
     </main>
-    ${answers ? news.told && html`<div class="toast" role="status">${news.told}</div>`
-      : html`<div class="toast lost" role="status">The service does not answer. Trying again …</div>`}
+    <div role="status">${answers ? news.told && html`<div class="toast" dir="auto">${news.told}</div>`
+      : html`<div class="toast lost">The service does not answer. Trying again …</div>`}</div>
   </div>`;
 }
 
@@ -167,6 +174,9 @@ function opened(name) {
 /** Ask for a key. */
 function Door({ error, onKey }) {
   const [key, setKey] = useState("");
+  const tried = error.message !== error.problem.title; // else it says just that one is needed, in words for programs
+  const field = useRef();
+  useEffect(() => field.current.focus(), [error]);
   const odd = key.trim() && !sendable(key.trim());
   const enter = (event) => {
     event.preventDefault();
@@ -176,8 +186,9 @@ function Door({ error, onKey }) {
   };
   return html`<main><form class="card stack" onSubmit=${enter}>
     <h1>This memory asks for a key</h1>
-    <p class="soft">${error.message} A key is made by <code>recollect keys create</code>. It is kept until this window is closed.</p>
-    <label class="field">Key<input type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
+    ${tried && html`<p class="card problem" role="alert">${error.message}</p>`}
+    <p class="soft">A key is made by <code>recollect keys create</code>. It is kept until this window is closed.</p>
+    <label class="field">Key<input ref=${field} type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
     ${odd && html`<p class="problem" role="alert">There are characters in it that no key has. Copy it again, alone.</p>`}
     <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>
   </form></main>`;

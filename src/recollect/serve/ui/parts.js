@@ -1,13 +1,16 @@
 // What several views share. Text always goes in as text: nothing here, or elsewhere, sets HTML.
 
-import { Component, html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { read } from "./api.js";
+import { Component, html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
+import { read, scope } from "./api.js";
 
 export { html };
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-export const LONG = 700; // characters of an event that are shown before "more"
+const LONG = 700; // characters of an event that are shown before "more"
+const MORE = 50_000; // and then, on either side, at once: a browser stands still for a million of them
+const MOST_LISTED = 1000; // entries that the service gives at once
+const MOST_LEFT = 50; // lists of which it is kept in mind where they were left
 
 export const day = (iso) => written(DAY, iso);
 export const moment = (iso) => written(MOMENT, iso);
@@ -70,16 +73,25 @@ export function Waiting({ lines = 3 }) {
 
 /** Show words verbatim, a part of them marked; long ones can be opened. Spans count code points, not UTF-16 units. */
 export function Said({ text, span }) {
-  const [open, setOpen] = useState(false);
-  const letters = Array.from(text);
+  const [steps, setSteps] = useState(0);
+  const here = useRef();
+  const letters = useMemo(() => Array.from(text), [text]);
   const [from, to] = span && !(span[0] === 0 && span[1] >= letters.length) ? span : [0, 0];
-  const begin = open || letters.length <= LONG ? 0 : Math.max(0, Math.min(from - LONG / 4, letters.length - LONG));
-  const end = open ? letters.length : Math.min(letters.length, begin + LONG);
+  const first = Math.max(0, Math.min(from - LONG / 4, letters.length - LONG));
+  const begin = Math.max(0, first - steps * MORE);
+  const end = Math.min(letters.length, first + LONG + steps * MORE);
+  const all = letters.length.toLocaleString();
+  const less = () => {
+    setSteps(0);
+    setTimeout(() => here.current?.scrollIntoView({ block: "nearest" })); // what was below comes up by thousands of lines
+  };
   const part = (a, b) => letters.slice(Math.max(a, begin), Math.max(Math.min(b, end), begin)).join("");
-  return html`<p class="said" dir="auto">${begin > 0 && "… "}${
+  return html`<p class=${steps ? "said long" : "said"} dir="auto" ref=${here}>${begin > 0 && "… "}${
     to > from ? html`${part(0, from)}<mark>${part(from, to)}</mark>${part(to, letters.length)}` : part(0, letters.length)
   }${end < letters.length && " …"}</p>
-  ${letters.length > LONG && html`<button class="link small" onClick=${() => setOpen(!open)}>${open ? "Show less" : `Show all ${letters.length.toLocaleString()} characters`}</button>`}`;
+  ${letters.length > LONG && html`<div class="row">
+    ${end - begin < letters.length && html`<button class="link small" onClick=${() => setSteps(steps + 1)}>${letters.length <= MORE ? `Show all ${all} characters` : `Show more of ${all} characters`}</button>`}
+    ${steps > 0 && html`<button class="link small" onClick=${less}>Show less</button>`}</div>`}`;
 }
 
 export function About({ event, children }) {
@@ -94,19 +106,49 @@ export function EventCard({ event, span, children }) {
   return html`<article class="card hit"><${Said} text=${event.text} span=${span} /><${About} event=${event}>${children}</></article>`;
 }
 
+const left = new Map(); // where lists were left: how long each was, and what stood at the top of the window
+
+/** Name the entry of the browser's history that is shown: who comes back to it finds lists as they were left. */
+function entry() {
+  if (!history.state?.entry) history.replaceState({ ...history.state, entry: `${Date.now()} ${Math.random()}` }, "");
+  return history.state.entry;
+}
+
+function leave(name, list) {
+  const [rows, top] = [[...list.children], (row) => row.getBoundingClientRect().top];
+  const at = rows.findIndex((row) => row.getBoundingClientRect().bottom > 0);
+  if (at < 0 || scrollY === 0) return void left.delete(name);
+  left.set(name, { count: rows.length, at, top: top(rows[at]) });
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
+}
+
+function comeBack({ at, top }, list) {
+  const row = list.children[Math.min(at, list.children.length - 1)];
+  const go = () => row.isConnected && scrollBy(0, row.getBoundingClientRect().top - top);
+  go();
+  requestAnimationFrame(go); // rows that come into sight only now get their heights
+}
+
 /** A list that asks for its next page when its end comes into sight. */
 export function Paged({ operation, parameters = {}, name, item, empty }) {
   const asked = JSON.stringify(parameters);
   const [state, setState] = useState({ items: [], next: undefined, busy: true });
   const turn = useRef(0);
   const asking = useRef();
+  const list = useRef();
+  const coming = useRef(); // where it was left, until it stands there again
+  const place = useRef();
+  place.current ??= entry();
+  const called = useRef();
+  called.current = `${place.current} ${scope.space} ${operation} ${asked}`;
   const more = (cursor) => {
     // Its end may go out of sight and come back before the page is there: it is asked for once, or it would be shown twice.
     if (cursor && asking.current === cursor) return;
     asking.current = cursor;
     const mine = turn.current;
     setState((before) => ({ ...before, busy: true, error: undefined }));
-    read(operation, { ...parameters, cursor }).then(
+    const limit = coming.current ? Math.min(MOST_LISTED, Math.max(parameters.limit || 0, coming.current.count)) : parameters.limit;
+    read(operation, { ...parameters, limit, cursor }).then(
       (page) => mine === turn.current && setState((before) => ({ items: [...(cursor ? before.items : []), ...page[name || operation]], next: page.next, busy: false })),
       (error) => {
         if (mine !== turn.current) return;
@@ -118,12 +160,19 @@ export function Paged({ operation, parameters = {}, name, item, empty }) {
   useEffect(() => {
     turn.current += 1;
     asking.current = undefined;
+    coming.current = left.get(called.current);
     setState({ items: [], next: undefined, busy: true });
     more();
   }, [operation, asked]);
+  useEffect(() => () => list.current && leave(called.current, list.current), []);
+  useEffect(() => {
+    if (!coming.current || !state.items.length) return;
+    comeBack(coming.current, list.current);
+    coming.current = undefined;
+  }, [state.items.length]);
   if (state.error) return html`<${Trouble} error=${state.error} />`;
   if (!state.items.length) return state.busy ? html`<${Waiting} />` : empty;
-  return html`<ul class="list">${state.items.map((one) => html`<li key=${one.id || one.name}>${item(one)}</li>`)}</ul>
+  return html`<ul class="list" ref=${list}>${state.items.map((one) => html`<li key=${one.id || one.name}>${item(one)}</li>`)}</ul>
     ${state.next && html`<${Sight} key=${state.next} onSight=${() => more(state.next)} />`}`;
 }
 
@@ -142,9 +191,10 @@ export function Dialog({ title, onClose, children }) {
   useEffect(() => {
     here.current.showModal();
   }, []);
-  const outside = (event) => event.target === here.current && onClose();
+  const close = () => here.current.close(); // which gives the focus back to where it was, and then tells
+  const outside = (event) => event.target === here.current && close();
   return html`<dialog ref=${here} onClose=${onClose} onClick=${outside} aria-label=${title}>
-    <div class="stack"><div class="row"><h2 class="grow">${title}</h2><button class="plain" onClick=${onClose}>Close</button></div>${children}</div>
+    <div class="stack"><div class="row"><h2 class="grow">${title}</h2><button class="plain" onClick=${close}>Close</button></div>${children}</div>
   </dialog>`;
 }
 

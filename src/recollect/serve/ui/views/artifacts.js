@@ -14,7 +14,7 @@ export default function Artifacts({ rest, me }) {
   const [about, setAbout] = useState("");
   const [round, setRound] = useState(0);
   const open = rest[0];
-  const close = () => { location.hash = "#/artifacts"; };
+  const close = () => location.replace("#/artifacts"); // so that going back does not open it again
   const empty = html`<${Empty} title="Nothing stated">No statement fits. They are found in what people say: “we decided …”, “remind me …”, “I live in …”.</>`;
   return html`<${Head} title="Statements">Read out of what was said, each quoted. What changed keeps its history.</>
     <div class="stack">

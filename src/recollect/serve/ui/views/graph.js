@@ -92,11 +92,17 @@ function Panel({ node, onClose }) {
   // A name has no quotes of its own: the latest that was said with it is looked up when it is chosen.
   const found = useAsked((signal) => (node.quotes.length ? Promise.resolve(node.quotes) : said(node.label, signal)), [node.id]);
   const closing = (event) => event.key === "Escape" && onClose();
+  const here = useRef();
   useEffect(() => {
+    const before = document.activeElement;
     addEventListener("keydown", closing);
-    return () => removeEventListener("keydown", closing);
+    return () => {
+      removeEventListener("keydown", closing);
+      before?.focus();
+    };
   }, []);
-  return html`<aside class="panel stack" aria-label=${node.label}>
+  useEffect(() => here.current.focus(), [node.id]); // it stands before the list in which it was chosen
+  return html`<aside class="panel stack" aria-label=${node.label} tabindex="-1" ref=${here}>
     <div class="row"><h2 class="grow">${node.label}</h2><button class="plain" onClick=${onClose} aria-label="Close">✕</button></div>
     <div class="meta"><span class="tag on">${node.kind}</span><span>${count(node.events, "event")}</span><span>since ${day(node.first_at)}</span></div>
     ${node.description && html`<p class="soft">${node.description}</p>`}
@@ -133,11 +139,14 @@ function arrange(drawing) {
     const stretch = Math.max(0.6, Math.min(WIDEST, (room * tall) / Math.max(1, box.w)));
     joined.positions((node) => ({ x: node.position("x") * stretch, y: node.position("y") }));
   }
-  const box = joined.nonempty() ? extent(joined) : { x1: 0, y2: 0, w: ALONE * Math.ceil(Math.sqrt(alone.length * room)) };
-  const across = Math.max(1, Math.floor(box.w / ALONE));
+  const box = joined.nonempty() ? extent(joined) : { x1: 0, y2: 0, w: 0 };
+  // As wide as the others together, or, where those are few, as is the window: one long column could not be read.
+  const wide = Math.max(box.w, ALONE * Math.min(alone.length, Math.ceil(Math.sqrt(alone.length * room))));
+  const across = Math.max(1, Math.floor(wide / ALONE));
+  const begin = box.x1 - (wide - box.w) / 2;
   alone.positions((node) => {
     const number = alone.indexOf(node);
-    return { x: box.x1 + ((number % across) + 0.5) * (box.w / across), y: box.y2 + ALONE * (0.9 + 0.7 * Math.floor(number / across)) };
+    return { x: begin + ((number % across) + 0.5) * (wide / across), y: box.y2 + ALONE * (0.9 + 0.7 * Math.floor(number / across)) };
   });
   show(drawing);
 }

@@ -15,16 +15,15 @@ export default function Recall({ rest }) {
   const box = useRef();
   useEffect(() => box.current?.focus(), []);
   useEffect(() => { // a link to a question may be opened while another is shown
-    if (!rest[0]) return;
-    setText(rest[0]);
-    setQuestion(rest[0]);
+    setText(rest[0] || "");
+    setQuestion(rest[0] || "");
   }, [rest]);
   useEffect(() => {
     const timer = setTimeout(() => setQuestion(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
   useEffect(() => {
-    history.replaceState(null, "", question ? `#/recall/${encodeURIComponent(question)}` : "#/recall");
+    history.replaceState(history.state, "", question ? `#/recall/${encodeURIComponent(question)}` : "#/recall");
   }, [question]);
   return html`<${Head} title="Recall">Ask in your own words. Every line is verbatim, with who said it and when.</>
     <div class="stack">
@@ -46,7 +45,8 @@ function Found({ question, budget, place, setPlace }) {
   const [shown] = [full, first].map((one) => one.value).filter((one) => one?.asked === asked);
   const found = shown || full.value || first.value;
   const settled = full.value?.asked === asked;
-  return html`<div class="two">
+  return html`<p class="hidden" role="status">${settled && !full.busy ? count(found.hits.length, "hit") : ""}</p>
+  <div class="two">
     <section aria-label="Hits" aria-busy=${!settled && full.busy}>
       ${full.error && html`<${Trouble} error=${full.error} />`}
       ${!full.error && (found && (settled || found.hits.length) ? html`<${Hits} found=${found} settled=${settled} k=${k} setK=${setK} />` : html`<${Waiting} />`)}

@@ -10,6 +10,7 @@ const ROWS = 14; // of facts; more would be no picture any more
 const ROW = 24; // px
 const SAID = 90; // px that the bars of what was said may take
 const LABEL = 56; // px that a date takes
+const LETTER = 6; // px of a fact's words
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = DAY_MS / 24;
 const PAUSE_MS = 250; // of moving before what is in sight is asked for
@@ -28,7 +29,7 @@ export default function Timeline({ me }) {
       read("activity", { speaker, wing, parts: PARTS }, signal),
       has("artifacts") && stated !== null ? read("artifacts", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal) : {},
     ]);
-    return { said, artifacts: (artifacts.artifacts || []).filter((one) => one.date) };
+    return { said, artifacts: (artifacts.artifacts || []).filter((one) => one.date), cut: Boolean(artifacts.next) };
   }, [person, wing, kind]);
   const { speakers = [], wings = [] } = whole.value?.said || {};
   const tools = html`<div class="row">
@@ -41,7 +42,7 @@ export default function Timeline({ me }) {
     ${whole.value && html`<${Picture} ...${whole.value} person=${person} wing=${wing} kind=${kind} />`}`;
 }
 
-function Picture({ said, artifacts, person, wing, kind }) {
+function Picture({ said, artifacts, cut, person, wing, kind }) {
   const ends = useMemo(() => extent(said, artifacts), [said, artifacts]);
   const [seen, setSeen] = useState(ends);
   const [asked, setAsked] = useState(ends);
@@ -90,14 +91,14 @@ function Picture({ said, artifacts, person, wing, kind }) {
       ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SAID + 34 + number * ROW} width=${width} />`)}
       ${inSight.map((one) => html`<a href=${`#/artifacts/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
     </svg></div>
-    <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")}${rows.length === ROWS ? " that held longest" : ""}, ${count(inSight.length, "dated statement")}. Scroll or pinch to zoom, drag to move.</span>
+    <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")}${rows.length === ROWS ? " that held longest" : ""}, ${count(inSight.length, "dated statement")}${cut ? ` of the ${MOST} oldest` : ""}. Scroll or pinch to zoom, drag to move.</span>
       <button onClick=${() => zoom(0.6)} aria-label="Zoom in">+</button><button onClick=${() => zoom(1.7)} aria-label="Zoom out">−</button><button onClick=${() => setSeen(ends)}>All</button></div>
-    <${Listed} kind=${kind} facts=${rows} artifacts=${inSight} person=${person} wing=${wing} asked=${asked} />
+    <${Listed} kind=${kind} facts=${rows} artifacts=${inSight} cut=${cut} person=${person} wing=${wing} asked=${asked} />
   </div>`;
 }
 
 /** What is in sight, in words. */
-function Listed({ kind, facts, artifacts, person, wing, asked }) {
+function Listed({ kind, facts, artifacts, cut, person, wing, asked }) {
   const nothing = html`<p class="quiet">Nothing of the kind is in this window.</p>`;
   if (kind === "" || kind === "said") {
     return html`<${Paged} operation="events" parameters=${{ since: iso(asked[0]), until: iso(asked[1]), speaker: person, wing, limit: 50 }} item=${(one) => html`<${EventCard} event=${one} />`} empty=${nothing} />`;
@@ -105,7 +106,7 @@ function Listed({ kind, facts, artifacts, person, wing, asked }) {
   const items = kind === "fact"
     ? facts.map((one) => [one.id, sentence(one), one.sources?.[0]?.quote, span(one)])
     : artifacts.map((one) => [one.id, one.content, one.quote, day(one.date.start)]);
-  if (!items.length) return nothing;
+  if (!items.length) return kind !== "fact" && cut ? html`<p class="quiet">None of the ${MOST} oldest is in this window. <a href="#/artifacts">All statements</a></p>` : nothing;
   return html`<ul class="list">${items.map(([id, words, quote, when]) => html`<li key=${id}><article class="card hit"><b>${words}</b>
     ${quote && html`<p class="said" dir="auto">“${quote}”</p>`}<div class="meta"><span>${when}</span></div></article></li>`)}</ul>`;
 }
@@ -128,9 +129,12 @@ function Bars({ said, x, onOpen }) {
 function FactBar({ fact, x, y, width }) {
   const from = Math.max(-4, fact.valid_from ? x(ms(fact.valid_from)) : -4);
   const to = Math.min(width + 4, fact.valid_to ? x(ms(fact.valid_to)) : width + 4);
+  const behind = from > width / 2; // words stand on the side where there is room for them
+  const words = Array.from(sentence(fact));
+  const fits = Math.max(8, Math.floor((behind ? from - 12 : width - Math.max(6, from + 6)) / LETTER));
   return html`<g><rect class=${fact.valid_to ? "fact over" : "fact"} x=${from} y=${y} width=${Math.max(3, to - from)} height=${ROW - 6} rx="4">
     <title>${`${sentence(fact)}, ${span(fact)}`}</title></rect>
-    <text class="label" x=${Math.max(6, Math.min(from + 6, width - 160))} y=${y + 13} pointer-events="none">${Array.from(sentence(fact)).slice(0, 60).join("")}</text></g>`;
+    <text class="label" x=${behind ? from - 6 : Math.max(6, from + 6)} y=${y + 13} text-anchor=${behind ? "end" : "start"} pointer-events="none">${words.length > fits ? `${words.slice(0, fits - 1).join("")}…` : words.join("")}</text></g>`;
 }
 
 /** Let the wheel or two fingers zoom and a dragged pointer move; the latest functions are read from `drawn`. */
