@@ -125,6 +125,35 @@ def test_that_one_has_no_time_is_no_task(memory: Memory) -> None:
     assert memory.intents() == []
 
 
+@pytest.mark.parametrize(
+    ("said", "words", "due"),
+    [
+        ("2026-03-02", "before the end of the month", "2026-03-31"),
+        ("2026-03-31", "before the end of the month", "2026-03-31"),
+        ("2026-02-10", "before the end of the month", "2026-02-28"),
+        ("2024-02-29", "by the end of the month", "2024-02-29"),
+        ("2026-12-31", "by the end of the month", "2026-12-31"),
+        ("2026-12-15", "before the end of the year", "2026-12-31"),
+        ("2026-03-02", "before the end of the year", "2026-12-31"),
+        ("2026-03-02", "before the end of Q2", "2026-06-30"),
+        ("2026-12-31", "by end of quarter", "2026-12-31"),
+        ("2026-03-08", "before the end of the week", "2026-03-08"),
+        ("2026-03-02", "by EOW", "2026-03-08"),
+        ("2026-03-02", "by EOD", "2026-03-02"),
+        ("2026-03-02", "by the end of next month", "2026-04-30"),
+        ("2026-03-02", "by the last day of the month", "2026-03-31"),
+        ("2026-03-02", "by the start of next month", "2026-03-31"),
+        ("2026-03-02", "before April", "2026-03-31"),
+        ("2026-03-02", "within ten days", "2026-03-12"),
+    ],
+)
+def test_the_end_of_a_time_is_its_last_day(memory: Memory, said: str, words: str, due: str) -> None:
+    at = datetime.fromisoformat(said).replace(hour=9, tzinfo=UTC)
+    say(memory, f"I have to file the VAT return {words}.", at=at)
+    (intent,) = memory.intents(now=at + HOUR)
+    assert str(intent.due) == due
+
+
 def test_a_deadline_at_the_end_of_the_calendar_breaks_nothing(memory: Memory) -> None:
     heard: list[Intent] = []
     memory.on("intent", heard.append)
