@@ -126,6 +126,59 @@ def test_that_one_has_no_time_is_no_task(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "due"),
+    [
+        (("I have to send the tax forms by Friday.", "Correction: it's Monday."), "2026-03-09"),
+        (("I have to send the tax forms by Friday.", "Correction: it's Monday.", "Scratch that."), "2026-03-06"),
+        (("Remind me to call the notary on Thursday.", "Sorry, I meant Friday."), "2026-03-06"),
+        (("I must submit the grant application. The deadline is Friday.", "Actually, make that Monday."), "2026-03-09"),
+        (
+            (
+                "The deadline for the grant application is Friday.",
+                "I still have to finish the grant application.",
+                "Correction: the deadline for the grant application is Monday.",
+            ),
+            "2026-03-09",
+        ),
+        (
+            (
+                "I need to submit the grant application by Friday.",
+                "The deadline for the grant application was moved to March 20.",
+            ),
+            "2026-03-20",
+        ),
+        # Two times of one thing, and nobody moved anything: the nearer one.
+        (
+            (
+                "I have to send the grant application to Ana by Friday.",
+                "I have to submit the grant application by March 20.",
+            ),
+            "2026-03-06",
+        ),
+    ],
+)
+def test_a_deadline_follows_what_put_it_right(memory: Memory, said: tuple[str, ...], due: str) -> None:
+    say(memory, *said)
+    (intent,) = memory.intents(now=START + HOUR)
+    assert str(intent.due) == due
+
+
+def test_a_todo_that_was_reworded_by_hand_is_due_as_it_says_now(memory: Memory) -> None:
+    say(memory, "I have to send the tax forms by Friday.")
+    (todo,) = memory.artifacts()
+    memory.correct(todo.id, "send the tax forms and the receipts by March 20")
+    (intent,) = memory.intents(now=START + HOUR)
+    assert (intent.statement, str(intent.due)) == ("send the tax forms and the receipts by March 20", "2026-03-20")
+
+
+def test_a_deed_that_was_taken_back_settles_nothing(memory: Memory) -> None:
+    say(memory, "I need to send the invoice to Acme by Friday.", "I sent the invoice to Acme.")
+    assert memory.intents(now=START + HOUR) == []
+    say(memory, "Scratch that.", at=START + HOUR)
+    assert statements(memory.intents(now=START + 2 * HOUR)) == ["I need to send the invoice to Acme by Friday"]
+
+
+@pytest.mark.parametrize(
     ("said", "words", "due"),
     [
         ("2026-03-02", "before the end of the month", "2026-03-31"),

@@ -1048,6 +1048,70 @@ def test_an_answer_puts_nothing_right(memory: Memory, said: str, other: str, ans
     assert said in current(memory)
 
 
+@pytest.mark.parametrize(
+    ("said", "amends", "value", "day"),
+    [
+        ("Remind me to call the notary on Thursday.", "Sorry, I meant Friday.", "call the notary on Friday", 9),
+        ("I have to send the tax forms by Friday.", "Correction: it's Monday.", "send the tax forms by Monday", 5),
+        ("The deadline is Friday.", "Actually, make that Monday.", "Monday", 5),
+    ],
+)
+def test_a_day_is_put_right_in_its_place(memory: Memory, said: str, amends: str, value: str, day: int) -> None:
+    say(memory, said, amends, session="s")
+    (found,) = memory.artifacts()
+    assert (found.quote, found.value) == (amends, value)
+    assert found.date is not None
+    assert found.date.start.day == day
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        (("The budget is 30k.", "Correction: the budget is 40k."), "30k"),
+        (("The budget for tools is 30k.", "Actually, make that 40k."), "30k"),
+        (("The budget is 30k.", "Actually, make that 40k.", "No wait, make that 50k."), "40k"),
+        (("I live in Lisbon.", "I moved to Porto."), "Lisbon"),
+        (("I work at Acme.", "I no longer work at Acme."), "Acme"),
+        (("I need to send the invoice to Acme.", "I sent the invoice to Acme."), "send the invoice to Acme"),
+    ],
+)
+def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
+    memory: Memory, said: tuple[str, ...], holds: str
+) -> None:
+    *_, last = say(memory, *said, session="s")
+    (back,) = say(memory, "Scratch that.", session="s")
+    (found,) = memory.artifacts()
+    assert (found.quote, found.value) == ("Scratch that.", holds)
+    assert [one.artifact.quote for one in memory.history(found.id).versions][-2:] == [said[-1], "Scratch that."]
+    before = memory.artifacts(status="any")
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before
+    memory.forget(ids=[last, back])
+    assert [one.value for one in memory.artifacts()] == [holds]
+
+
+def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
+    (first,) = say(memory, "I live in Lisbon.", session="s")
+    memory.add_many(
+        {"text": text, "speaker": "Ana", "session": "s", "at": at}
+        for text, at in (
+            ("The budget is 100 euros.", START + 20 * DAY),
+            ("The budget is 100 euros. Scratch that, it's 300.", START + DAY),
+        )
+    )
+    memory.forget(ids=[first])
+    with memory._engine.store.reader() as reader:
+        before = reader.change_counts(memory._space)
+    memory.rebuild()
+    with memory._engine.store.reader() as reader:
+        assert reader.change_counts(memory._space) == before
+
+
+def test_taking_back_a_change_leaves_what_was_said_since(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.", "Scratch that.", session="s")
+    assert [one.value for one in memory.artifacts()] == ["Porto"]
+
+
 def test_what_was_put_right_follows_what_is_left_of_the_log(memory: Memory) -> None:
     say(memory, "I live in Porto.", session="s")
     (later,) = say(memory, "The budget is 30k.", session="s")

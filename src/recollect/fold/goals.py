@@ -253,7 +253,7 @@ def answer_of(event: Event) -> Answered | None:
 
 def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
     # Another's wish binds nobody, and "the big thing this year" is no time by which.
-    deadline, exact = _deadline(sentence, at, years=cue.strength >= OWN) if cue.strength >= OPEN else (None, False)
+    deadline, exact = deadline_in(sentence, at, years=cue.strength >= OWN) if cue.strength >= OPEN else (None, False)
     unmet = says_unmet(sentence.casefold())
     # A title names what it is about, not what is to be done.
     place = cue.place if cue.place >= _told_from(sentence) else _most_telling(sentence)
@@ -264,7 +264,19 @@ def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
         "clause": [span.start + clause.start, span.start + clause.end],
         "deadline": deadline.isoformat() if deadline else None,
         "exact": exact,
+        **({"moved": True} if deadline and _MOVED.search(sentence) else {}),
     }
+
+
+# Where a sentence says that a time was changed, those that were said before it hold no more.
+_MOVED = re.compile(
+    r"^(?:\w+,? ){0,2}correction\b|\bnow (?:due|scheduled|planned)\b|\b(?:got|have|has|gave us) until\b"
+    r"|\b(?:deadline|due date|date)(?: [\w'-]+){0,6}? (?:is|are) now\b"
+    r"|\b(?:new|revised|updated|extended) (?:deadline|due date|date|target)\b"
+    r"|\b(?:moved|pushed|postponed|extended|delayed|rescheduled|shifted|bumped|deferred|brought forward"
+    r"|put (?:off|back))(?: [\w'-]+){0,5}? (?:to|until|till)\b",
+    re.IGNORECASE,
+)
 
 
 _CLAUSE_END = re.compile(
@@ -304,7 +316,7 @@ def _told_from(sentence: str) -> int:
     return end if len(sentence) > 2 * end else 0
 
 
-def _deadline(sentence: str, at: datetime, *, years: bool) -> tuple[datetime | None, bool]:
+def deadline_in(sentence: str, at: datetime, *, years: bool = True) -> tuple[datetime | None, bool]:
     """Tell by when, and whether to the day: the first time ahead that the words name."""
     ahead = {mention.span: mention for mention in find_dates(sentence, at, past=False)}
     for told in find_dates(sentence, at):

@@ -305,8 +305,9 @@ def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
 
 
 def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:
-    """Take the nearest time ahead, or the last one where all are past."""
-    said = sorted(goal.deadline for goal in goals if goal.deadline is not None)
+    """Take the nearest time ahead, or the last one where all are past; what was said before it was moved is void."""
+    since = max((place for place, goal in enumerate(goals) if goal.moved), default=0)
+    said = sorted(goal.deadline for goal in goals[since:] if goal.deadline is not None)
     return next((deadline for deadline in said if deadline > now), said[-1] if said else None)
 
 

@@ -64,7 +64,7 @@ _MAKE_IT = re.compile(
     r"(?:make|change|set|move) " + _OF_WHAT + r"(?: to| into)? (?P<v>.+)",
     re.IGNORECASE,
 )
-_EXACTLY = re.compile(r"(?:(?:on|at|in|by|for|until|only|about) ){0,2}(?:the )?(?:\d|(?-i:[A-Z]))", re.IGNORECASE)
+_EXACTLY = re.compile(r"(?:(?:due|on|at|in|by|for|until|only|about) ){0,2}(?:the )?(?:\d|(?-i:[A-Z]))", re.IGNORECASE)
 _OPINION = re.compile(
     r"(?:in my (?:opinion|view|experience),?|I (?:firmly |strongly |truly )?believe that"
     r"|I am convinced that) (?P<v>.+)",
