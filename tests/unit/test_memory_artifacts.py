@@ -1090,6 +1090,79 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
     assert [one.value for one in memory.artifacts()] == [holds]
 
 
+@pytest.mark.parametrize(
+    ("todo", "deed"),
+    [
+        ("I need to write the RFC for the cache by Friday.", "The RFC is written."),
+        ("I have to send the invoice to Acme.", "invoice got sent"),
+        ("We must book the tickets for Lisbon.", "The tickets have been booked."),
+        ("I need to renew my passport.", "My passport was renewed today."),
+        ("I promised to fix the gate.", "The gate's fixed."),
+        ("I must call the plumber tomorrow.", "the plumber has been called"),
+        ("I have to pay the electricity bill.", "Electricity bill: paid."),
+        ("I have to pay the rent.", "Rent paid."),
+        ("TODO: rotate the certificates", "The certificates have been rotated."),
+        ("I have to send the invoice to Acme.", "- [x] send the invoice to Acme"),
+        ("I have to water the plants.", "Done: water the plants"),
+        ("I have to write the report by Friday.", "The report is done."),
+        ("I have to write the report by Friday.", "I finished the report."),
+        ("I need to cancel the gym membership.", "The gym membership is cancelled."),
+    ],
+)
+def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> None:
+    say(memory, todo)
+    assert [one.kind for one in memory.artifacts()] == ["todo"]
+    say(memory, deed)
+    assert [(one.kind, one.stance) for one in memory.artifacts()] == [("event", "done")]
+    assert memory.intents(now=START + 3 * DAY) == []
+
+
+@pytest.mark.parametrize(
+    ("todo", "deed"),
+    [
+        ("I need to write the RFC for the cache by Friday.", "The RFC is not written yet."),
+        ("I need to write the RFC for the cache by Friday.", "The RFC is almost written."),
+        ("I have to send the invoice to Acme.", "The invoice should be sent."),
+        ("I have to send the invoice to Acme.", "The invoice is sent every month."),
+        ("I have to send the invoice to Acme.", "Is the invoice sent?"),
+        ("I have to send the invoice to Acme.", "The invoice is done."),
+        ("I have to send the invoice to Acme.", "The invoice got rejected."),
+        ("We must book the tickets for Lisbon.", "The tickets will be booked by Tom."),
+        ("We must book the tickets for Lisbon.", "The tickets to Rome are booked."),
+        ("We must book the tickets for Lisbon.", "If the tickets are booked, tell me."),
+        ("I have to pay the electricity bill.", "The gas bill is paid."),
+        ("I have to pay the electricity bill.", "I paid the gas bill."),
+        ("I have to pay invoice 4711.", "I paid invoice 4712."),
+        ("I have to read the report by Friday.", "The report is done."),
+    ],
+)
+def test_what_was_not_done_or_is_another_thing_leaves_a_todo(memory: Memory, todo: str, deed: str) -> None:
+    say(memory, todo, deed)
+    assert todo in current(memory)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The book was written by Tolkien.",
+        "The house was built in 1920.",
+        "The shop is closed.",
+        "The data is encrypted at rest.",
+        "The server is called Heron.",
+        "Maria got sent home.",
+        "He is finished.",
+        "Everything is done.",
+        "The kids are sorted for school.",
+        "Dinner is served.",
+        "The room was painted blue in the 50s.",
+        "The letter was never sent.",
+    ],
+)
+def test_how_a_thing_is_is_no_deed(memory: Memory, text: str) -> None:
+    say(memory, text)
+    assert [one for one in memory.artifacts() if one.stance == "done"] == []
+
+
 def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
     (first,) = say(memory, "I live in Lisbon.", session="s")
     memory.add_many(

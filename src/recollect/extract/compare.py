@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
 from recollect.core.words import STOPWORDS
@@ -347,7 +347,9 @@ def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
     """Give a deed's verb with each word after it: _does() wants the verb and at least one of them."""
     action = _action(draft.value)
     if action is not None:
-        yield from (f"deed:{action[0]}:{word}" for word in action[1])
+        finishes = draft.stance is Stance.DONE and action[0] in _FINISHING
+        verbs = (action[0], *sorted(_MAKING)) if finishes else (action[0],)
+        yield from (f"deed:{verb}:{word}" for verb in verbs for word in action[1])
 
 
 def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
@@ -388,9 +390,14 @@ def _is_late(draft: ArtifactDraft, known: Artifact) -> bool:
 def _does(done: str | None, wanted: str | None) -> bool:
     """Tell whether a deed is the one that was to be done: the same verb, and enough of the same words after it."""
     mine, theirs = _action(done), _action(wanted)
-    if mine is None or theirs is None or mine[0] != theirs[0] or not theirs[1]:
+    if mine is None or theirs is None or not theirs[1]:
         return False
-    shared = mine[1] & theirs[1]
+    if mine[0] != theirs[0] and not (mine[0] in _FINISHING and theirs[0] in _MAKING):
+        return False
+    names, others = _names(done), _names(wanted)
+    if names and others and names.isdisjoint(others):
+        return False  # the tickets to Rome are not those to Lisbon, nor invoice 4711 invoice 4712
+    shared = frozenset(word for word in mine[1] & theirs[1] if not _told_apart(done, wanted, word))
     least = LIGHT_VERB_WORDS if theirs[0] in _LIGHT_VERBS and len(theirs[1]) > 1 else 1
     return len(shared) >= max(least, DONE_WORDS * len(theirs[1]))
 
@@ -403,6 +410,32 @@ def _action(value: str | None) -> tuple[str, frozenset[str]] | None:
     return (form.lemma if form else found[0].removesuffix("ed")), _words(" ".join(found[1:])) - _WHEN
 
 
+@lru_cache(maxsize=1 << 12)
+def _names(value: str | None) -> frozenset[str]:
+    """Give what has a capital or a number behind the verb, but for days and months."""
+    found = _WORD.findall((value or "")[:_LONGEST_COMPARED])[1:]
+    names = (word.removesuffix("'s") for word in found if word[0].isupper() or word.isdigit())
+    return frozenset(word.lower() for word in names if word.lower() not in _DAYS and word != "I")
+
+
+def _told_apart(one: str | None, other: str | None, word: str) -> bool:
+    """Tell the gas bill from the electricity bill: another word stands right before the one that both have."""
+    mine, theirs = _before(one, word), _before(other, word)
+    return bool(mine and theirs) and mine != theirs
+
+
+def _before(value: str | None, word: str) -> str | None:
+    found = _in_order(value)[1:]
+    pairs = ((left, right) for left, right in pairwise(found) if _stem(right) == word)
+    return next((_stem(left) for left, _ in pairs if left not in _NO_MATTER and left not in _WHEN), None)
+
+
+# A thing that is finished was made; whether it was sent, too, nobody said.
+_FINISHING = frozenset("finish complete".split())
+_MAKING = frozenset(
+    """write draft make build prepare paint design finish complete do fix repair clean create develop sort settle solve
+    resolve translate renovate install review record compose tidy wash assemble""".split()
+)
 _LIGHT_VERBS = frozenset("get take make have go do be put use".split())
 _COUNTING_SLOTS = ("count:", "doing:")
 _COUNTS = frozenset(
@@ -413,6 +446,11 @@ _WHEN = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday tomorrow morning afternoon evening tonight noon
     week weekend month year
     soon later end day new old back solo yesterday last next this ago""".split()
+)
+
+
+_DAYS = _WHEN | frozenset(
+    """january february march april may june july august september october november december am pm todo""".split()
 )
 
 

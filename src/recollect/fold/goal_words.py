@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from recollect.core.words import STOPWORDS, stem
 
@@ -131,6 +132,26 @@ def verbs_of(clause: str) -> frozenset[str]:
     main = _LIKE_A_VERB.sub(" ", _ASIDE.sub("", clause[:_LONGEST]))
     verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(main))
     return verbs & _ENDING or verbs  # one more sale does not meet "must stop selling"
+
+
+def told_apart(one: str, other: str, verb: str) -> bool:
+    """Tell what is done to two things of one name apart: the gas bill and the electricity bill, or Rome and Lisbon."""
+    names, others = names_in(one), names_in(other)
+    if names and others and names.isdisjoint(others):
+        return True
+    before, others_before = _words_before(one, verb), _words_before(other, verb)
+    shared = before.keys() & others_before.keys()
+    return bool(shared) and all(
+        before[word] and others_before[word] and before[word] != others_before[word] for word in shared
+    )
+
+
+@lru_cache(maxsize=8192)
+def _words_before(text: str, verb: str) -> dict[str, str | None]:
+    """Give each word that tells what a text is about, with the telling word right before it."""
+    tokens = [token.casefold().removesuffix("'s") for token in _TOKEN.findall(_without_amounts(text))]
+    told = [None if _tells_nothing(token) or stem(token) == verb else stem(token) for token in tokens]
+    return {word: before for before, word in pairwise([None, *told]) if word is not None}
 
 
 _TOWARDS = frozenset("to for with in at by from on into about before until of".split())

@@ -23,7 +23,7 @@ from recollect.core.clock import later
 from recollect.core.values import Span
 from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of, words_in
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goal_words import objects_of, verbs_of, words_of
+from recollect.fold.goal_words import objects_of, told_apart, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
 from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN
 
@@ -159,6 +159,8 @@ def meets(deed: Deed, goal: Goal) -> bool:
     """Tell whether a deed meets a goal: the same verb with a word of its object, or the thing itself said finished."""
     done = done_in(deed.ground.quote)
     if done is None:
+        return False
+    if told_apart(deed.ground.quote, goal.near or goal.clause, done.verb):
         return False
     said = words_of(deed.ground.quote) - {done.verb}
     if done.verb in verbs_of(goal.clause):
