@@ -19,6 +19,7 @@ from recollect.fold.clusters import Goal
 from recollect.fold.density import Topic, density
 from recollect.fold.goals import MarkKind, marks_of
 from recollect.fold.intents import crystallise
+from recollect.fold.unmet import is_trouble
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -161,6 +162,63 @@ def test_a_deadline_follows_what_put_it_right(memory: Memory, said: tuple[str, .
     say(memory, *said)
     (intent,) = memory.intents(now=START + HOUR)
     assert str(intent.due) == due
+
+
+@pytest.mark.parametrize(
+    ("goal", "mended"),
+    [
+        ("I need to fix the VPN on the laptop by Thursday.", "vpn is fixed now"),
+        ("I must get the kitchen tap repaired by Friday.", "The kitchen tap works again."),
+        (
+            "The printer in the office is broken, I have to get it repaired by Friday.",
+            "The office printer works again.",
+        ),
+        ("We must restore the login server by noon tomorrow.", "The login server is back up."),
+        ("We have to solve the payment problem by Friday.", "Payment problem resolved."),
+        ("We need to prepare the Oslo trip by Friday.", "The Oslo trip is cancelled."),
+    ],
+)
+def test_trouble_that_is_over_settles_what_it_was_about(memory: Memory, goal: str, mended: str) -> None:
+    say(memory, goal)
+    assert len(memory.intents(now=START + HOUR)) == 1
+    say(memory, mended, at=START + HOUR)
+    assert memory.intents(now=START + 2 * HOUR) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "The kitchen tap works again, but it still drips.",
+        "The kitchen tap isn't fixed.",
+        "The kitchen tap should work again by Friday.",
+        "The leak in the kitchen tap is back.",
+        "The bathroom tap works again.",
+        "Is the kitchen tap fixed?",
+        "I hope the kitchen tap is fixed now.",
+    ],
+)
+def test_trouble_that_is_not_over_settles_nothing(memory: Memory, later: str) -> None:
+    say(memory, "I must get the kitchen tap repaired by Friday.")
+    say(memory, later, at=START + HOUR)
+    assert "I must get the kitchen tap repaired by Friday" in statements(memory.intents(now=START + 2 * HOUR))
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        ("The trip is cancelled.", False),
+        ("The printer works again.", False),
+        ("The payment problem is solved.", False),
+        ("The server is back up after the crash.", False),
+        ("The plumber cancelled.", True),
+        ("The train was cancelled again.", True),
+        ("My flight got cancelled and nobody answers.", True),
+        ("The printer works again but the scanner is broken.", True),
+        ("The problem is not solved.", True),
+    ],
+)
+def test_the_end_of_trouble_is_none(text: str, trouble: bool) -> None:
+    assert is_trouble(text.casefold()) is trouble
 
 
 def test_a_todo_that_was_reworded_by_hand_is_due_as_it_says_now(memory: Memory) -> None:

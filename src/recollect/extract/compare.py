@@ -347,8 +347,7 @@ def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
     """Give a deed's verb with each word after it: _does() wants the verb and at least one of them."""
     action = _action(draft.value)
     if action is not None:
-        finishes = draft.stance is Stance.DONE and action[0] in _FINISHING
-        verbs = (action[0], *sorted(_MAKING)) if finishes else (action[0],)
+        verbs = (action[0], *sorted(_settled_by(action[0]))) if draft.stance is Stance.DONE else (action[0],)
         yield from (f"deed:{verb}:{word}" for verb in verbs for word in action[1])
 
 
@@ -392,8 +391,10 @@ def _does(done: str | None, wanted: str | None) -> bool:
     mine, theirs = _action(done), _action(wanted)
     if mine is None or theirs is None or not theirs[1]:
         return False
-    if mine[0] != theirs[0] and not (mine[0] in _FINISHING and theirs[0] in _MAKING):
+    if mine[0] != theirs[0] and theirs[0] not in _settled_by(mine[0]):
         return False
+    if mine[0] == _CANCEL != theirs[0] and not theirs[1] <= mine[1]:
+        return False  # a present for the wedding is not over with it, for all we know
     names, others = _names(done), _names(wanted)
     if names and others and names.isdisjoint(others):
         return False  # the tickets to Rome are not those to Lisbon, nor invoice 4711 invoice 4712
@@ -436,6 +437,16 @@ _MAKING = frozenset(
     """write draft make build prepare paint design finish complete do fix repair clean create develop sort settle solve
     resolve translate renovate install review record compose tidy wash assemble""".split()
 )
+# What is called off need not be planned.
+_CANCEL = "cancel"
+_PLANNING = frozenset("prepare plan organise organize attend join host arrange schedule".split())
+
+
+def _settled_by(verb: str) -> frozenset[str]:
+    """Name the other verbs that a deed settles."""
+    return _MAKING if verb in _FINISHING else _PLANNING if verb == _CANCEL else frozenset()
+
+
 _LIGHT_VERBS = frozenset("get take make have go do be put use".split())
 _COUNTING_SLOTS = ("count:", "doing:")
 _COUNTS = frozenset(

@@ -124,6 +124,10 @@ _ASIDE = re.compile(
 # "The shared drive": no verb, though it looks like one.
 _LIKE_A_VERB = re.compile(r"\b(?:the|an?|my|our|this|that|these|those)\s[a-z]+ed\b", re.IGNORECASE)
 _ENDING = frozenset(map(stem, "stop quit avoid prevent".split()))
+MEND = stem("fix")  # what was to be repaired is met by whatever says that it is right again
+_MENDING = frozenset(
+    map(stem, "repair mend restore solve resolve sort restart reboot unblock troubleshoot debug".split())
+)
 
 
 @lru_cache(maxsize=8192)
@@ -131,6 +135,8 @@ def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
     main = _LIKE_A_VERB.sub(" ", _ASIDE.sub("", clause[:_LONGEST]))
     verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(main))
+    if verbs & _MENDING:
+        verbs |= {MEND}
     return verbs & _ENDING or verbs  # one more sale does not meet "must stop selling"
 
 
@@ -155,6 +161,12 @@ def _words_before(text: str, verb: str) -> dict[str, str | None]:
 
 
 _TOWARDS = frozenset("to for with in at by from on into about before until of".split())
+
+
+def mends(clause: str) -> bool:
+    """Tell whether a clause says in another word that something is to be fixed: "I must get it repaired"."""
+    verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+    return MEND not in verbs and not verbs.isdisjoint(_MENDING)
 
 
 @lru_cache(maxsize=8192)

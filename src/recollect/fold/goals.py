@@ -24,9 +24,10 @@ from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
+from recollect.fold.goal_words import MEND
 from recollect.fold.openness import score, telling
 from recollect.fold.titles import lead_end
-from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
+from recollect.fold.unmet import QUESTION, is_mended, is_trouble, says_unmet
 from recollect.fold.wanting import DOUBTED, LISTED, OPEN, OTHERS, OWN, Cue, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
@@ -376,7 +377,7 @@ _NEED_NOT = re.compile(
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
     r"|until|unless|before"
-    r"|again|still|yet|remains?|remained|once more|supposed"
+    r"|again|still|yet|remains?|remained|once more|supposed|hope|hopes|hopefully|wish|assuming"
     r"|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
@@ -384,6 +385,8 @@ _NOT_DONE = re.compile(
 def is_deed(sentence: str) -> bool:
     """Tell whether a sentence says that something was done."""
     said = sentence.casefold().replace("’", "'")
+    if is_mended(said):
+        return True
     if QUESTION.search(said) or _NOT_DONE.search(said):
         return False
     return _STATE.search(said) is not None or _DEED.match(said) is not None
@@ -413,6 +416,8 @@ def done_in(sentence: str) -> Done | None:
         return None
     if match := _NEED_NOT.search(said):
         return Done(stem(_IRREGULAR.get(match["verb"], match["verb"])), finished=False)
+    if is_mended(said):
+        return Done(MEND, finished=True)
     if _NOT_DONE.search(said):
         return None
     if match := _STATE.search(said):

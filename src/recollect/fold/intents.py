@@ -23,7 +23,7 @@ from recollect.core.clock import later
 from recollect.core.values import Span
 from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of, words_in
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goal_words import objects_of, told_apart, verbs_of, words_of
+from recollect.fold.goal_words import MEND, mends, objects_of, told_apart, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
 from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN
 
@@ -171,6 +171,8 @@ def meets(deed: Deed, goal: Goal) -> bool:
 
 def _objects(goal: Goal, verb: str) -> frozenset[str]:
     """Give what a verb of a goal is done to; where the clause has "it", what stands beside the clause tells."""
+    if verb == MEND and mends(goal.clause):
+        return words_of(goal.near or goal.ground.quote)
     return objects_of(goal.clause, verb) or words_of(goal.near or "")
 
 
