@@ -1165,6 +1165,49 @@ def test_how_a_thing_is_is_no_deed(memory: Memory, text: str) -> None:
     assert [one for one in memory.artifacts() if one.stance == "done"] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("I've opened ticket #4821 for you.", "event", "open ticket #4821 for you"),
+        ("I've escalated the ticket to the identity team.", "event", "escalate the ticket to the identity team"),
+        ("As a workaround you can use the mobile app until we fix it.", "insight", "you can use the mobile app"),
+        ("The workaround is to restart the router.", "insight", "restart the router"),
+        ("I can't log in to the portal.", "event", "can not log in to the portal"),
+        ("But the export button is still missing.", "event", "the export button is still missing"),
+        ("The website is down again.", "event", "The website is down again"),
+        ("The app crashes when I open it.", "event", "The app crashes"),
+        ("We will refund the March fee.", "todo", "refund the March fee"),
+        ("I'll get back to you by Friday.", "todo", "get back to you by Friday"),
+        ("Ticket #4822 is resolved: the export button is back.", "event", "resolve ticket #4822"),
+        ("The office printer works again.", "event", "fix the office printer"),
+    ],
+)
+def test_what_a_talk_with_support_states(memory: Memory, text: str, kind: str, value: str) -> None:
+    say(memory, text)
+    assert [(one.kind, one.value) for one in memory.artifacts()] == [(kind, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't connect with people.",
+        "I can't reach my potential.",
+        "I opened the window.",
+        "My heart is broken.",
+        "The sun is down.",
+        "Our marriage is broken.",
+        "That doesn't work for me.",
+        "My mother works again.",
+        "The plan fails to convince me.",
+        "Is there a workaround?",
+        "I'll get back to you.",
+    ],
+)
+def test_what_only_sounds_like_support(memory: Memory, text: str) -> None:
+    say(memory, text)
+    assert memory.artifacts() == []
+
+
 def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
     (first,) = say(memory, "I live in Lisbon.", session="s")
     memory.add_many(

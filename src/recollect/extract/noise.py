@@ -70,7 +70,7 @@ _SMALL_TALK = re.compile(
     r"|rooting)\b(?! \w+ing)|i (?:really )?appreciate|i hope (?:you|this|that|it|your|everything|things)\b|i (?:can't"
     r"|cannot) wait to (?:hear|see|read|try)|i(?:'ll| will) (?:let you know|keep (?:that|it|you)|think about"
     r"|be (?:here|back|there for)|do (?:that|my|it)|try (?:that|it|to)|check (?:it|that|them)|definitely (?:check|try"
-    r"|look|keep)|give (?:it|that)|get back|look into)|i (?:need|have|got) to (?:run|go|dash|say|admit|agree)\b"
+    r"|look|keep)|give (?:it|that)|get back(?! to \w+ (?:by|on|before|tomorrow|next|within)\b)|look into)|i (?:need|have|got) to (?:run|go|dash|say|admit|agree)\b"
     r"|i must (?:say|admit)|i have (?:a|one|another|some)(?: few)? (?:question|idea|feeling|hunch)|i have no (?:idea"
     r"|clue|doubt)|let(?:'s| us) (?:see|catch up|keep|chat|talk|hope|stay|do (?:it|this|that))|let me (?:know|think"
     r"|see)|my (?:bad|pleasure|apologies|goodness)|you(?:'re| are) (?:so|right|welcome|amazing)|it is what it is"

@@ -120,7 +120,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
             r"|signed up) to\b(?! disagree| differ| an?\b| the\b| his\b| her\b| their\b)|(?:'ll| will) (?!be\b"
-            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)"
+            r"|(?:'ll| will) (?:call [a-z]+ back|get back to (?:you|him|her|them)|refund|reimburse)\b",
         ),
         (
             IntentCategory.WISH,

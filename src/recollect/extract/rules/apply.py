@@ -103,7 +103,9 @@ class _Reading:
     def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         """Give the drafts of a sentence, and the reason of each clause that was skipped."""
         words = self.text[sentence.start : sentence.end]
-        announced = None if assistant else telling.announces(words) or facts.puts_right(words)
+        announced = (
+            None if assistant else telling.announces(words) or facts.puts_right(words) or facts.helps_for_now(words)
+        )
         if announced is not None and (whole := read_clause(self.text, sentence, sentence)) is not None:
             # "I was wrong about the exam, it's on Monday": what was wrong is past, what is so is not.
             wrong = announced.stance is Stance.CHANGED

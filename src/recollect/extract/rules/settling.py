@@ -12,11 +12,19 @@ from recollect.extract.rules.verbs import form_of
 
 FINISH = "finish"  # what "done", "finished", "sorted" say, whatever there was to do
 _LONGEST = 200  # characters of a clause that is read: what is longer tells more than that
-_THING = r"(?P<thing>(?:(?:[Tt]he|[Mm]y|[Oo]ur|[Tt]h(?:is|at|ese|ose)|[Aa]ll the|[Bb]oth) )?[\w'-]+(?: [\w'-]+){0,5}?)"
+_THING = (
+    r"(?P<thing>(?:(?:[Tt]he|[Mm]y|[Oo]ur|[Tt]h(?:is|at|ese|ose)|[Aa]ll the|[Bb]oth) )?[\w'#-]+(?: [\w'#-]+){0,5}?)"
+)
 _LATELY = r"(?: (?:now|finally|already|just|all|also|both|at last|officially|successfully))*"
+_WORKS = re.compile(
+    rf"{_THING}(?: (?:works?|runs?|loads|prints|(?:is|are){_LATELY} (?:working|running|up))"
+    r"(?: (?:fine|well|perfectly|properly))? again|(?:'s| (?:is|are|came)) (?:now )?back (?:up|online|to normal))"
+    r"(?:,? (?:now|today|thanks|thank you))*"
+)
 _IS = re.compile(
     rf"{_THING}(?:'s| (?:is|are)){_LATELY} (?P<verb>[a-z]+)"
     r"(?: (?:off|out|up|in))?(?:,? (?:now|today|already|at last|too|as well|this (?:morning|afternoon|evening|week)))*"
+    r"(?:: .*)?"
 )
 _WAS = re.compile(
     rf"{_THING} (?:was|were|got|(?:has|have)(?P<been>{_LATELY} been)){_LATELY} (?P<verb>[a-z]+)(?P<rest>.*)"
@@ -63,8 +71,13 @@ _VERBAL = re.compile(
 def was_done(clause: Clause) -> Found | None:
     """Read what was done, in the passive or as a note: it may settle what was to be done."""
     plain = clause.plain.rstrip(" .!")
-    if len(plain) > _LONGEST or clause.negated or clause.subject.kin is not None or _OPEN.search(plain):
+    if len(plain) > _LONGEST or clause.negated or clause.subject.kin is not None:
         return None
+    works = _WORKS.fullmatch(plain)
+    if _OPEN.search(plain, 0, works.end("thing") if works else len(plain)):
+        return None
+    if works is not None:
+        return _deed(f"fix {_as_object(works['thing'])}") if _is_thing(works["thing"]) else None
     if ticked := _TICKED.fullmatch(plain):
         return _deed(ticked["deed"])
     for pattern, verbs in ((_IS, _DONE), (_WAS, None), (_NOTED, _NOTED_DONE)):
@@ -103,7 +116,11 @@ def _is_thing(words: str) -> bool:
     if first[:1].islower() or first in ("The", "My", "Our", "This", "That", "These", "Those", "All", "Both"):
         return bool(more) or first[:1].islower()
     last = words.rsplit(" ", 1)[-1]
-    return last[:1].islower() or bool(not more and (OF_A_PROJECT.fullmatch(words) or words.endswith("s")))
+    return (
+        last[:1].islower()
+        or last[:1] == "#"
+        or bool(not more and (OF_A_PROJECT.fullmatch(words) or words.endswith("s")))
+    )
 
 
 def _deed(value: str) -> Found | None:

@@ -74,6 +74,7 @@ _LAST: tuple[Rule, ...] = (
     state.regular,
     doing.visited,
     doing.happened,
+    facts.out_of_service,
     facts.things,
 )
 # An assistant's own words are advice and courtesy; what it found out and what was settled may be worth keeping.
