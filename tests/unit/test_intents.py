@@ -441,6 +441,9 @@ def test_what_only_others_want_is_shown_to_nobody(memory: Memory) -> None:
         ("I still have to write the report on the outage.", "Outage report: done."),
         ("I have to send Nora the slides by Thursday.", "No need to send the slides any more."),
         ("- [ ] renew the residence permit by March 12", "- [x] renew the residence permit"),
+        ("I promised Lena the pitch deck by Thursday.", "Pitch deck sent to Lena."),
+        ("I want to apply for the exchange in Lyon, deadline is March 31.", "Not applying for Lyon after all."),
+        ("I want to apply for the exchange in Lyon by March 31.", "I decided not to apply for Lyon."),
     ],
 )
 def test_later_words_settle_an_intent_without_being_told(memory: Memory, goal: str, deed: str) -> None:

@@ -1106,6 +1106,12 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
         ("I have to water the plants.", "Done: water the plants"),
         ("I have to write the report by Friday.", "The report is done."),
         ("I have to write the report by Friday.", "I finished the report."),
+        ("I must renew my licence by April 1.", "Licence has been renewed!"),
+        ("I have to sign the school trip form before the end of the week.", "The form is signed."),
+        ("TODO: rotate the backup keys by EOM", "Backup keys are rotated."),
+        ("I have to send the quote to Huber by Friday.", "Quote sent to Huber."),
+        ("I have to hand in my holiday request by the end of the month.", "Holiday request: handed in."),
+        ("We need to close the seed round by end of quarter.", "Seed round is closed!"),
         ("I need to cancel the gym membership.", "The gym membership is cancelled."),
         ("We need to prepare the Oslo trip by Friday.", "The Oslo trip is cancelled."),
     ],
@@ -1135,6 +1141,7 @@ def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> 
         ("I have to pay the electricity bill.", "I paid the gas bill."),
         ("I have to pay invoice 4711.", "I paid invoice 4712."),
         ("I have to read the report by Friday.", "The report is done."),
+        ("I have to sign the school trip form for Mia.", "The school is signed up."),
         ("I have to buy a gift for the wedding by Friday.", "The wedding is cancelled."),
     ],
 )
@@ -1163,6 +1170,13 @@ def test_what_was_not_done_or_is_another_thing_leaves_a_todo(memory: Memory, tod
 def test_how_a_thing_is_is_no_deed(memory: Memory, text: str) -> None:
     say(memory, text)
     assert [one for one in memory.artifacts() if one.stance == "done"] == []
+
+
+def test_what_was_not_done_so_far_ends_when_it_is(memory: Memory) -> None:
+    say(memory, "I still haven't paid the kindergarten fee.", "The gym fee is paid.")
+    assert current(memory) == ["I still haven't paid the kindergarten fee.", "The gym fee is paid."]
+    say(memory, "Kindergarten fee paid.")
+    assert current(memory) == ["The gym fee is paid.", "Kindergarten fee paid."]
 
 
 @pytest.mark.parametrize(

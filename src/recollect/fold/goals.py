@@ -365,6 +365,9 @@ _STATE = re.compile(
     rf"\b(?:is|are|'s|has been|have been|was|were|got){_ADVERBS}\s(?P<state>{_DONE_STATE})\b"
     r"|\b(?:has|have)(?: now| finally| just)? (?P<came>arrived|come through|gone out|passed|landed)\b"
     r"|\b(?P<came2>came through|arrived)\b"
+    # "Pitch deck sent to Lena": of notes that leave the verb out.
+    r"|^(?!(?:i|we|he|she|they|you|it|who)\b)(?:[\w'-]+ ){1,5}(?P<left>sent|booked|paid|signed|submitted|delivered"
+    r"|ordered|shipped|published)(?=[.!]*$|(?: off| out)? (?:to|for|today|yesterday|this)\b)"
     rf"|^[^:]{{2,80}}: (?:all )?(?P<noted>{_DONE_STATE})[.!]*$|^\W*\[x\] (?P<ticked>\w+)"
 )
 # Beyond what tells a deed by itself: said of what was to be done, it settles that.
@@ -373,6 +376,10 @@ _NEED_NOT = re.compile(
     r"\b(?:no (?:longer )?need (?:for (?:me|us|you) )?to|needn't"
     r"|(?:don't|doesn't|do not|does not|won't) (?:need|have) to"
     r"|no longer (?:need|have|needs|has) to)(?: be)? (?P<verb>[a-z]+)"
+)
+# What was wanted, and is not any more.
+_GIVEN_UP = re.compile(
+    r"\b(?:decided|chose|agreed) (?:not to|against) (?P<verb>[a-z]+)|\bnot (?P<ing>[a-z]+ing)\b(?=.*\bafter all\b)"
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
@@ -414,8 +421,9 @@ def done_in(sentence: str) -> Done | None:
     said = sentence.casefold().replace("’", "'")
     if QUESTION.search(said):
         return None
-    if match := _NEED_NOT.search(said):
-        return Done(stem(_IRREGULAR.get(match["verb"], match["verb"])), finished=False)
+    if match := _NEED_NOT.search(said) or _GIVEN_UP.search(said):
+        verb = next(filter(None, match.groups()))
+        return Done(stem(_IRREGULAR.get(verb, verb)), finished=False)
     if is_mended(said):
         return Done(MEND, finished=True)
     if _NOT_DONE.search(said):

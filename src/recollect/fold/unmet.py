@@ -132,7 +132,8 @@ _OPEN = (
     r"(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)|unopened|untouched"
     r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
     r"in the backlog|still to (?:come|be|\w+)",
-    r"(?:is|are|was|were|'s) due (?:on|by|in|next|this|tomorrow|at|any)|(?<!\bas )(?<!\bthan )expected (?:on|by|in"
+    r"(?:is|are|was|were|'s) due (?:on|by|in|next|this|tomorrow|at|any)|(?<!not )due (?:(?:mon|tues|wednes|thurs|fri"
+    r"|satur|sun)day|tomorrow|tonight|(?:on|by) (?:the )?\d)|(?<!\bas )(?<!\bthan )expected (?:on|by|in"
     r"|next|this|tomorrow|at|any)",
     r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)day)|deadline (?:for|is|looms|of)",

@@ -30,17 +30,19 @@ _WAS = re.compile(
     rf"{_THING} (?:was|were|got|(?:has|have)(?P<been>{_LATELY} been)){_LATELY} (?P<verb>[a-z]+)(?P<rest>.*)"
 )
 _NOTED = re.compile(
-    rf"{_THING}(?P<mark>:| [-–—])? (?:all )?(?P<verb>[a-z]+)(?P<rest>(?: (?:to|for|with|at) .*| today| yesterday)?)"
+    rf"{_THING}(?P<mark>:| [-–—])? (?:all )?(?P<verb>[a-z]+)(?: (?:in|off|out|over|back))?"
+    r"(?P<rest>(?: (?:to|for|with|at) .*| today| yesterday)?)"
 )
 _TICKED = re.compile(r"(?:[-*•] )?(?:\[[xX]\]|[✓✔✅☑]️?|(?:DONE|Done|done)[:!]) ?(?P<deed>[A-Za-z]+ \S.*)")
 # Verbs of which "is" tells that it was done; of others it tells how a thing is: "the door is painted".
 _DONE = frozenset(
-    """arrange book buy cancel complete deliver deploy do email file finish fix hand install mail merge order pay post
-    print publish register release renew repair replace reserve resolve return schedule send settle ship sign solve
-    sort submit translate update upload wash write""".split()
+    """arrange book buy cancel complete deliver deploy do email file finish fix hand install mail merge order patch pay
+    post print publish register release renew repair replace reserve resolve restock return rotate schedule send settle
+    ship sign solve sort submit translate update upload wash write""".split()
 )
 # Without any verb before them: "tickets booked", "rent paid".
-_NOTED_DONE = _DONE - {"buy", "deliver", "hand", "order", "wash"}
+_NOTED_DONE = _DONE - {"buy", "deliver", "order", "wash"}
+_PASSED_ON = frozenset("send mail email post ship".split())
 _FINISHED = frozenset("do finish complete sort settle".split())
 # What befalls a thing, how it is named, and what is read as a change of its value.
 _NO_DEED = frozenset(
@@ -82,11 +84,16 @@ def was_done(clause: Clause) -> Found | None:
         return _deed(ticked["deed"])
     for pattern, verbs in ((_IS, _DONE), (_WAS, None), (_NOTED, _NOTED_DONE)):
         match = pattern.fullmatch(plain)
-        if match is None or not _is_thing(match["thing"]):
+        if match is None:
             continue
         lemma = _lemma(match["verb"])
         rest = match.groupdict().get("rest") or ""
-        if lemma is not None and _is_deed(lemma, verbs, rest):
+        # "Quote sent to Huber": what a person sends would stand behind the verb.
+        passed_on = lemma in _PASSED_ON and rest.startswith(" to ") and match["thing"].isalpha()
+        if not passed_on and not _is_thing(match["thing"]):
+            continue
+        closed = lemma == "close" and _TO_BE_CLOSED.search(match["thing"]) is not None
+        if lemma is not None and (closed or _is_deed(lemma, verbs, rest)):
             verb = FINISH if lemma in _FINISHED else lemma
             return _deed(f"{verb} {_as_object(match['thing'])}{rest}")
     return None
@@ -100,6 +107,12 @@ def _as_object(thing: str) -> str:
 def _lemma(word: str) -> str | None:
     form = form_of(word)
     return form.lemma if form is not None and form.tense in ("past", "participle") else None
+
+
+# A shop is closed every evening; what is opened to be closed is done then.
+_TO_BE_CLOSED = re.compile(
+    r"\b(?:tickets?|cases?|issues?|round|deal|account|sale|books|incidents?|position)$", re.IGNORECASE
+)
 
 
 def _is_deed(lemma: str, verbs: frozenset[str] | None, rest: str) -> bool:
