@@ -6,6 +6,7 @@ import re
 
 from recollect.core.artifacts import ArtifactKind, Category, Stance
 from recollect.extract.rules.clauses import Clause
+from recollect.extract.rules.ending import Over
 from recollect.extract.rules.found import LIKELY, Found, head
 from recollect.extract.rules.tools import OF_A_PROJECT
 from recollect.extract.rules.verbs import form_of
@@ -116,7 +117,7 @@ _TO_BE_CLOSED = re.compile(
 
 
 def _is_deed(lemma: str, verbs: frozenset[str] | None, rest: str) -> bool:
-    if lemma in _NO_DEED or (verbs is not None and lemma not in verbs):
+    if lemma in _NO_DEED or f"{lemma}e" in _NO_DEED or (verbs is not None and lemma not in verbs):
         return False
     return not _OF_OLD.search(rest) and not (lemma in _MAKES and rest.startswith(" by "))
 
@@ -144,6 +145,7 @@ def _deed(value: str) -> Found | None:
         kind=ArtifactKind.EVENT,
         category=Category.EXPERIENCES,
         confidence=LIKELY,
+        attribute=Over.TASK,
         value=value,
         stance=Stance.DONE,
         negated=False,
