@@ -63,6 +63,8 @@ _TEMPLATES = (
     "Actually, make that {sum}.",
     "I was wrong, it's {place}.",
     "Scratch that.",
+    "I need to call {friend} on Friday.",
+    "Correction: it's Monday.",
     "The budget is {sum} euros. Scratch that, it's 300.",
     "Hi there!",
     "What do you think?",

@@ -155,6 +155,16 @@ WINDOWS = [
     ("We start the week after next.", "the week after next", "2023-05-29", "2023-06-05", "week"),
     ("I broke it earlier this month.", "earlier this month", "2023-05-01", "2023-05-18", "month"),
     ("I must pay by the end of the month.", "the end of the month", "2023-05-22", "2023-06-01", "month"),
+    ("I must pay by end of month.", "end of month", "2023-05-22", "2023-06-01", "month"),
+    ("The report is due EOM.", "EOM", "2023-05-22", "2023-06-01", "month"),
+    ("We must hire by the end of the quarter.", "the end of the quarter", "2023-06-01", "2023-07-01", "quarter"),
+    ("Close the books before year-end.", "year-end", "2023-09-02", "2024-01-01", "year"),
+    ("Send it by close of business.", "close of business", "2023-05-17", "2023-05-18", "day"),
+    ("Send it by COB Friday.", "Friday", "2023-05-19", "2023-05-20", "day"),
+    ("It is paid on the last day of the month.", "the last day of the month", "2023-05-31", "2023-06-01", "day"),
+    ("We meet on the last Friday of the month.", "the last Friday of the month", "2023-05-26", "2023-05-27", "day"),
+    ("Rent is due by the first of the month.", "the first of the month", "2023-06-01", "2023-06-02", "day"),
+    ("They will answer within two weeks.", "within two weeks", "2023-05-17", "2023-06-01", "day"),
     # Counted from now.
     ("I was there three days ago.", "three days ago", "2023-05-14", "2023-05-15", "day"),
     ("We met 2 weeks ago.", "2 weeks ago", "2023-05-01", "2023-05-08", "week"),
@@ -660,13 +670,31 @@ def test_any_text_gives_spans_of_itself_and_windows_that_hold_time(
 @pytest.mark.parametrize(
     "piece",
     ["May 8 ", "last ", "the week of ", "a ", "two or ", "1/", "9", "march and ", "since ", "\x00", "\ud800", " ",
-     "ago ", "from 3 to ", "on the 8th ", "Friday ", "every other ", "x" * 50, "the end of ", "when i was ", "I ran "],
+     "ago ", "from 3 to ", "on the 8th ", "Friday ", "every other ", "x" * 50, "the end of ", "by end of ",
+     "EOM ", "within a ", "when i was ", "I ran "],
 )  # fmt: skip
 def test_a_megabyte_of_anything_is_read_within_a_second(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     started = time.process_time()
     find_dates(text, NOW)
     assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "At the end of the day it is what it is.",
+        "I wrote the year-end report.",
+        "The month-end closing is dull.",
+        "Lunch is here EOM",
+        "It was fixed within two days.",
+        "He is buried within a mile of here.",
+        "Within two weeks of the move all was fine.",
+        "Dead by the end of the movie.",
+    ],
+)
+def test_what_only_sounds_like_an_end_is_no_time(text: str) -> None:
+    assert find_dates(text, NOW) == []
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_a_tool_keeps_its_whole_name(text: str, tools: set[str]) -> None:
     assert {draft.object_name for draft in _said(text)} == tools
 
 
-@pytest.mark.parametrize("text", ["Our car was stolen last night.", "The audit was postponed."])
+@pytest.mark.parametrize("text", ["Our car was stolen last night.", "The audit was postponed.", "The RFC is written."])
 def test_what_befell_a_thing_is_nobodys_deed(text: str) -> None:
     event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
     assert extract(event).artifacts

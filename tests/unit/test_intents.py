@@ -19,6 +19,7 @@ from recollect.fold.clusters import Goal
 from recollect.fold.density import Topic, density
 from recollect.fold.goals import MarkKind, marks_of
 from recollect.fold.intents import crystallise
+from recollect.fold.unmet import is_trouble
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -123,6 +124,145 @@ def test_a_time_that_is_past_is_no_deadline(memory: Memory, text: str) -> None:
 def test_that_one_has_no_time_is_no_task(memory: Memory) -> None:
     say(memory, "I can't on the 11th.", "We can't make it tomorrow.")
     assert memory.intents() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "due"),
+    [
+        (("I have to send the tax forms by Friday.", "Correction: it's Monday."), "2026-03-09"),
+        (("I have to send the tax forms by Friday.", "Correction: it's Monday.", "Scratch that."), "2026-03-06"),
+        (("Remind me to call the notary on Thursday.", "Sorry, I meant Friday."), "2026-03-06"),
+        (("I must submit the grant application. The deadline is Friday.", "Actually, make that Monday."), "2026-03-09"),
+        (
+            (
+                "The deadline for the grant application is Friday.",
+                "I still have to finish the grant application.",
+                "Correction: the deadline for the grant application is Monday.",
+            ),
+            "2026-03-09",
+        ),
+        (
+            (
+                "I need to submit the grant application by Friday.",
+                "The deadline for the grant application was moved to March 20.",
+            ),
+            "2026-03-20",
+        ),
+        # Two times of one thing, and nobody moved anything: the nearer one.
+        (
+            (
+                "I have to send the grant application to Ana by Friday.",
+                "I have to submit the grant application by March 20.",
+            ),
+            "2026-03-06",
+        ),
+    ],
+)
+def test_a_deadline_follows_what_put_it_right(memory: Memory, said: tuple[str, ...], due: str) -> None:
+    say(memory, *said)
+    (intent,) = memory.intents(now=START + HOUR)
+    assert str(intent.due) == due
+
+
+@pytest.mark.parametrize(
+    ("goal", "mended"),
+    [
+        ("I need to fix the VPN on the laptop by Thursday.", "vpn is fixed now"),
+        ("I must get the kitchen tap repaired by Friday.", "The kitchen tap works again."),
+        (
+            "The printer in the office is broken, I have to get it repaired by Friday.",
+            "The office printer works again.",
+        ),
+        ("We must restore the login server by noon tomorrow.", "The login server is back up."),
+        ("We have to solve the payment problem by Friday.", "Payment problem resolved."),
+        ("We need to prepare the Oslo trip by Friday.", "The Oslo trip is cancelled."),
+    ],
+)
+def test_trouble_that_is_over_settles_what_it_was_about(memory: Memory, goal: str, mended: str) -> None:
+    say(memory, goal)
+    assert len(memory.intents(now=START + HOUR)) == 1
+    say(memory, mended, at=START + HOUR)
+    assert memory.intents(now=START + 2 * HOUR) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "The kitchen tap works again, but it still drips.",
+        "The kitchen tap isn't fixed.",
+        "The kitchen tap should work again by Friday.",
+        "The leak in the kitchen tap is back.",
+        "The bathroom tap works again.",
+        "Is the kitchen tap fixed?",
+        "I hope the kitchen tap is fixed now.",
+    ],
+)
+def test_trouble_that_is_not_over_settles_nothing(memory: Memory, later: str) -> None:
+    say(memory, "I must get the kitchen tap repaired by Friday.")
+    say(memory, later, at=START + HOUR)
+    assert "I must get the kitchen tap repaired by Friday" in statements(memory.intents(now=START + 2 * HOUR))
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        ("The trip is cancelled.", False),
+        ("The printer works again.", False),
+        ("The payment problem is solved.", False),
+        ("The server is back up after the crash.", False),
+        ("The plumber cancelled.", True),
+        ("The train was cancelled again.", True),
+        ("My flight got cancelled and nobody answers.", True),
+        ("The printer works again but the scanner is broken.", True),
+        ("The problem is not solved.", True),
+    ],
+)
+def test_the_end_of_trouble_is_none(text: str, trouble: bool) -> None:
+    assert is_trouble(text.casefold()) is trouble
+
+
+def test_a_todo_that_was_reworded_by_hand_is_due_as_it_says_now(memory: Memory) -> None:
+    say(memory, "I have to send the tax forms by Friday.")
+    (todo,) = memory.artifacts()
+    memory.correct(todo.id, "send the tax forms and the receipts by March 20")
+    (intent,) = memory.intents(now=START + HOUR)
+    assert (intent.statement, str(intent.due)) == ("send the tax forms and the receipts by March 20", "2026-03-20")
+
+
+def test_a_deed_that_was_taken_back_settles_nothing(memory: Memory) -> None:
+    say(memory, "I need to send the invoice to Acme by Friday.", "I sent the invoice to Acme.")
+    assert memory.intents(now=START + HOUR) == []
+    say(memory, "Scratch that.", at=START + HOUR)
+    assert statements(memory.intents(now=START + 2 * HOUR)) == ["I need to send the invoice to Acme by Friday"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "due"),
+    [
+        ("2026-03-02", "before the end of the month", "2026-03-31"),
+        ("2026-03-31", "before the end of the month", "2026-03-31"),
+        ("2026-02-10", "before the end of the month", "2026-02-28"),
+        ("2024-02-29", "by the end of the month", "2024-02-29"),
+        ("2026-12-31", "by the end of the month", "2026-12-31"),
+        ("2026-12-15", "before the end of the year", "2026-12-31"),
+        ("2026-03-02", "before the end of the year", "2026-12-31"),
+        ("2026-03-02", "before the end of Q2", "2026-06-30"),
+        ("2026-12-31", "by end of quarter", "2026-12-31"),
+        ("2026-03-08", "before the end of the week", "2026-03-08"),
+        ("2026-03-02", "by EOW", "2026-03-08"),
+        ("2026-03-02", "by EOD", "2026-03-02"),
+        ("2026-03-02", "by the end of next month", "2026-04-30"),
+        ("2026-03-02", "by the last day of the month", "2026-03-31"),
+        ("2026-03-02", "by the start of next month", "2026-03-31"),
+        ("2026-03-02", "before April", "2026-03-31"),
+        ("2026-03-02", "within ten days", "2026-03-12"),
+    ],
+)
+def test_the_end_of_a_time_is_its_last_day(memory: Memory, said: str, words: str, due: str) -> None:
+    at = datetime.fromisoformat(said).replace(hour=9, tzinfo=UTC)
+    say(memory, f"I have to file the VAT return {words}.", at=at)
+    (intent,) = memory.intents(now=at + HOUR)
+    assert str(intent.due) == due
 
 
 def test_a_deadline_at_the_end_of_the_calendar_breaks_nothing(memory: Memory) -> None:
@@ -301,6 +441,9 @@ def test_what_only_others_want_is_shown_to_nobody(memory: Memory) -> None:
         ("I still have to write the report on the outage.", "Outage report: done."),
         ("I have to send Nora the slides by Thursday.", "No need to send the slides any more."),
         ("- [ ] renew the residence permit by March 12", "- [x] renew the residence permit"),
+        ("I promised Lena the pitch deck by Thursday.", "Pitch deck sent to Lena."),
+        ("I want to apply for the exchange in Lyon, deadline is March 31.", "Not applying for Lyon after all."),
+        ("I want to apply for the exchange in Lyon by March 31.", "I decided not to apply for Lyon."),
     ],
 )
 def test_later_words_settle_an_intent_without_being_told(memory: Memory, goal: str, deed: str) -> None:

@@ -1048,6 +1048,202 @@ def test_an_answer_puts_nothing_right(memory: Memory, said: str, other: str, ans
     assert said in current(memory)
 
 
+@pytest.mark.parametrize(
+    ("said", "amends", "value", "day"),
+    [
+        ("Remind me to call the notary on Thursday.", "Sorry, I meant Friday.", "call the notary on Friday", 9),
+        ("I have to send the tax forms by Friday.", "Correction: it's Monday.", "send the tax forms by Monday", 5),
+        ("The deadline is Friday.", "Actually, make that Monday.", "Monday", 5),
+    ],
+)
+def test_a_day_is_put_right_in_its_place(memory: Memory, said: str, amends: str, value: str, day: int) -> None:
+    say(memory, said, amends, session="s")
+    (found,) = memory.artifacts()
+    assert (found.quote, found.value) == (amends, value)
+    assert found.date is not None
+    assert found.date.start.day == day
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        (("The budget is 30k.", "Correction: the budget is 40k."), "30k"),
+        (("The budget for tools is 30k.", "Actually, make that 40k."), "30k"),
+        (("The budget is 30k.", "Actually, make that 40k.", "No wait, make that 50k."), "40k"),
+        (("I live in Lisbon.", "I moved to Porto."), "Lisbon"),
+        (("I work at Acme.", "I no longer work at Acme."), "Acme"),
+        (("I need to send the invoice to Acme.", "I sent the invoice to Acme."), "send the invoice to Acme"),
+    ],
+)
+def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
+    memory: Memory, said: tuple[str, ...], holds: str
+) -> None:
+    *_, last = say(memory, *said, session="s")
+    (back,) = say(memory, "Scratch that.", session="s")
+    (found,) = memory.artifacts()
+    assert (found.quote, found.value) == ("Scratch that.", holds)
+    assert [one.artifact.quote for one in memory.history(found.id).versions][-2:] == [said[-1], "Scratch that."]
+    before = memory.artifacts(status="any")
+    memory.rebuild()
+    assert memory.artifacts(status="any") == before
+    memory.forget(ids=[last, back])
+    assert [one.value for one in memory.artifacts()] == [holds]
+
+
+@pytest.mark.parametrize(
+    ("todo", "deed"),
+    [
+        ("I need to write the RFC for the cache by Friday.", "The RFC is written."),
+        ("I have to send the invoice to Acme.", "invoice got sent"),
+        ("We must book the tickets for Lisbon.", "The tickets have been booked."),
+        ("I need to renew my passport.", "My passport was renewed today."),
+        ("I promised to fix the gate.", "The gate's fixed."),
+        ("I must call the plumber tomorrow.", "the plumber has been called"),
+        ("I have to pay the electricity bill.", "Electricity bill: paid."),
+        ("I have to pay the rent.", "Rent paid."),
+        ("TODO: rotate the certificates", "The certificates have been rotated."),
+        ("I have to send the invoice to Acme.", "- [x] send the invoice to Acme"),
+        ("I have to water the plants.", "Done: water the plants"),
+        ("I have to write the report by Friday.", "The report is done."),
+        ("I have to write the report by Friday.", "I finished the report."),
+        ("I must renew my licence by April 1.", "Licence has been renewed!"),
+        ("I have to sign the school trip form before the end of the week.", "The form is signed."),
+        ("TODO: rotate the backup keys by EOM", "Backup keys are rotated."),
+        ("I have to send the quote to Huber by Friday.", "Quote sent to Huber."),
+        ("I have to hand in my holiday request by the end of the month.", "Holiday request: handed in."),
+        ("We need to close the seed round by end of quarter.", "Seed round is closed!"),
+        ("I need to cancel the gym membership.", "The gym membership is cancelled."),
+        ("We need to prepare the Oslo trip by Friday.", "The Oslo trip is cancelled."),
+    ],
+)
+def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> None:
+    say(memory, todo)
+    assert [one.kind for one in memory.artifacts()] == ["todo"]
+    say(memory, deed)
+    assert [(one.kind, one.stance) for one in memory.artifacts()] == [("event", "done")]
+    assert memory.intents(now=START + 3 * DAY) == []
+
+
+@pytest.mark.parametrize(
+    ("todo", "deed"),
+    [
+        ("I need to write the RFC for the cache by Friday.", "The RFC is not written yet."),
+        ("I need to write the RFC for the cache by Friday.", "The RFC is almost written."),
+        ("I have to send the invoice to Acme.", "The invoice should be sent."),
+        ("I have to send the invoice to Acme.", "The invoice is sent every month."),
+        ("I have to send the invoice to Acme.", "Is the invoice sent?"),
+        ("I have to send the invoice to Acme.", "The invoice is done."),
+        ("I have to send the invoice to Acme.", "The invoice got rejected."),
+        ("We must book the tickets for Lisbon.", "The tickets will be booked by Tom."),
+        ("We must book the tickets for Lisbon.", "The tickets to Rome are booked."),
+        ("We must book the tickets for Lisbon.", "If the tickets are booked, tell me."),
+        ("I have to pay the electricity bill.", "The gas bill is paid."),
+        ("I have to pay the electricity bill.", "I paid the gas bill."),
+        ("I have to pay invoice 4711.", "I paid invoice 4712."),
+        ("I have to read the report by Friday.", "The report is done."),
+        ("I have to sign the school trip form for Mia.", "The school is signed up."),
+        ("I have to buy a gift for the wedding by Friday.", "The wedding is cancelled."),
+    ],
+)
+def test_what_was_not_done_or_is_another_thing_leaves_a_todo(memory: Memory, todo: str, deed: str) -> None:
+    say(memory, todo, deed)
+    assert todo in current(memory)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The book was written by Tolkien.",
+        "The house was built in 1920.",
+        "The shop is closed.",
+        "The data is encrypted at rest.",
+        "The server is called Heron.",
+        "Maria got sent home.",
+        "He is finished.",
+        "Everything is done.",
+        "The kids are sorted for school.",
+        "Dinner is served.",
+        "The room was painted blue in the 50s.",
+        "The letter was never sent.",
+    ],
+)
+def test_how_a_thing_is_is_no_deed(memory: Memory, text: str) -> None:
+    say(memory, text)
+    assert [one for one in memory.artifacts() if one.stance == "done"] == []
+
+
+def test_what_was_not_done_so_far_ends_when_it_is(memory: Memory) -> None:
+    say(memory, "I still haven't paid the kindergarten fee.", "The gym fee is paid.")
+    assert current(memory) == ["I still haven't paid the kindergarten fee.", "The gym fee is paid."]
+    say(memory, "Kindergarten fee paid.")
+    assert current(memory) == ["The gym fee is paid.", "Kindergarten fee paid."]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("I've opened ticket #4821 for you.", "event", "open ticket #4821 for you"),
+        ("I've escalated the ticket to the identity team.", "event", "escalate the ticket to the identity team"),
+        ("As a workaround you can use the mobile app until we fix it.", "insight", "you can use the mobile app"),
+        ("The workaround is to restart the router.", "insight", "restart the router"),
+        ("I can't log in to the portal.", "event", "can not log in to the portal"),
+        ("But the export button is still missing.", "event", "the export button is still missing"),
+        ("The website is down again.", "event", "The website is down again"),
+        ("The app crashes when I open it.", "event", "The app crashes"),
+        ("We will refund the March fee.", "todo", "refund the March fee"),
+        ("I'll get back to you by Friday.", "todo", "get back to you by Friday"),
+        ("Ticket #4822 is resolved: the export button is back.", "event", "resolve ticket #4822"),
+        ("The office printer works again.", "event", "fix the office printer"),
+    ],
+)
+def test_what_a_talk_with_support_states(memory: Memory, text: str, kind: str, value: str) -> None:
+    say(memory, text)
+    assert [(one.kind, one.value) for one in memory.artifacts()] == [(kind, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't connect with people.",
+        "I can't reach my potential.",
+        "I opened the window.",
+        "My heart is broken.",
+        "The sun is down.",
+        "Our marriage is broken.",
+        "That doesn't work for me.",
+        "My mother works again.",
+        "The plan fails to convince me.",
+        "Is there a workaround?",
+        "I'll get back to you.",
+    ],
+)
+def test_what_only_sounds_like_support(memory: Memory, text: str) -> None:
+    say(memory, text)
+    assert memory.artifacts() == []
+
+
+def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
+    (first,) = say(memory, "I live in Lisbon.", session="s")
+    memory.add_many(
+        {"text": text, "speaker": "Ana", "session": "s", "at": at}
+        for text, at in (
+            ("The budget is 100 euros.", START + 20 * DAY),
+            ("The budget is 100 euros. Scratch that, it's 300.", START + DAY),
+        )
+    )
+    memory.forget(ids=[first])
+    with memory._engine.store.reader() as reader:
+        before = reader.change_counts(memory._space)
+    memory.rebuild()
+    with memory._engine.store.reader() as reader:
+        assert reader.change_counts(memory._space) == before
+
+
+def test_taking_back_a_change_leaves_what_was_said_since(memory: Memory) -> None:
+    say(memory, "I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.", "Scratch that.", session="s")
+    assert [one.value for one in memory.artifacts()] == ["Porto"]
+
+
 def test_what_was_put_right_follows_what_is_left_of_the_log(memory: Memory) -> None:
     say(memory, "I live in Porto.", session="s")
     (later,) = say(memory, "The budget is 30k.", session="s")

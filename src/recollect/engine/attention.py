@@ -16,6 +16,7 @@ from recollect.core.attention import Belief, Evidence, Intent, IntentAnswer, Int
 from recollect.core.clock import as_datetime
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Span
+from recollect.engine.heirs import Heirs, heirs_of, is_by_hand, overlap, put_right, time_of
 from recollect.engine.topics import topics_of
 from recollect.fold.beliefs import State, beliefs, states_of, watched
 from recollect.fold.clusters import Deed, Goal, Reply, trouble
@@ -97,10 +98,16 @@ def intents_in(
     events = reader.fetch(space, sorted({*(row.seq for row in rows), *(seq for seq, _ in todos)}))
     closing = _closing(reader, space, [todo for _, todo in todos])
     goals = [_goal(row, events[row.seq]) for row in goal_rows]
-    goals = _with_todos(goals, todos, events, closing, wing)
+    # What was known at an earlier time is told by its own words: statements are compared as they stand now.
+    stated = {} if as_of is not None else reader.artifacts_of(space, sorted({row.seq for row in goal_rows}))
+    heirs = heirs_of(
+        reader, space, [*(one for several in stated.values() for one in several), *(one for _, one in todos)]
+    )
+    goals = _with_todos(put_right(goals, stated, heirs), todos, events, closing, heirs, wing)
     deeds = [
         Deed(seq=row.seq, ground=_ground(events[row.seq], row.span), session=events[row.seq].session)
         for row in deed_rows
+        if not any(events[row.seq].id == id and overlap(row.span, span) for id, span in heirs.taken_back)
     ]
     troubles = [trouble(row.seq, _ground(events[row.seq], row.span), events[row.seq].session) for row in trouble_rows]
     replies = [_reply(row, events[row.seq]) for row in reply_rows]
@@ -123,6 +130,7 @@ def _goal(row: MarkRow, event: Event) -> Goal:
         deadline=as_datetime(body["deadline"]) if body["deadline"] else None,
         exact=bool(body["exact"]),
         near=event.text[near[0] : near[1]] if near else None,
+        moved=bool(body.get("moved")),
     )
 
 
@@ -131,6 +139,7 @@ def _with_todos(
     todos: Sequence[tuple[int, Artifact]],
     events: Mapping[int, Event],
     closing: Mapping[str, Evidence],
+    heirs: Heirs,
     wing: str | None,
 ) -> list[Goal]:
     """Let what was to be done add its end to the goals of the same words, or be goals of their own."""
@@ -142,24 +151,38 @@ def _with_todos(
         event = events[seq]
         if wing is not None and event.wing != wing:
             continue
-        deadline = todo.date.end if todo.date is not None else None
-        place = next((p for p in places.get(seq, ()) if _overlap(found[p].ground.span, todo.span)), None)
+        heir = heirs.of.get(todo.id)
+        closed_by = None if heir is not None else closing.get(todo.id)
+        place = next((p for p in places.get(seq, ()) if overlap(found[p].ground.span, todo.span)), None)
         if place is not None:
-            found[place] = replace(found[place], closed_by=closing.get(todo.id))
-        elif todo.status is Status.CURRENT or todo.id in closing:
-            found.append(
-                Goal(
-                    seq=seq,
-                    ground=_ground(event, todo.span),
-                    session=event.session,
-                    category=IntentCategory.REMINDER if todo.kind is ArtifactKind.REMINDER else IntentCategory.TASK,
-                    strength=OWN + (DATED if deadline else 0.0),
-                    clause=todo.quote,
-                    deadline=deadline,
-                    closed_by=closing.get(todo.id),
-                )
-            )
+            found[place] = replace(found[place], closed_by=closed_by)
+        elif _is_goal(todo, heir, closing, heirs):
+            found.append(_of_todo(seq, todo, heir or todo, event, closed_by))
     return found
+
+
+def _is_goal(todo: Artifact, heir: Artifact | None, closing: Mapping[str, Evidence], heirs: Heirs) -> bool:
+    """Tell whether what was to be done is a goal by itself; "no, on Friday" has its place in what it corrects."""
+    if todo.id in heirs.later and not is_by_hand(todo):
+        return False
+    if heir is not None:
+        return heir.kind in TO_DO and not is_by_hand(heir)
+    return todo.status is Status.CURRENT or todo.id in closing
+
+
+def _of_todo(seq: int, todo: Artifact, last: Artifact, event: Event, closed_by: Evidence | None) -> Goal:
+    deadline, exact = time_of(last)
+    return Goal(
+        seq=seq,
+        ground=_ground(event, todo.span),
+        session=event.session,
+        category=IntentCategory.REMINDER if todo.kind is ArtifactKind.REMINDER else IntentCategory.TASK,
+        strength=OWN + (DATED if deadline else 0.0),
+        clause=todo.quote,
+        deadline=deadline,
+        exact=exact,
+        closed_by=closed_by,
+    )
 
 
 def _closing(reader: Reader, space: str, todos: Sequence[Artifact]) -> dict[str, Evidence]:
@@ -196,10 +219,6 @@ def _ground(event: Event, span: Span) -> Evidence:
     return Evidence(
         event_id=event.id, span=span, quote=event.text[span.start : span.end], at=event.at, speaker=event.speaker
     )
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 # Beliefs

@@ -20,7 +20,7 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
-from recollect.extract.amending import Amendment, amended, amendment_in
+from recollect.extract.amending import Amended, Amendment, amended, amendment_in, restored
 from recollect.extract.compare import Action, Outcome, decide, ended_at, keys_for, keys_of
 from recollect.extract.corrections import Correction, corrected, correction_of
 from recollect.extract.links import Link, Placed, link
@@ -33,6 +33,7 @@ from recollect.store.protocol import Writer
 # Of what is current about one person or thing and may be touched, the newest: what a new statement is compared with.
 _COMPARED = 50
 _KEY_BYTES = 8
+_MOST_AMENDED = 4  # corrections of corrections that are followed back: "no, 40k", "make that 50", "scratch that"
 LINKED_TURNS = 10  # turns before an event whose artifacts it may be linked to
 REJECT = "reject"
 
@@ -165,23 +166,37 @@ def _with_amended(writer: Writer, space: str, seq: int, reading: Reading) -> Rea
     """Add what an event puts right of what its speaker said just before it."""
     if reading.amendment is None:
         return reading
-    begins = reading.amendment.span.start
     accepted = reading.checked.accepted
-    said = [one for one in accepted if one.extractor == EXTRACTOR and one.span.end <= begins]
-    said = said or _said_before(writer, space, seq, reading.event, alone=not reading.amendment.sure)
-    found = amended(reading.event, reading.amendment, said)
+    stated = [one for one in accepted if one.extractor == EXTRACTOR]
+    found = _amended(writer, space, seq, reading.event, reading.amendment, stated, _MOST_AMENDED)
     return reading._replace(
         checked=replace(reading.checked, accepted=(*accepted, *(one.draft for one in found))),
         amends={artifact_id(one.draft): artifact_id(one.target) for one in found},
     )
 
 
-def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: bool) -> list[ArtifactDraft]:
-    """List what the same speaker stated in their last turn; alone: and only if nobody spoke after it."""
+def _amended(
+    writer: Writer, space: str, seq: int, event: Event, amendment: Amendment, stated: Sequence[ArtifactDraft], most: int
+) -> list[Amended]:
+    said = [one for one in stated if one.span.end <= amendment.span.start]
+    said = said or _said_before(writer, space, seq, event, alone=not amendment.sure, most=most)
+    return amended(event, amendment, said)
+
+
+def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: bool, most: int) -> list[ArtifactDraft]:
+    """List what the same speaker stated or put right in their last turn; alone: and only if nobody spoke after it."""
     before = writer.said_earlier(space, seq, limit=LINKED_TURNS)
     events = writer.fetch(space, before[:1] if alone else before)
-    mine = next((events[one] for one in before if one in events and events[one].speaker == event.speaker), None)
-    return list(check_all(mine, extract(mine).artifacts).accepted) if mine is not None else []
+    place = next((one for one in before if one in events and events[one].speaker == event.speaker), None)
+    if place is None:
+        return []
+    mine = events[place]
+    stated = list(check_all(mine, extract(mine).artifacts).accepted)
+    amendment = amendment_in(mine) if most else None
+    if amendment is None:
+        return stated
+    found = _amended(writer, space, place, mine, amendment, stated, most - 1)
+    return [*stated, *(one.draft for one in found)]
 
 
 @dataclass(slots=True)
@@ -233,21 +248,22 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     event, id, draft = reading.event, artifact_id(draft), _in_zone(draft, reading.event)
     if state.writer.artifact(state.space, id) is not None:
         return ()  # the same words were read twice
-    outcome = decide(draft, state.like(draft))
+    draft, outcome = _back_to(state, reading, draft) or (draft, decide(draft, state.like(draft)))
     if outcome.action is Action.ADD and id in reading.follows:
         followed = state.writer.artifact(state.space, reading.follows[id])
         outcome = _as_told(draft, followed, "as an LLM reads it") or outcome
     if outcome.action is Action.ADD and id in reading.amends:
         followed = state.writer.artifact(state.space, reading.amends[id])
-        outcome = _as_told(draft, followed, "by the speaker's own word") or _NOTHING_LEFT
+        outcome = _as_told(draft, followed, "by the speaker's own word") or _nothing_left(followed)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
-        state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
+        if target is not None:  # else the journal could not tell about whom it is, when that is derived anew
+            state.note(seq, event, outcome.action, reason=outcome.reason, target=target)
         return ()
     late = outcome.ends_at if outcome.action is Action.ADD else None
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
     artifact = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
-    if outcome.target is not None and follows is not None:
+    if outcome.target is not None and outcome.target.status is Status.CURRENT and follows is not None:
         state.close(outcome.target, outcome, event)
     state.add(seq, artifact)
     state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
@@ -274,7 +290,26 @@ def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
     )
 
 
-_NOTHING_LEFT = Outcome(action=Action.NONE, reason="puts right what is not held any more")
+def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[ArtifactDraft, Outcome] | None:
+    """Let what held before hold again, where what had ended or replaced it is taken back."""
+    if reading.amendment is None or reading.amendment.value is not None:
+        return None
+    taken_back = reading.amends.get(artifact_id(draft))
+    target = state.writer.artifact(state.space, taken_back) if taken_back else None
+    held = state.writer.artifact(state.space, target.replaces) if target and target.replaces else None
+    if target is None or held is None or held.stance is Stance.ENDED or _about(held) != _about(draft):
+        return None
+    again = _in_zone(restored(reading.event, reading.amendment, held), reading.event)
+    # It may have ended something and be no statement itself: then whatever was said since goes before it.
+    only_ended = target.stance is Stance.ENDED and decide(again, state.like(again)).action is Action.ADD
+    if target.status is not Status.CURRENT and not only_ended:
+        return None
+    ends = reading.event.at
+    return again, Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="taken back, so it holds again")
+
+
+def _nothing_left(followed: Artifact | None) -> Outcome:
+    return Outcome(action=Action.NONE, target=followed, reason="puts right what is not held any more")
 
 
 def _as_told(draft: ArtifactDraft, target: Artifact | None, reason: str) -> Outcome | None:

@@ -226,7 +226,8 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
 
 
 def _intent_line(intent: Intent) -> Candidate:
-    ground = intent.grounds[-1]
+    # Where its own words are; reworded by a person, it has none there.
+    ground = next((one for one in intent.grounds if intent.statement in one.quote), intent.grounds[-1])
     due = "" if intent.due is None else f", due {day_in_words(intent.due)}"
     reasons = (
         Score(stage="urgency", score=round(URGENCY_SHARE * intent.urgency, 4), why=intent.reason or "a goal not met"),

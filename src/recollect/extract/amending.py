@@ -1,18 +1,19 @@
 """Corrections in passing: "scratch that", "actually, make that 40k", "I was wrong, it's in May".
 
 What they speak of was said just before by the same person: in the same event, or in their last one in the session.
-Which statement that is follows from the words of the two events alone, so that the same log always comes to the same.
+Which statement that is follows from the words of these events alone, so that the same log always comes to the same.
+Where a correction is taken back, what it had corrected holds again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime
-from typing import NamedTuple
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from recollect.core.artifacts import ArtifactDraft, SaidDate, Stance
+from recollect.core.artifacts import Artifact, ArtifactDraft, SaidDate, Stance
 from recollect.core.dates import find_dates
 from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
@@ -53,6 +54,8 @@ _DAY = re.compile(
 _NAME = re.compile(r"(?!I\b)[A-Z][\w+#.-]+(?: [A-Z][\w+#.-]+)*")
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _WORD = re.compile(r"[\w+#]+")
+_PREPOSITION = re.compile(r"(?:on|at|in|by|for|to) (?=\S)", re.IGNORECASE)
+_ANY_DAY = datetime(2000, 1, 3, tzinfo=UTC)  # where a time stands in a value does not hang on when it was said
 _LITTLE = frozenset("a an the on at in by for of to now actually about".split())
 
 
@@ -93,6 +96,12 @@ def amended(event: Event, amendment: Amendment, said: Sequence[ArtifactDraft]) -
         return [Amended(_taken_back(event, amendment, one), one) for one in said if one.span == last.span]
     target = next((one for one in reversed(said) if _fits(amendment, one)), None)
     return [Amended(_put_right(event, amendment, target), target)] if target is not None else []
+
+
+def restored(event: Event, amendment: Amendment, held: Artifact) -> ArtifactDraft:
+    """Make the statement that holds again once what had ended or replaced it was taken back."""
+    given: dict[str, Any] = {field.name: getattr(held, field.name) for field in fields(ArtifactDraft)}
+    return replace(_said_by(event, amendment, ArtifactDraft(**given)), valid_from=event.at, valid_to=None)
 
 
 def _amendment(sentence: str, span: Span) -> Amendment | None:
@@ -164,10 +173,31 @@ def _taken_back(event: Event, amendment: Amendment, target: ArtifactDraft) -> Ar
 
 
 def _put_right(event: Event, amendment: Amendment, target: ArtifactDraft) -> ArtifactDraft:
-    value = amendment.value or ""
-    content = target.content.replace(target.value or value, value)
+    old, new = target.value or "", amendment.value or ""
+    value = _substituted(old, new, amendment.old)
+    content = target.content.replace(old or value, value)
     draft = replace(_said_by(event, amendment, target), content=content, value=value, stance=Stance.CHANGED)
-    return replace(draft, date=_date(value, event.at) if target.date else None, valid_from=event.at)
+    timed = target.date is not None or _sorts(old)[0]
+    return replace(draft, date=_date(value, event.at) if timed else None, valid_from=event.at)
+
+
+def _substituted(value: str, new: str, old: str | None) -> str:
+    """Put a new day, number or name in the place of the one of its sort; what else a value says stays.
+
+    "Call the notary on Thursday" becomes "call the notary on Friday", not "Friday".
+    """
+    day, number, _ = _sorts(new)
+    parts = _DAY if day else _NUMBER if number else _NAME
+    told = [match.span() for match in parts.finditer(value)]
+    if old is not None and (place := value.lower().find(old.lower())) >= 0:
+        told = [(place, place + len(old))]
+    if day and (told or old is None):
+        mentions = (mention.span for mention in find_dates(value, _ANY_DAY, past=False))
+        told = [(span.start, span.end) for span in mentions] or told
+    if len(told) != 1 or (number and not day and _measure(new)):
+        return new
+    start, end = told[0]
+    return f"{value[:start]}{_PREPOSITION.sub('', new) if start else new}{value[end:]}"
 
 
 def _said_by(event: Event, amendment: Amendment, target: ArtifactDraft) -> ArtifactDraft:

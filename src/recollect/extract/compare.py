@@ -14,20 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from itertools import combinations
 
 from recollect.core.artifacts import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
-from recollect.core.words import STOPWORDS
+from recollect.extract.deeds import action_in, does, in_order, settled_by, words_in
 from recollect.extract.rules.ending import ends, is_ending, slots_ended
 from recollect.extract.rules.tools import TOPICS
-from recollect.extract.rules.verbs import FORMS
 
 SAME_WORDS = 0.8  # share of words in common (of all words of both) from which two statements are one
-LIGHT_VERB_WORDS = 2  # words that must come back where the verb says little: one can get, take and make anything
-_LONGEST_COMPARED = 600  # characters: no sentence that rules read is longer; what is written by hand may be
 _ROUNDING = 1e-9  # of the share above: a bound on words must not be one too tight
-DONE_WORDS = 0.5  # share of the words of a thing to do that must come back in what is said to be done
 
 
 class Action(StrEnum):
@@ -71,11 +66,11 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
     """
     keys = {*_slot_keys(known), *_wording_keys(known)}
     if known.kind in _CHOICES:
-        keys.update(f"choice:{word}" for word in _words(known.value))
+        keys.update(f"choice:{word}" for word in words_in(known.value))
         if known.slot is not None:
             short = known.slot._replace(attribute=_HEAD.split(known.slot.attribute, 1)[0])
             keys.update(_keys_of_slot(short))
-    if known.kind in TO_DO:
+    if known.kind in TO_DO or _is_undone(known):
         keys.update(_deed_keys(known))
     return frozenset(keys)
 
@@ -88,7 +83,7 @@ def keys_for(draft: ArtifactDraft) -> frozenset[str]:
         keys.update(key for one in ended for key in _keys_of_slot(draft.slot._replace(attribute=one)))
     match = _replaced(draft)
     refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
-    keys.update(f"choice:{word}" for word in _words(match["old"] if match else refused))
+    keys.update(f"choice:{word}" for word in words_in(match["old"] if match else refused))
     if _is_dropped(draft) or draft.stance is Stance.DONE:
         keys.update(_deed_keys(draft))
     return frozenset(keys)
@@ -101,8 +96,6 @@ def is_single_valued(attribute: str) -> bool:
 
 
 _SINGLE_WITH_NAME = frozenset(("favourite", *TOPICS))
-_WORD = re.compile(r"[\w+#]+(?:'\w+)?")
-_NO_MATTER = STOPWORDS | frozenset("really very much lately still now today currently also".split())
 _REPLACED = re.compile(
     r"\b(?:instead of|rather than|in place of|no longer|over|from|replac(?:e|es|ed|ing)|drop(?:s|ped|ping)?) (?:the "
     r"|using |our )?(?P<old>[\w+#.-]+(?: [\w+#.-]+){0,2})",
@@ -156,7 +149,7 @@ def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
 def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
     agrees = _same_value(draft, known)
     if draft.stance is Stance.ENDED:
-        closes = (agrees or not _words(draft.value)) and not _is_late(draft, known)
+        closes = (agrees or not words_in(draft.value)) and not _is_late(draft, known)
         return _over(draft, known) if closes else None
     if agrees and draft.negated == known.negated and _numbers(draft) != _numbers(known) and not _is_late(draft, known):
         return _followed(draft, known, f"the number changed: {known.value!r} became {draft.value!r}")
@@ -180,12 +173,12 @@ def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcom
     match = _replaced(draft)
     if match is None:
         return None
-    old = _words(match["old"])
+    old = words_in(match["old"])
     for known in similar:
-        kept = _words(known.value)
+        kept = words_in(known.value)
         # A number stands in many places: what it is of must be the same.
         of_it = match.re is _REPLACED or _are_of_one_thing(draft, known)
-        if _is_standing_choice(known, draft) and of_it and old & kept and not kept <= _words(draft.value) - old:
+        if _is_standing_choice(known, draft) and of_it and old & kept and not kept <= words_in(draft.value) - old:
             return _followed(draft, known, f"replaces {match['old'].rstrip('.')!r}")
     return None
 
@@ -200,7 +193,7 @@ def _replaced(draft: ArtifactDraft) -> re.Match[str] | None:
 def _are_of_one_thing(draft: ArtifactDraft, known: Artifact) -> bool:
     if draft.slot is None or known.slot is None:
         return draft.slot is known.slot
-    return bool(_words(draft.slot.attribute) & _words(known.slot.attribute))
+    return bool(words_in(draft.slot.attribute) & words_in(known.slot.attribute))
 
 
 def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
@@ -224,11 +217,11 @@ def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome
 
 def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """A choice that was taken back: "we decided against MySQL"."""
-    refused = _words(draft.value)
+    refused = words_in(draft.value)
     if draft.kind is not ArtifactKind.DECISION or not draft.negated or not refused:
         return None
     for known in similar:
-        if _is_standing_choice(known, draft) and refused <= _words(known.value):
+        if _is_standing_choice(known, draft) and refused <= words_in(known.value):
             return _over(draft, known, "decided against")
     return None
 
@@ -239,15 +232,16 @@ def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
     if not dropped and draft.stance is not Stance.DONE:
         return None
     for known in similar:
-        open_task = known.kind in TO_DO and _is_open(known) and not known.negated and _same_person(draft, known)
-        if open_task and not _is_late(draft, known) and _does(draft.value, known.value):
+        to_do = (known.kind in TO_DO and not known.negated) or (not dropped and _is_undone(known))
+        open_task = to_do and _is_open(known) and _same_person(draft, known)
+        if open_task and not _is_late(draft, known) and does(draft.value, known.value):
             return _over(draft, known, "called off" if dropped else "done")
     return None
 
 
 def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
     """The same statement in other or the same words."""
-    mine = _words(draft.value or draft.content)
+    mine = words_in(draft.value or draft.content)
     for known in similar:
         if known.kind is not draft.kind or not _is_open(known) or not _same_person(draft, known):
             continue
@@ -255,10 +249,15 @@ def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | No
             continue
         if (known.negated, known.stance) != (draft.negated, draft.stance) or not _same_day(draft, known):
             continue
-        theirs = _words(known.value or known.content)
+        theirs = words_in(known.value or known.content)
         if mine and len(mine & theirs) >= SAME_WORDS * len(mine | theirs):
             return Outcome(action=Action.NONE, target=known, reinforces=True, reason="said before")
     return None
+
+
+def _is_undone(known: ArtifactDraft) -> bool:
+    """Tell whether it says that somebody did not do something so far: "I still haven't paid the fee"."""
+    return known.kind is ArtifactKind.EVENT and known.negated and known.stance is Stance.HOLDS
 
 
 def _is_dropped(draft: ArtifactDraft) -> bool:
@@ -309,7 +308,7 @@ def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
     if mine == theirs:
         return True
     (prefix, _, named), (other, _, other_named) = mine.partition(":"), theirs.partition(":")
-    said, known_words = _words(named), _words(other_named)
+    said, known_words = words_in(named), words_in(other_named)
     if prefix != other or not said or not known_words:
         return False
     # A count may leave out of what: "30 squares" goes on from "20 squares of the blanket".
@@ -323,7 +322,7 @@ def _slot_keys(draft: ArtifactDraft) -> Iterator[str]:
 def _keys_of_slot(slot: Slot) -> Iterator[str]:
     """Write a slot so that those in which _same_slot() sees one slot have a key in common."""
     prefix, _, named = slot.attribute.partition(":")
-    words = sorted(_words(named))
+    words = sorted(words_in(named))
     # Of two counts one may name more words than the other: each word is a key.
     for name in words if words and prefix == "count" else (" ".join(words) or named,):
         yield f"slot:{slot.about.casefold()}:{prefix}:{name}"
@@ -335,7 +334,7 @@ def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
     Two such statements share at least SAME_WORDS * n of n words: at least two of any n - SAME_WORDS * n + 2, if both
     take them from one order. The longest words come first in it: they are the rarest.
     """
-    words = sorted(_words(draft.value or draft.content), key=lambda word: (-len(word), word))
+    words = sorted(words_in(draft.value or draft.content), key=lambda word: (-len(word), word))
     if not words:
         return
     shared = math.ceil(SAME_WORDS * len(words) - _ROUNDING)
@@ -344,17 +343,18 @@ def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
 
 
 def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
-    """Give a deed's verb with each word after it: _does() wants the verb and at least one of them."""
-    action = _action(draft.value)
+    """Give a deed's verb with each word after it: does() wants the verb and at least one of them."""
+    action = action_in(draft.value)
     if action is not None:
-        yield from (f"deed:{action[0]}:{word}" for word in action[1])
+        verbs = (action[0], *sorted(settled_by(action[0]))) if draft.stance is Stance.DONE else (action[0],)
+        yield from (f"deed:{verb}:{word}" for verb in verbs for word in action[1])
 
 
 def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
     attribute = draft.slot.attribute if draft.slot else ""
     if not is_single_valued(attribute):
         return True  # the value is in the slot's name
-    mine, theirs = _words(draft.value), _words(known.value)
+    mine, theirs = words_in(draft.value), words_in(known.value)
     return bool(mine) and (mine <= theirs or theirs <= mine) and bool(theirs)
 
 
@@ -362,9 +362,7 @@ def _numbers(statement: ArtifactDraft) -> frozenset[str]:
     """List the numbers in what a counting slot holds."""
     if statement.slot is None or not statement.slot.attribute.startswith(_COUNTING_SLOTS):
         return frozenset()
-    return frozenset(
-        word for word in _WORD.findall((statement.value or "").lower()) if word.isdigit() or word in _COUNTS
-    )
+    return frozenset(word for word in in_order(statement.value) if word.isdigit() or word in _COUNTS)
 
 
 def _same_day(draft: ArtifactDraft, known: Artifact) -> bool:
@@ -385,47 +383,8 @@ def _is_late(draft: ArtifactDraft, known: Artifact) -> bool:
     return moment is not None and moment < known.valid_from
 
 
-def _does(done: str | None, wanted: str | None) -> bool:
-    """Tell whether a deed is the one that was to be done: the same verb, and enough of the same words after it."""
-    mine, theirs = _action(done), _action(wanted)
-    if mine is None or theirs is None or mine[0] != theirs[0] or not theirs[1]:
-        return False
-    shared = mine[1] & theirs[1]
-    least = LIGHT_VERB_WORDS if theirs[0] in _LIGHT_VERBS and len(theirs[1]) > 1 else 1
-    return len(shared) >= max(least, DONE_WORDS * len(theirs[1]))
-
-
-def _action(value: str | None) -> tuple[str, frozenset[str]] | None:
-    found = _in_order(value)
-    if not found:
-        return None
-    form = FORMS.get(found[0])
-    return (form.lemma if form else found[0].removesuffix("ed")), _words(" ".join(found[1:])) - _WHEN
-
-
-_LIGHT_VERBS = frozenset("get take make have go do be put use".split())
 _COUNTING_SLOTS = ("count:", "doing:")
 _COUNTS = frozenset(
     """one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred once
     twice""".split()
 )
-_WHEN = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday tomorrow morning afternoon evening tonight noon
-    week weekend month year
-    soon later end day new old back solo yesterday last next this ago""".split()
-)
-
-
-# Each new statement is compared with hundreds of known ones, and these are always the same.
-@lru_cache(maxsize=1 << 14)
-def _words(value: str | None) -> frozenset[str]:
-    return frozenset(_stem(word) for word in _in_order(value) if word not in _NO_MATTER)
-
-
-def _in_order(value: str | None) -> list[str]:
-    return _WORD.findall((value or "")[:_LONGEST_COMPARED].lower())
-
-
-def _stem(word: str) -> str:
-    word = word.removesuffix("'s")
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -38,6 +38,7 @@ class Goal(Said):
     clause: str  # the words that name it
     deadline: datetime | None = None
     exact: bool = True  # the deadline is a day or a moment
+    moved: bool = False  # it says itself that this is the new deadline
     closed_by: Evidence | None = None  # where the statement that it makes was settled by another
     near: str | None = None  # what stands together with it in its event, where that is more than its sentence
     topics: tuple[str, ...] = ()  # ids of the concepts that its event grounds

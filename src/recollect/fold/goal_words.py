@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from recollect.core.words import STOPWORDS, stem
 
@@ -123,6 +124,10 @@ _ASIDE = re.compile(
 # "The shared drive": no verb, though it looks like one.
 _LIKE_A_VERB = re.compile(r"\b(?:the|an?|my|our|this|that|these|those)\s[a-z]+ed\b", re.IGNORECASE)
 _ENDING = frozenset(map(stem, "stop quit avoid prevent".split()))
+MEND = stem("fix")  # what was to be repaired is met by whatever says that it is right again
+_MENDING = frozenset(
+    map(stem, "repair mend restore solve resolve sort restart reboot unblock troubleshoot debug".split())
+)
 
 
 @lru_cache(maxsize=8192)
@@ -130,10 +135,38 @@ def verbs_of(clause: str) -> frozenset[str]:
     """Give the stems of the words of a clause that may be its verb: all of them, since a noun settles nothing alone."""
     main = _LIKE_A_VERB.sub(" ", _ASIDE.sub("", clause[:_LONGEST]))
     verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(main))
+    if verbs & _MENDING:
+        verbs |= {MEND}
     return verbs & _ENDING or verbs  # one more sale does not meet "must stop selling"
 
 
+def told_apart(one: str, other: str, verb: str) -> bool:
+    """Tell what is done to two things of one name apart: the gas bill and the electricity bill, or Rome and Lisbon."""
+    names, others = names_in(one), names_in(other)
+    if names and others and names.isdisjoint(others):
+        return True
+    before, others_before = _words_before(one, verb), _words_before(other, verb)
+    shared = before.keys() & others_before.keys()
+    return bool(shared) and all(
+        before[word] and others_before[word] and before[word] != others_before[word] for word in shared
+    )
+
+
+@lru_cache(maxsize=8192)
+def _words_before(text: str, verb: str) -> dict[str, str | None]:
+    """Give each word that tells what a text is about, with the telling word right before it."""
+    tokens = [token.casefold().removesuffix("'s") for token in _TOKEN.findall(_without_amounts(text))]
+    told = [None if _tells_nothing(token) or stem(token) == verb else stem(token) for token in tokens]
+    return {word: before for before, word in pairwise([None, *told]) if word is not None}
+
+
 _TOWARDS = frozenset("to for with in at by from on into about before until of".split())
+
+
+def mends(clause: str) -> bool:
+    """Tell whether a clause says in another word that something is to be fixed: "I must get it repaired"."""
+    verbs = frozenset(stem(token.casefold()) for token in _TOKEN.findall(clause[:_LONGEST]))
+    return MEND not in verbs and not verbs.isdisjoint(_MENDING)
 
 
 @lru_cache(maxsize=8192)

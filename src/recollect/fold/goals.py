@@ -24,9 +24,10 @@ from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
+from recollect.fold.goal_words import MEND
 from recollect.fold.openness import score, telling
 from recollect.fold.titles import lead_end
-from recollect.fold.unmet import QUESTION, is_trouble, says_unmet
+from recollect.fold.unmet import QUESTION, is_mended, is_trouble, says_unmet
 from recollect.fold.wanting import DOUBTED, LISTED, OPEN, OTHERS, OWN, Cue, cue_of
 
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
@@ -253,7 +254,7 @@ def answer_of(event: Event) -> Answered | None:
 
 def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
     # Another's wish binds nobody, and "the big thing this year" is no time by which.
-    deadline, exact = _deadline(sentence, at, years=cue.strength >= OWN) if cue.strength >= OPEN else (None, False)
+    deadline, exact = deadline_in(sentence, at, years=cue.strength >= OWN) if cue.strength >= OPEN else (None, False)
     unmet = says_unmet(sentence.casefold())
     # A title names what it is about, not what is to be done.
     place = cue.place if cue.place >= _told_from(sentence) else _most_telling(sentence)
@@ -264,7 +265,19 @@ def _goal(sentence: str, span: Span, at: datetime, cue: Cue) -> dict[str, Json]:
         "clause": [span.start + clause.start, span.start + clause.end],
         "deadline": deadline.isoformat() if deadline else None,
         "exact": exact,
+        **({"moved": True} if deadline and _MOVED.search(sentence) else {}),
     }
+
+
+# Where a sentence says that a time was changed, those that were said before it hold no more.
+_MOVED = re.compile(
+    r"^(?:\w+,? ){0,2}correction\b|\bnow (?:due|scheduled|planned)\b|\b(?:got|have|has|gave us) until\b"
+    r"|\b(?:deadline|due date|date)(?: [\w'-]+){0,6}? (?:is|are) now\b"
+    r"|\b(?:new|revised|updated|extended) (?:deadline|due date|date|target)\b"
+    r"|\b(?:moved|pushed|postponed|extended|delayed|rescheduled|shifted|bumped|deferred|brought forward"
+    r"|put (?:off|back))(?: [\w'-]+){0,5}? (?:to|until|till)\b",
+    re.IGNORECASE,
+)
 
 
 _CLAUSE_END = re.compile(
@@ -304,7 +317,7 @@ def _told_from(sentence: str) -> int:
     return end if len(sentence) > 2 * end else 0
 
 
-def _deadline(sentence: str, at: datetime, *, years: bool) -> tuple[datetime | None, bool]:
+def deadline_in(sentence: str, at: datetime, *, years: bool = True) -> tuple[datetime | None, bool]:
     """Tell by when, and whether to the day: the first time ahead that the words name."""
     ahead = {mention.span: mention for mention in find_dates(sentence, at, past=False)}
     for told in find_dates(sentence, at):
@@ -352,6 +365,9 @@ _STATE = re.compile(
     rf"\b(?:is|are|'s|has been|have been|was|were|got){_ADVERBS}\s(?P<state>{_DONE_STATE})\b"
     r"|\b(?:has|have)(?: now| finally| just)? (?P<came>arrived|come through|gone out|passed|landed)\b"
     r"|\b(?P<came2>came through|arrived)\b"
+    # "Pitch deck sent to Lena": of notes that leave the verb out.
+    r"|^(?!(?:i|we|he|she|they|you|it|who)\b)(?:[\w'-]+ ){1,5}(?P<left>sent|booked|paid|signed|submitted|delivered"
+    r"|ordered|shipped|published)(?=[.!]*$|(?: off| out)? (?:to|for|today|yesterday|this)\b)"
     rf"|^[^:]{{2,80}}: (?:all )?(?P<noted>{_DONE_STATE})[.!]*$|^\W*\[x\] (?P<ticked>\w+)"
 )
 # Beyond what tells a deed by itself: said of what was to be done, it settles that.
@@ -361,10 +377,14 @@ _NEED_NOT = re.compile(
     r"|(?:don't|doesn't|do not|does not|won't) (?:need|have) to"
     r"|no longer (?:need|have|needs|has) to)(?: be)? (?P<verb>[a-z]+)"
 )
+# What was wanted, and is not any more.
+_GIVEN_UP = re.compile(
+    r"\b(?:decided|chose|agreed) (?:not to|against) (?P<verb>[a-z]+)|\bnot (?P<ing>[a-z]+ing)\b(?=.*\bafter all\b)"
+)
 _NOT_DONE = re.compile(
     r"\b(?:not|n't|never|nobody|no one|without|almost|nearly|should|would|will|must|may|might|could|can't|if"
     r"|until|unless|before"
-    r"|again|still|yet|remains?|remained|once more|supposed"
+    r"|again|still|yet|remains?|remained|once more|supposed|hope|hopes|hopefully|wish|assuming"
     r"|no|nothing|wants?|needs?|tomorrow|next (?:week|month|year))\b|n't\b"
 )
 
@@ -372,6 +392,8 @@ _NOT_DONE = re.compile(
 def is_deed(sentence: str) -> bool:
     """Tell whether a sentence says that something was done."""
     said = sentence.casefold().replace("’", "'")
+    if is_mended(said):
+        return True
     if QUESTION.search(said) or _NOT_DONE.search(said):
         return False
     return _STATE.search(said) is not None or _DEED.match(said) is not None
@@ -399,8 +421,11 @@ def done_in(sentence: str) -> Done | None:
     said = sentence.casefold().replace("’", "'")
     if QUESTION.search(said):
         return None
-    if match := _NEED_NOT.search(said):
-        return Done(stem(_IRREGULAR.get(match["verb"], match["verb"])), finished=False)
+    if match := _NEED_NOT.search(said) or _GIVEN_UP.search(said):
+        verb = next(filter(None, match.groups()))
+        return Done(stem(_IRREGULAR.get(verb, verb)), finished=False)
+    if is_mended(said):
+        return Done(MEND, finished=True)
     if _NOT_DONE.search(said):
         return None
     if match := _STATE.search(said):

@@ -23,7 +23,7 @@ from recollect.core.clock import later
 from recollect.core.values import Span
 from recollect.fold.clusters import Deed, Goal, Reply, Said, gathered, order_of, words_in
 from recollect.fold.density import Density, Topic, density
-from recollect.fold.goal_words import objects_of, verbs_of, words_of
+from recollect.fold.goal_words import MEND, mends, objects_of, told_apart, verbs_of, words_of
 from recollect.fold.goals import EVIDENT, done_in
 from recollect.fold.wanting import DOUBTED, OPEN, OTHERS, OWN
 
@@ -160,6 +160,8 @@ def meets(deed: Deed, goal: Goal) -> bool:
     done = done_in(deed.ground.quote)
     if done is None:
         return False
+    if told_apart(deed.ground.quote, goal.near or goal.clause, done.verb):
+        return False
     said = words_of(deed.ground.quote) - {done.verb}
     if done.verb in verbs_of(goal.clause):
         return bool(said & _objects(goal, done.verb)) or (done.points_back and _near(deed, goal))
@@ -169,6 +171,8 @@ def meets(deed: Deed, goal: Goal) -> bool:
 
 def _objects(goal: Goal, verb: str) -> frozenset[str]:
     """Give what a verb of a goal is done to; where the clause has "it", what stands beside the clause tells."""
+    if verb == MEND and mends(goal.clause):
+        return words_of(goal.near or goal.ground.quote)
     return objects_of(goal.clause, verb) or words_of(goal.near or "")
 
 
@@ -305,8 +309,9 @@ def _expired(goals: Sequence[Goal], last: Reply | None, now: datetime) -> bool:
 
 
 def _deadline(goals: Sequence[Goal], now: datetime) -> datetime | None:
-    """Take the nearest time ahead, or the last one where all are past."""
-    said = sorted(goal.deadline for goal in goals if goal.deadline is not None)
+    """Take the nearest time ahead, or the last one where all are past; what was said before it was moved is void."""
+    since = max((place for place, goal in enumerate(goals) if goal.moved), default=0)
+    said = sorted(goal.deadline for goal in goals[since:] if goal.deadline is not None)
     return next((deadline for deadline in said if deadline > now), said[-1] if said else None)
 
 

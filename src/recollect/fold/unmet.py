@@ -16,9 +16,17 @@ def says_unmet(said: str) -> bool:
 
 def is_trouble(said: str) -> bool:
     """Tell whether a sentence says that something goes wrong, falls short or comes again: a sign of a goal."""
-    if _TROUBLES.isdisjoint(_WORD.findall(said)) and not _FAILS.search(said):
+    words = _TROUBLES.intersection(_WORD.findall(said))
+    if not words and not _FAILS.search(said):
         return False
-    return not QUESTION.search(said) and not _OVER.search(said)
+    if words and words <= _CANCELLED and _CALLED_OFF.search(said) and not _FAILS.search(said):
+        return False
+    return not QUESTION.search(said) and not _OVER.search(said) and not is_mended(said)
+
+
+def is_mended(said: str) -> bool:
+    """Tell whether a sentence says that what went wrong is right again: "works again", "is back up", "fixed now"."""
+    return _MENDED.search(said) is not None and not QUESTION.search(said) and not _NOT_MENDED.search(said)
 
 
 def ways(*said: str) -> re.Pattern[str]:
@@ -124,7 +132,8 @@ _OPEN = (
     r"(?:waiting|left|sitting|lying|languish\w*|stranded)(?: there| here)? (?:to (?:be|hear)|unopened|untouched"
     r"|in (?:a|the|my) (?:drawer|box|corner|inbox|queue|backlog))",
     r"in the backlog|still to (?:come|be|\w+)",
-    r"(?:is|are|was|were|'s) due (?:on|by|in|next|this|tomorrow|at|any)|(?<!\bas )(?<!\bthan )expected (?:on|by|in"
+    r"(?:is|are|was|were|'s) due (?:on|by|in|next|this|tomorrow|at|any)|(?<!not )due (?:(?:mon|tues|wednes|thurs|fri"
+    r"|satur|sun)day|tomorrow|tonight|(?:on|by) (?:the )?\d)|(?<!\bas )(?<!\bthan )expected (?:on|by|in"
     r"|next|this|tomorrow|at|any)",
     r"(?:expires?|runs? out|closes|ends) (?:on|in|next|this|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)day)|deadline (?:for|is|looms|of)",
@@ -286,4 +295,26 @@ _WORD = re.compile(r"[a-z']+")
 # What was trouble and is over.
 _OVER = re.compile(
     r"\b(?:no longer|no more|not any ?more|no problem|no worries|finally (?:works?|fixed|done)|after all)\b"
+)
+_CANCELLED = frozenset(("cancelled", "canceled"))
+# What is called off is nobody's any more; who cancels on somebody leaves them with it: "the plumber cancelled".
+_CALLED_OFF = re.compile(r"(?:\b(?:is|are|was|were|been|got)|'s)(?: now| also| all)? cancell?ed\b")
+_WRONG = (
+    r"(?:error|problem|issue|bug|leak|pain|noise|smell|fever|ache|trouble|warning|mould|damp|cough|rash|outage"
+    r"|bottleneck|backlog|swelling|ticket|incident)s?"
+)
+_MENDED = ways(
+    r"(?:works?|working|worked|runs|running|loads|prints|connects|starts|boots|charges|responds)"
+    r"(?: (?:fine|well|perfectly|properly|just fine))? again",
+    r"(?:works?|working|runs|running|prints|connects)(?: (?:fine|well|perfectly|properly))? now",
+    r"(?:is|are|was|were|been|got|it's|that's|'s)(?: now| finally| all| already)? (?:fixed|repaired|mended|solved"
+    r"|resolved|sorted(?: out)?|restored|unblocked)|(?:fixed|solved|repaired|restored|unblocked) now|now (?:fixed"
+    r"|solved|repaired|restored)",
+    r"back (?:up|online|to normal|in action|on track|in service|up and running)|up and running",
+    rf"{_WRONG} (?:is|are|has|have|was|were)(?: now| finally| all| been)? (?:gone|over|stopped|cleared|healed)",
+    rf"{_WRONG} (?:fixed|solved|resolved)",
+)
+_NOT_MENDED = re.compile(
+    r"\b(?:still|not|never|nobody|nothing|but|except|yet|almost|nearly|half|partly|until|unless|if|when|once|should|would"
+    r"|could|will|must|needs?|hope|hopefully|before|without|supposed|wish|want|get|to be|only)\b|n't\b"
 )

@@ -120,7 +120,8 @@ _OWN: tuple[tuple[IntentCategory, re.Pattern[str]], ...] = tuple(
             rf"|we)\b"
             r"|\s?\bmade a (?:promise|commitment|vow|pledge)\b|\s?\b(?:agreed|volunteered|offered|undertook"
             r"|signed up) to\b(?! disagree| differ| an?\b| the\b| his\b| her\b| their\b)|(?:'ll| will) (?!be\b"
-            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)",
+            r"|see\b|miss\b|never\b|not\b)[^,;]{3,80}? (?:by|before) (?!(?:i|we|the time)\b)"
+            r"|(?:'ll| will) (?:call [a-z]+ back|get back to (?:you|him|her|them)|refund|reimburse)\b",
         ),
         (
             IntentCategory.WISH,
@@ -210,7 +211,8 @@ _NOTED = re.compile(
     r"|is)\b|(?:another |second |third |new )?(?:complaint|request|query|inquiry|enquiry|reminder) (?:about|for|from"
     r"|re|regarding)\b|(?!(?:i|we|he|she|they|you|it|what|all)\b)[\w'-]+(?: [\w'-]+){0,3} (?<!\bi )(?<!\bwe )(?<!\bhe"
     r" )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bnot )(?<!\bno )(?<!\blonger"
-    r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!go\b|see\b|say\b|hope\b"
+    r" )(?:needed|required|sought)(?= (?:for|on|in|at|by|to|urgently)\b|[.,;!]|$)|let's (?!postpone\b|cancel\b"
+    r"|skip\b|drop\b|go\b|see\b|say\b|hope\b"
     r"|face\b|talk\b|chat\b|meet\b|eat\b|have\b|grab\b|not\b|just\b|be\b|call\b|keep\b|continue\b|make\b|stay\b|enjoy\b)\w+|(?:needed|required|missing|urgent"
     r"|action(?: items?)?|next (?:steps?|up)|follow[- ]up|reminder|to fix|to buy|to book|still to do|left to do"
     r"|jobs?(?: for| left)?|shopping list|priority|open(?: point| issue)?)\b[^:.]{0,30}:|(?:please )?(?:ring|call"

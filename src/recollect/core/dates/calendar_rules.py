@@ -277,7 +277,7 @@ RULES: tuple[Rule, ...] = (
     rule(
         f"the {_WEEKDAY_HEADS}",
         rf"(?:(?P<wd>{WEEKDAY}),?{GAP})?the{GAP}(?P<d>\d{{1,2}}(?:st|nd|rd|th)|{ORDINAL})\b"
-        rf"(?:{GAP}(?:of{GAP})?(?P<rel>last|this|next){GAP}month\b)?",
+        rf"(?:{GAP}(?:of{GAP})?(?P<rel>last|this|next){GAP}month\b|{GAP}of{GAP}the{GAP}month\b)?",
         _day_of_month,
     ),
 )

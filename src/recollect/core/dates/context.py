@@ -33,7 +33,8 @@ _REACH = 48  # characters before a time that can belong to it
 _THIRD = 3  # early, mid and late are the thirds of a window
 
 _COMPOSING = frozenset(
-    "early mid late of in the before after from to following since until till 'til by through".split()
+    "early mid late of in the before after from to following since until till 'til by through eod cob on day business "
+    "play work".split()
 )
 _DOUBT = frozenset("around about circa roughly approximately maybe probably sometime".split())
 _DOUBT_BEFORE = (
@@ -52,8 +53,17 @@ _FROM = (
     rf"\b(?:(?P<n>{AMOUNT})|the){GAP}(?P<unit>(?:day|night|morning|evening|week|weekend|month|year)|{WEEKDAY})s?{GAP}"
     rf"(?P<side>before|after|from|following|prior{GAP}to){GAP}(?:the{GAP})?$"
 )
+# An edge of a window is a day's border: before the end of March is by its last day, by its start is before it.
+_THE_END = (
+    rf"(?:the{GAP})?(?:very{GAP})?(?:end|close)\b"
+    rf"|(?:the{GAP})?(?:month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b|eo[dwmqy]\b|cob\b"
+)
+_THE_START = rf"(?:the{GAP})?(?:very{GAP})?(?:beginning|start)\b"
 _NO_EDGE = "lately|recently"  # "what have you been up to lately"
-_BOUND = rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}$"
+_BOUND = (
+    rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
+    rf"(?:(?:eod|cob|(?:end|close){GAP}of{GAP}(?:day|business|play|work)){GAP}(?:on{GAP})?)?$"
+)
 _GRANULARITIES = {"week": Granularity.WEEK, "month": Granularity.MONTH, "year": Granularity.YEAR}
 _BOUNDS = {
     "since": Bound.SINCE,
@@ -199,4 +209,8 @@ def _bounded(scene: Scene, start: int, found: Stretch) -> tuple[int, Stretch]:
     if bound is Bound.UNTIL:
         begin = min(found.start, scene.day * DAY)
         return before.start(), replace(found, start=begin if found.end > scene.now else found.start, bound=bound)
+    if bound is Bound.BEFORE and pattern(_THE_END).match(scene.text, start):
+        bound = Bound.BY
+    elif bound is Bound.BY and pattern(_THE_START).match(scene.text, start):
+        bound = Bound.BEFORE
     return start, replace(found, bound=bound)

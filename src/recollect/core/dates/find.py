@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from recollect.core.dates.almanac import Stretch, as_utc, to_seconds
 from recollect.core.dates.calendar_rules import RULES as CALENDAR_RULES
 from recollect.core.dates.context import composed
+from recollect.core.dates.due_rules import RULES as DUE_RULES
 from recollect.core.dates.lexicon import MONTHS, WEEKDAYS, pattern
 from recollect.core.dates.period_rules import RULES as PERIOD_RULES
 from recollect.core.dates.relative_rules import RULES as RELATIVE_RULES
@@ -38,7 +39,8 @@ _TELLING = (
     fifties sixties seventies eighties nineties teens youth childhood college kindergarten university school kid kids
     child children boy girl baby teen teenager teenagers toddler student students young younger little small growing
     daily weekly biweekly monthly yearly annually quarterly nightly freshman sophomore senior undergrad youngster
-    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years""".split()
+    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years eod eow eom eoq eoy cob business play
+    work""".split()
     )
     | MONTHS.keys()
     | WEEKDAYS.keys()
@@ -215,4 +217,4 @@ def _by_head(rules: tuple[Rule, ...]) -> dict[str, tuple[Rule, ...]]:
     return {head: tuple(found) for head, found in heads.items()}
 
 
-RULES_BY_HEAD = _by_head((*CALENDAR_RULES, *PERIOD_RULES, *RELATIVE_RULES))
+RULES_BY_HEAD = _by_head((*CALENDAR_RULES, *PERIOD_RULES, *RELATIVE_RULES, *DUE_RULES))

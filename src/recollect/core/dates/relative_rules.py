@@ -38,6 +38,7 @@ from recollect.core.dates.lexicon import (
     WEEKDAY,
     WEEKDAYS,
     amount,
+    pattern,
     weekday_number,
 )
 from recollect.core.dates.scene import Rule, Scene, rule
@@ -47,7 +48,7 @@ RECENTLY = 30  # days that "recently" and "lately" reach back
 THE_OTHER_DAY = 10  # days that "the other day" reaches back
 A_WHILE = 365  # days that "a while ago" reaches back
 ROUND_ABOUT = 1  # units that "about two weeks ago" may be off, either way
-_UNITS = {
+UNITS = {
     "week": Granularity.WEEK,
     "month": Granularity.MONTH,
     "year": Granularity.YEAR,
@@ -62,6 +63,10 @@ _SMALLER = {  # the unit that half of a larger one is counted in, and how many m
     "week": ("day", 7),
     "hour": ("minute", 60),
 }
+_PART_BEFORE = (
+    rf"\b(?:end|start|beginning|middle|(?:first|last|1st|second|2nd|third|3rd|fourth|4th){GAP}"
+    rf"(?:day|week|weekend|half|month|{WEEKDAY})){GAP}of{GAP}$|\b(?:later|earlier){GAP}in{GAP}$"
+)
 _BEING = frozenset("is am are i'm still she's he's they're we're".split())
 
 
@@ -122,14 +127,14 @@ def _unit(match: re.Match[str], scene: Scene) -> Stretch | None:
     step = {"last": -1, "this": 0, "next": 1}.get(mod)
     if step is None or (mod == "this" and turn) or scene.after(match.end()).lower() == "of":
         return None
-    return _unit_by(unit, step * (2 if turn else 1), scene)
+    return unit_by(unit, step * (2 if turn else 1), scene)
 
 
 def _turned_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
-    return _unit_by(match["unit"].lower(), -2 if match["turn"].lower().startswith("before") else 2, scene)
+    return unit_by(match["unit"].lower(), -2 if match["turn"].lower().startswith("before") else 2, scene)
 
 
-def _unit_by(unit: str, step: int, scene: Scene) -> Stretch | None:
+def unit_by(unit: str, step: int, scene: Scene) -> Stretch | None:
     year = parts(scene.day)[0]
     if unit == "week":
         return week_window(scene.day + 7 * step)
@@ -166,7 +171,7 @@ def _weekend(match: re.Match[str], scene: Scene) -> Stretch | None:
 def _within_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
     """Read "earlier this week", "later today", "the rest of the year": the part of a unit before or after now."""
     unit = match["unit"].lower()
-    whole = day_window(scene.day) if unit in {"today", "day"} else _unit_by(unit, 0, scene)
+    whole = day_window(scene.day) if unit in {"today", "day"} else unit_by(unit, 0, scene)
     if whole is None or unit == "today":
         return whole
     if match["side"].lower() == "earlier":
@@ -175,11 +180,10 @@ def _within_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
 
 
 def _whole_unit(match: re.Match[str], scene: Scene) -> Stretch | None:
-    """Read "the month" in "the end of the month"; alone it says nothing."""
-    behind = scene.text[max(0, match.start() - 16) : match.start()].lower()
-    if not behind.rstrip().endswith((" end of", "start of", "beginning of", "middle of", "later in", "earlier in")):
+    """Read "the month" in "the end of the month" and "the last Friday of the month"; alone it says nothing."""
+    if pattern(_PART_BEFORE).search(scene.text, max(0, match.start() - 32), match.start()) is None:
         return None
-    return _unit_by(match["unit"].lower(), 0, scene)
+    return unit_by(match["unit"].lower(), 0, scene)
 
 
 def _ago(match: re.Match[str], scene: Scene) -> Stretch | None:
@@ -193,7 +197,7 @@ def _ago(match: re.Match[str], scene: Scene) -> Stretch | None:
     if match["half"]:
         low, high = low + 0.5, high + 0.5
     if match["exact"] and low == high >= 1:
-        return day_window(_moved(match["unit"].lower(), scene.day, -int(low)))
+        return day_window(moved(match["unit"].lower(), scene.day, -int(low)))
     return _shifted(match["unit"].lower(), low, high, scene, back=True, vague=vague)
 
 
@@ -281,17 +285,17 @@ def _rolling(match: re.Match[str], scene: Scene) -> Stretch | None:
     low, high = amount(match["n"]) if match["n"] else (1, 1)
     count = int(high) if high >= 1 else 1
     first, end = (
-        (scene.day, _moved(unit, scene.day, count) + 1)
+        (scene.day, moved(unit, scene.day, count) + 1)
         if ahead
         else (
-            _moved(unit, scene.day, -count),
+            moved(unit, scene.day, -count),
             scene.day + 1,
         )
     )
-    return days(first, end, _UNITS.get(unit, Granularity.DAY), certain=low == high)
+    return days(first, end, UNITS.get(unit, Granularity.DAY), certain=low == high)
 
 
-def _moved(unit: str, day: int, count: int) -> int:
+def moved(unit: str, day: int, count: int) -> int:
     if unit in {"month", "year", "decade"}:
         return add_months(day, count * {"month": 1, "year": 12, "decade": 120}[unit])
     return day + count * {"week": 7, "fortnight": 14, "weekend": 7}.get(unit, 1)
@@ -325,7 +329,7 @@ def _long_ago(match: re.Match[str], scene: Scene) -> Stretch | None:
 
 def _habit(match: re.Match[str], scene: Scene) -> Stretch | None:
     unit = (match.groupdict().get("unit") or match[0]).lower()
-    granularity = next((found for name, found in _UNITS.items() if name in unit), Granularity.DAY)
+    granularity = next((found for name, found in UNITS.items() if name in unit), Granularity.DAY)
     return replace(day_window(scene.day), granularity=granularity, repeats=True, certain=False)
 
 
@@ -350,7 +354,7 @@ _APPROX = (
     r"(?:(?P<approx>about|around|almost|nearly|roughly|over|approximately|maybe|like|probably|some|"
     rf"(?:more|less){GAP}than){GAP})?"
 )
-_SPAN = (
+SPAN = (
     rf"(?P<n>{AMOUNT})(?:(?:\s?[-–]\s?|{GAP}(?:to|or){GAP})(?P<n2>{AMOUNT}))?{GAP}"
     rf"(?P<unit>{UNIT})s?(?P<half>{GAP}and{GAP}a{GAP}half)?"
 )
@@ -393,10 +397,10 @@ RULES: tuple[Rule, ...] = (
         rf"(?P<side>earlier|later|(?:the{GAP})?rest{GAP}of){GAP}(?:this|the){GAP}(?P<unit>week|month|year|quarter|day)\b",
         _within_unit,
     ),
-    rule("the this", rf"(?:the|this){GAP}(?P<unit>week|month|year)\b", _whole_unit),
-    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{_SPAN}{GAP}(?:ago|back)\b(?P<exact>{GAP}today\b)?", _ago),
-    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{_SPAN}{GAP}(?:from{GAP}(?:now|today)|hence)\b", _ahead),
-    rule("in", rf"in{GAP}{_APPROX}{_SPAN}(?:'?{GAP}time)?\b", _in_units),
+    rule("the this", rf"(?:the|this){GAP}(?P<unit>week|month|quarter|year|decade)\b", _whole_unit),
+    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:ago|back)\b(?P<exact>{GAP}today\b)?", _ago),
+    rule(f"{_AMOUNT_HEADS} {_APPROX_HEADS}", rf"{_APPROX}{SPAN}{GAP}(?:from{GAP}(?:now|today)|hence)\b", _ahead),
+    rule("in", rf"in{GAP}{_APPROX}{SPAN}(?:'?{GAP}time)?\b", _in_units),
     rule(_AMOUNT_HEADS, rf"(?P<n>{AMOUNT}){GAP}(?P<wd>{_ANY_WEEKDAY}s?){GAP}ago\b", _several_weekdays_ago),
     rule(_AMOUNT_HEADS, rf"(?P<n>{AMOUNT}){GAP}(?P<season>{SEASON})s?{GAP}ago\b", _seasons_ago),
     rule("days weeks months years decades hours minutes", rf"(?P<unit>{UNIT})s{GAP}ago\b", _units_ago),

@@ -10,12 +10,14 @@ from recollect.core.dates.almanac import DAY, Stretch, parts
 from recollect.core.dates.tense import arranged, leaning
 
 _NEIGHBOUR = 24  # characters in which the word before or after a place is looked for
+_LEADING = 32  # characters in which "by close of business on" is looked for before a place
 _MOVING = 64  # characters in which "moved the exam to" is looked for before a place
 
 # Words that look ahead where no verb says otherwise, and those that do so whatever it says: "a week from Friday",
 # "the launch was moved to Friday", "they postponed the exam until Friday".
 _AHEAD = re.compile(
-    r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?(?: (?:end|start|beginning|middle) of)?"
+    r"\b(?:until|till|by|through|(?:day|week|month|year)s? from)(?: the)?"
+    r"(?: (?:eod|cob|(?:end|close) of (?:day|business|play|work))(?: on)?| (?:end|start|beginning|middle) of)?"
     r"(?: the| early| late)?(?: | mid-)$",
     re.IGNORECASE,
 )
@@ -74,7 +76,7 @@ class Scene:
         past = self.leaning(match.start(), match.end())
         if past is not None:
             return past
-        if _AHEAD.search(self.text, max(0, match.start() - _NEIGHBOUR), match.start()) is not None:
+        if _AHEAD.search(self.text, max(0, match.start() - _LEADING), match.start()) is not None:
             return False
         return self.unsaid
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b", re.IGNORECASE)  # a time that says itself that it is over
+# A time that says itself that it is over; the last day of something may be to come.
+LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
 
 _CLAUSE = 120  # characters on either side of a place in which its verb is looked for
 _AFTER_PENALTY = 4  # words: the verb mostly stands before its time, so that a hint behind counts as farther away

@@ -8,6 +8,7 @@ from recollect.core.artifacts import ArtifactDraft, ArtifactKind, Stance
 from recollect.core.graph import EntityType, FactDraft, Mention, name_key
 from recollect.core.values import Event, Span
 from recollect.extract.facts.extract import Names
+from recollect.extract.rules.ending import Over
 
 EXTRACTOR = "stated/3"  # the number changes whenever the same artifacts would give other facts
 # What the slots of artifacts are as relations; those that the rules for facts read themselves are left to them.
@@ -57,7 +58,8 @@ def _draft(event: Event, artifact: ArtifactDraft, index: Names) -> FactDraft | N
 
 def _relation(artifact: ArtifactDraft) -> str | None:
     if artifact.kind is ArtifactKind.EVENT:
-        return "did" if artifact.stance is Stance.DONE else None
+        by_nobody = artifact.slot is not None and artifact.slot.attribute == Over.TASK  # "the RFC is written": by whom?
+        return "did" if artifact.stance is Stance.DONE and not by_nobody else None
     if artifact.slot is None or artifact.kind is ArtifactKind.RELATIONSHIP:  # nobody owns a sister, or an ex
         return None
     return _RELATIONS.get(artifact.slot.attribute.partition(":")[0])

@@ -22,7 +22,7 @@ from recollect.extract.rules.table import first_find, first_find_of_assistant, w
 from recollect.extract.rules.verbs import form_of
 from recollect.extract.rules.wording import names_in, whom, worded
 
-EXTRACTOR = "rules/4"  # the number changes whenever the same event would give other artifacts
+EXTRACTOR = "rules/5"  # the number changes whenever the same event would give other artifacts
 MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
@@ -31,7 +31,8 @@ _ASKING = frozenset("ask tell remind advise want".split())
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
 _TO_A_DAY = re.compile(
-    r"\b(?:to|for) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?|\d\d? (?:march|may))\b"
+    r"\b(?:to|for|is|be|now) (?:the )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:march|may) \d\d?"
+    r"|\d\d? (?:march|may))\b"
     r"|\b(?-i:March|May) \d\d?\b|\b\d\d? (?-i:March|May)\b",
     re.IGNORECASE,
 )
@@ -102,9 +103,16 @@ class _Reading:
     def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
         """Give the drafts of a sentence, and the reason of each clause that was skipped."""
         words = self.text[sentence.start : sentence.end]
-        announced = None if assistant else telling.announces(words) or facts.puts_right(words)
+        announced = (
+            None if assistant else telling.announces(words) or facts.puts_right(words) or facts.helps_for_now(words)
+        )
         if announced is not None and (whole := read_clause(self.text, sentence, sentence)) is not None:
-            yield self._draft(whole, announced, sentence), None
+            # "I was wrong about the exam, it's on Monday": what was wrong is past, what is so is not.
+            wrong = announced.stance is Stance.CHANGED
+            yield (
+                self._draft(replace(whole, tense="base", helpers=frozenset()) if wrong else whole, announced, sentence),
+                None,
+            )
             return
         found = clauses(self.text, sentence)
         if is_question(self.text[sentence.start : sentence.end]):

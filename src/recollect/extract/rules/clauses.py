@@ -113,7 +113,7 @@ _NAMED = re.compile(rf"(?P<name>{_NAME})")
 # "Deadline for the migration is 15 March": notes leave the article out.
 _BARE_THING = re.compile(
     r"(?P<thing>(?:(?:[Nn]ew|[Nn]ext|[Cc]urrent|[Ff]inal|[Tt]otal|[Mm]ain|[Bb]illing|[Ss]taging|[Pp]roduction"
-    r"|[Mm]onthly|[Yy]early) ){0,2}(?P<noun>[A-Za-z][a-z-]+)"
+    r"|[Mm]onthly|[Yy]early) ){0,2}(?:[a-z]+ )?(?P<noun>[A-Za-z][a-z-]+)"
     r"(?: (?:for|of|at|on|in|to|with) (?:the |our |my |an? )?[\w'-]+(?: [\w'-]+){0,2}?)?)"
     r" (?=(?:is|was|will be)\b)"
 )

@@ -22,7 +22,7 @@ _NOTABLE = frozenset(
         ship switch register moved earn raise teach learn call water clean wash
         email file print mail replace install upload test review merge update
         develop create design compose direct score
-        beat""".split()
+        beat escalate refund reimburse reopen""".split()
 )
 # Verbs of saying, thinking and dealing with the talk itself: their past tense tells nothing that lasts.
 _EMPTY = frozenset(
@@ -79,6 +79,9 @@ _APPOINTED = re.compile(
     r"|performance|show|game|match|race|trip|conference|workshop|surgery|operation|scan)\b",
     re.IGNORECASE,
 )
+_TICKET = re.compile(
+    r"(?:the )?(?:support )?(?:ticket|case|incident|issue|request|claim)s? (?:no\. ?|number )?#?[A-Z]{0,6}-?\d"
+)
 _FEELINGS = re.compile(
     r"(?:(?:so|really|very|a bit|a little|quite|pretty|super|incredibly|extremely|feeling|rather|too|absolutely"
     r"|totally|still|always|genuinely) )*(?P<v>proud|worried|anxious|nervous|sad|lonely|stressed|upset|overwhelmed"
@@ -134,6 +137,7 @@ def happened(clause: Clause) -> Found | None:
     when = dated[0].lower() if isinstance(dated, re.Match) else ""
     vague = when in ("", "recently")  # no day to hang it on
     thin = vague and (points_away(clause.rest) or _POINTING_BACK.search(clause.rest) is not None)
+    thin = thin and not (clause.verb == "open" and _TICKET.match(clause.rest))
     thin = thin or (clause.verb == "join" and not head(clause.rest)) or (vague and _ONLY_WHITHER.fullmatch(clause.rest))
     if thin or (
         clause.verb in ("go", "make", "leave", "run", "drive", "open", "meet", "start", "begin")
@@ -270,6 +274,8 @@ def _weighty(clause: Clause, dated: bool) -> bool:
         return re.search(r"\b(?:marathon|race|\d+ ?k|kilomet|miles?|charity)", clause.rest) is not None
     if clause.verb in ("start", "begin"):
         return re.match(r"(?:a|an|my|our|the|\w+ing|therapy|school|college|university)\b", clause.rest) is not None
+    if clause.verb == "open" and _TICKET.match(clause.rest):
+        return True
     return dated or re.match(r"(?:a|an|my|our|this)\s|.{0,20}\bto [A-Z]", clause.rest) is not None
 
 

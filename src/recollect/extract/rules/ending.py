@@ -20,6 +20,7 @@ class Over(StrEnum):
     CAREER = "over:career"  # who retires has no other job
     MARRIAGE = "over:marriage"
     PREGNANCY = "over:pregnancy"
+    TASK = "over:task"  # done, whoever did it
 
 
 _WORK = ("employer", "job")
@@ -28,6 +29,7 @@ _SLOTS_ENDED: dict[str, tuple[str, ...]] = {
     Over.CAREER: _WORK,
     Over.MARRIAGE: tuple(sorted(PARTNERS)),
     Over.PREGNANCY: ("is:pregnant",),
+    Over.TASK: (),  # which one, its words tell
 }
 MARITAL_STATUS = "marital_status"
 _ALONE = frozenset(("divorced", "separated"))

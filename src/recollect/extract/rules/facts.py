@@ -36,6 +36,29 @@ _INSIGHT = re.compile(
     r"|takeaway|upshot|moral) (?:is|was)) (?P<v>.+)",
     re.IGNORECASE,
 )
+# What helps for now, and what does not work: said of tools and services, not of what people can't bear.
+_WORKAROUND = re.compile(
+    r"(?:as an? (?:temporary )?(?:workaround|stopgap|quick fix|temporary fix),? |(?:the|a|one|our) (?:temporary |known "
+    r"|quick )?(?:workaround|stopgap|temporary fix)(?: for now| until then)? is (?:to )?|workaround: ?)(?P<v>\S.{4,})",
+    re.IGNORECASE,
+)
+_CANNOT = frozenset("log login access connect reach download upload install export import print checkout".split())
+_LOGS_IN = re.compile(r"log ?in(?:to)?\b")
+_NO_SERVICE = re.compile(
+    r"(?:still |now |again |completely |currently )*(?:broken|down|offline|unreachable|unavailable|out of order)"
+    r"(?: again| since \w+(?: \w+)?| for \w+ \w+)?$",
+    re.IGNORECASE,
+)
+_OF_A_TOOL = re.compile(
+    r"\b(?:websites?|site|portal|app|servers?|service|api|system|network|internet|wi-?fi|vpn|printers?|scanner|router"
+    r"|phone|laptop|computer|screen|login|e-?mail|mailbox|database|build|pipeline|deployment|backup|heating|boiler"
+    r"|fridge|freezer|oven|dishwasher|washing machine|dryer|lift|elevator|car|van|bike|alarm|pump|tap|toilet|shower"
+    r"|lock|gate|machine|monitor|camera|page|link|form|button|menu|icon|export|import|checkout|payment|terminal|drive"
+    r"|disk|software|script|queue|sensor|lights?|power|dashboard|account|file)\b",
+    re.IGNORECASE,
+)
+_BREAKS = frozenset("crash fail freeze hang".split())
+_SHOWS_ERROR = re.compile(r"(?:me |us )?(?:an? |the )?(?:\w+ )?error\b", re.IGNORECASE)
 _CAUSE = re.compile(
     r"(?:the (?:\w+ ){0,3}(?:reason|cause|culprit)\b.{0,80}\b(?:is|was|turned out to be) (?P<v>.+)|(?:the|our|this"
     r"|that) .{2,60}\b(?:was|is|were|got) (?:being )?caused by (?P<w>.+)|the (?:root |real |actual |main )?(?:problem"
@@ -64,7 +87,7 @@ _MAKE_IT = re.compile(
     r"(?:make|change|set|move) " + _OF_WHAT + r"(?: to| into)? (?P<v>.+)",
     re.IGNORECASE,
 )
-_EXACTLY = re.compile(r"(?:(?:on|at|in|by|for|until|only|about) ){0,2}(?:the )?(?:\d|(?-i:[A-Z]))", re.IGNORECASE)
+_EXACTLY = re.compile(r"(?:(?:due|on|at|in|by|for|until|only|about) ){0,2}(?:the )?(?:\d|(?-i:[A-Z]))", re.IGNORECASE)
 _OPINION = re.compile(
     r"(?:in my (?:opinion|view|experience),?|I (?:firmly |strongly |truly )?believe that"
     r"|I am convinced that) (?P<v>.+)",
@@ -203,6 +226,45 @@ def found_cause(clause: Clause) -> Found | None:
         return None if _UNSAID.match(match["v"]) else _insight(match["v"], OUTRIGHT)
     match = _CAUSE.match(plain)
     return _insight(match["v"] or match["w"] or match["x"], CLEAR) if match else None
+
+
+def helps_for_now(sentence: str) -> Found | None:
+    """Read a workaround: "as a workaround you can use the mobile app until we fix it"."""
+    match = _WORKAROUND.match(sentence.rstrip(" .!"))
+    return _insight(match["v"], CLEAR) if match and not is_question(sentence) else None
+
+
+def out_of_service(clause: Clause) -> Found | None:
+    """Read what does not work: "I can't log in to the portal", "the export button is missing", "the app crashes"."""
+    own = clause.subject.who in (Who.SELF, Who.US)
+    cannot = own and clause.negated and clause.helpers & {"can", "could"} and clause.verb in _CANNOT
+    cannot = cannot and (_LOGS_IN.match(f"{clause.verb} {clause.rest}") or _OF_A_TOOL.search(clause.rest))
+    if not cannot and not _is_out_of_service(clause):
+        return None
+    value = f"can not {clause.verb} {clause.rest}" if cannot else clause.plain
+    return Found(
+        kind=ArtifactKind.EVENT,
+        category=Category.CONTEXT,
+        confidence=LIKELY,
+        value=head(value, 10),
+        negated=False,
+        about="",
+    )
+
+
+def _is_out_of_service(clause: Clause) -> bool:
+    if clause.subject.who is not Who.THING or clause.past or clause.helpers & {"will", "can"}:
+        return False
+    if not _OF_A_TOOL.search(clause.subject.words):
+        return False
+    if clause.verb == "miss" and clause.tense == "ing":
+        return not clause.negated and not clause.rest
+    if clause.verb == "be":
+        return not clause.negated and _NO_SERVICE.match(clause.rest) is not None
+    if clause.negated:
+        return clause.verb in ("work", "load", "print", "respond", "connect") and not clause.rest.startswith("for ")
+    shows = clause.verb in ("show", "throw", "return", "give", "say") and _SHOWS_ERROR.match(clause.rest) is not None
+    return shows or (clause.verb in _BREAKS and clause.tense == "third" and not clause.rest.startswith("to "))
 
 
 def thinks(clause: Clause) -> Found | None:

@@ -56,12 +56,16 @@ TIME_HINT = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|ago|this (?:morning|afternoon|evening|week|month|year|weekend|summer"
     r"|winter|spring|autumn|fall)|next|recently|(?:on|by|until|before|since|in|from|this|every|at) (?:the )?(?:\d|mon"
     r"|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may\b|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|winter|easter"
-    r"|christmas|noon|weekend)|in (?:19|20)\d\d|(?:19|20)\d\d|the other day|earlier|when i was|the weekend|over the"
+    r"|christmas|noon|weekend)|in (?:19|20)\d\d|(?:19|20)\d\d"
+    r"|(?:by|before|until|at) (?:the )?(?:end of|eo[dwmqy]\b|month-end|year-end)"
+    r"|within (?:a|two|three|four|five|six|\d+) (?:days?|weeks?|months?)"
+    r"|the other day|earlier|when i was|the weekend|over the"
     r"|(?:january|february|april|june|july|august|september|october|november|december)|\d{1,2}(?:st|nd|rd|th)\b)",
     re.IGNORECASE,
 )
 FUTURE_HINT = re.compile(
-    r"\b(?:tomorrow|tonight|next|this (?:coming |week|weekend|friday|saturday|sunday|afternoon|evening|summer|autumn"
+    r"\b(?:(?:by|before|until) (?:the )?(?:end of (?:the |this |next )?(?:day|week|month|quarter|year)|eo[dwmqy]\b)"
+    r"|tomorrow|tonight|next|this (?:coming |week|weekend|friday|saturday|sunday|afternoon|evening|summer|autumn"
     r"|winter|spring|month|year)|soon|later|in (?:a|two|three|four|five|\d+) (?:days?|weeks?|months?|years?)|(?:on|by"
     r"|in|at) (?:the )?(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may\b|jun|jul|aug|sep|oct|nov|dec|spring"
     r"|summer|autumn|winter|easter|christmas|noon|20\d\d))",

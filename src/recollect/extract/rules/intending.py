@@ -32,7 +32,8 @@ _OPEN = re.compile(
 )
 # What is said to be done next in the talk itself, or is a figure of speech.
 _PROMISED = frozenset(
-    "call send bring email pay buy book fix return submit finish visit order cancel renew deliver lend text".split()
+    """call send bring email pay buy book fix return submit finish visit order cancel renew deliver lend text refund
+    reimburse replace escalate reopen""".split()
 )
 _TALK = re.compile(
     r"(?:be (?:honest|here|there|able|back|right|sure|careful|fun|great|ok|okay|fine)|say|admit|agree|ask|tell you"
@@ -49,6 +50,8 @@ _TALK = re.compile(
     r"|send you (?:a|some) (?:hug|love)|support you|cheer|follow your|follow these|follow that)",
     re.IGNORECASE,
 )
+# Said with a day, these are promises: "I'll get back to you by Friday".
+_ANSWERS = re.compile(r"get back to (?:you|him|her|them)|let you (?:all )?know|follow up", re.IGNORECASE)
 # What is worth keeping of what is only considered: a change in a life, not the next step of a task.
 _LIFE_SIZED = re.compile(
     r"(?:moving|relocating|buying|adopting|quitting|leaving|starting|applying|pursuing|going (?:back|to|into)|selling"
@@ -301,7 +304,7 @@ def _decision(clause: Clause, rest: str, negative: bool, stance: Stance | None =
 def _todo(clause: Clause, confidence: float, value: str | None = None) -> Found | None:
     action = value if value is not None else f"{clause.verb} {clause.rest}".strip()
     if (
-        _TALK.match(action)
+        (_TALK.match(action) and not (_ANSWERS.match(action) and FUTURE_HINT.search(action)))
         or len(action.split()) < 2
         or _leans(action)
         or (clause.negated and clause.helpers & {"should", "must"})

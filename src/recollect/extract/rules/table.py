@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from recollect.extract.noise import MOST_READ
-from recollect.extract.rules import doing, facts, intending, liking, places, state, telling
+from recollect.extract.rules import doing, facts, intending, liking, places, settling, state, telling
 from recollect.extract.rules.clauses import Clause
 from recollect.extract.rules.found import Found
 
@@ -22,6 +22,7 @@ _BY_WORDING: tuple[Rule, ...] = (
     facts.thinks,
     facts.took,
     liking.favourite,
+    settling.was_done,
     state.own_things,
 )
 _BY_HELPER: tuple[Rule, ...] = (liking.rather, intending.will_use, intending.must, intending.will)
@@ -73,6 +74,7 @@ _LAST: tuple[Rule, ...] = (
     state.regular,
     doing.visited,
     doing.happened,
+    facts.out_of_service,
     facts.things,
 )
 # An assistant's own words are advice and courtesy; what it found out and what was settled may be worth keeping.

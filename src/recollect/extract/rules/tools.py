@@ -29,7 +29,7 @@ OF_A_PROJECT = re.compile(
     r"|insurance|appointment|interview|wedding|client|supplier|venue|ticket|order|recipe|app|website|company"
     r"|start-?up|product|model|dataset|cluster|pipeline|job|queue|bus|backup|staging|production|cache|config|wifi"
     r"|wi-fi|car|bike|laptop|painting|bill|tax|timeline|schedule|conference|workshop|launch|sprint|standup|retro"
-    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout)\b",
+    r"|offsite|licen[cs]e|warranty|policy|quota|threshold|timeout|rate|revenue|runway)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[\w+#]+")

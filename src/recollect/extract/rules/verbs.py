@@ -54,6 +54,8 @@ def _forms() -> dict[str, Form]:
     for base in _REGULAR:
         _add(forms, base, _past(base), _past(base))
     forms |= {"learned": Form("learn", "past"), "burned": Form("burn", "past"), "dreamed": Form("dream", "past")}
+    forms |= {"cancelled": Form("cancel", "past"), "cancelling": Form("cancel", "ing")}
+    forms |= {"travelled": Form("travel", "past"), "travelling": Form("travel", "ing")}
     forms |= {"were": Form("be", "past"), "dying": Form("die", "ing"), "lying": Form("lie", "ing")}
     return forms
 
