@@ -18,6 +18,11 @@ def names_well(term: str) -> float:
     return _table().get(term, 0) * STEP
 
 
+def is_known(term: str) -> bool:
+    """Tell whether a stem is one of a plain word of English, and so hardly that of somebody's name."""
+    return term in _table()
+
+
 @cache
 def _table() -> dict[str, int]:
     """Read the table: on each line a number, then the stems that have it."""
