@@ -121,7 +121,6 @@ def _write(scores: dict[str, float]) -> None:
     lines: dict[int, list[str]] = defaultdict(list)
     for term, values in forms.items():
         lines[round(sum(values) / len(values) / STEP)].append(term)
-    lines.pop(0, None)
     text = "".join(f"{step} {' '.join(sorted(lines[step]))}\n" for step in sorted(lines))
     Path(str(TABLE)).write_text(text, encoding="utf-8")
     print(f"{sum(map(len, lines.values())):,} stems -> {TABLE.name}")

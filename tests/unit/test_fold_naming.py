@@ -9,8 +9,9 @@ import pytest
 from recollect import Memory
 from recollect.core.words import stem
 from recollect.fold.moments import words_of
-from recollect.fold.naming import TABLE, names_well
-from recollect.fold.wording import label_of, turned_around, worded
+from recollect.fold.naming import TABLE, is_known, names_well
+from recollect.fold.standing import standings, things_of
+from recollect.fold.wording import description_of, label_of, turned_around, worded
 
 
 def test_the_table_knows_nouns_of_themes_from_words_of_every_tale() -> None:
@@ -18,6 +19,8 @@ def test_the_table_knows_nouns_of_themes_from_words_of_every_tale() -> None:
     tells = [names_well(stem(word)) for word in ("completed", "grinned", "closed", "almost", "eleven")]
     assert min(names) > 0 > max(tells)
     assert names_well("qxzvk") == 0.0  # a word that it does not know is as good as most
+    assert is_known(stem("beach"))
+    assert not any(map(is_known, ("qxzvk", "melanie", "oona")))
 
 
 def test_the_table_is_small_and_holds_stems_alone() -> None:
@@ -29,6 +32,55 @@ def test_the_table_is_small_and_holds_stems_alone() -> None:
     assert steps[-1] <= 16
     assert 5_000 < len(stems) == len(set(stems)) < 10_000
     assert all(term == term.lower() and not any(map(str.isdigit, term)) for term in stems)
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("Booked flights for spring.", ["flights", "spring"]),
+        ("The booking is lost.", ["booking"]),
+        ("I rotated the keys of our mailer", ["keys", "mailer"]),
+        ("We designed it, and she paints landscapes", ["landscapes"]),
+        ("They paint the fence after swimming", ["fence", "swimming"]),
+        ("It was peaceful and serene.", []),
+        ("Melanie, look! Oona is late.", []),  # who is called, and a name that a sentence begins with
+        ("Physio exercises on the fridge", ["physio", "exercises", "fridge"]),
+        ("What a difference, a blast in every sense", []),
+        ("La boulangerie du village", ["boulangerie", "du", "village"]),
+    ],
+)
+def test_a_word_stands_as_the_name_of_a_thing_or_does_not(text: str, things: list[str]) -> None:
+    assert [one.word for one in standings(text) if one.thing] == things
+    assert things_of(text) == {stem(word) for word in things}
+
+
+@pytest.mark.parametrize(
+    ("texts", "label"),
+    [
+        (["Rotated the pump", "The rotation took an hour", "Rotated again, one more rotation"], "rotation"),
+        (["Keep spreading kindness", "By spreading kindness", "Spreading kindness helps"], "spreading kindness"),
+        (["A stained glass window", "The stained glass windows", "Our stained glass window"], "stained glass window"),
+        (["No worries, John", "More worries. John left", "Less worries: John"], "worries"),
+        (["Budgets are cut", "Budgets of ours", "Budgets!"], "budgets"),
+        (["VAT is due", "VAT was paid", "VAT of the shop"], "VAT"),
+    ],
+)
+def test_a_label_is_said_as_the_name_of_a_thing(texts: list[str], label: str) -> None:
+    read = [words_of(text)[0] for text in texts]
+    assert label_of(texts, read, {}, stem(label.split()[-1].lower())) == label
+
+
+def test_a_description_tells_what_is_said_along_with_the_label() -> None:
+    texts = [
+        "Mum did her physio exercises, she was in pain.",
+        "Physio exercises twice a day, the list hangs on the fridge.",
+        "Drum lessons cost 70 a month at the music school.",
+    ]
+    line, keys = description_of(texts, ["Mum"], "physio")
+    assert keys[0] == "physio exercises"
+    assert "physio" not in keys
+    assert keys.index("fridge") < keys.index("drum lessons")  # what came in by its vector alone comes last
+    assert line == ", ".join(keys)
 
 
 def test_words_of_a_title_are_no_names() -> None:
@@ -74,10 +126,11 @@ def test_groups_that_share_two_words_are_neither_one_concept_nor_named_alike(see
                 f"A photo of one {one}.",
             )
             memory.add(dice.choice(frames), speaker="Ana")
-        labels = {concept.label for concept in memory.concepts()}
-    turned = {turned_around(label)[1] for label in labels} - {None}
-    assert turned
-    assert labels.isdisjoint(turned)
+        listed = [concept.label for concept in memory.concepts()]
+    labels = set(listed)
+    assert {"image", "photo"} <= {word for label in labels for word in label.split(", ")}
+    assert len(listed) == len(labels)
+    assert labels.isdisjoint({turned_around(label)[1] for label in labels})
 
 
 def test_a_word_that_names_nothing_founds_no_concept() -> None:

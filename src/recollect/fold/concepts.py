@@ -53,6 +53,7 @@ BESIDE_COSTS = 8.0  # for each other word that events with it share, of all that
 LATE_COSTS = 1.8  # the last word of an event, against the first
 LENGTH_COSTS = 0.87  # for the logarithm of an event's words: long ones share some by chance
 LEAST_WORTH = -1.2  # of a word that is to found a concept
+LEAST_NAMED = 0.5  # share of the events with it in which it stands as the name of a thing
 CLEAR_ENOUGH = 0.5  # of a theme's words in its founders, on average: hints alone found nothing
 WORD_FAMILIAR = 0.5  # how well a word that serves as a theme is known here
 WORTH_COUNTS = 0.5  # what a word tells, beside the likeness of the events that have it
@@ -244,7 +245,10 @@ def _words(graph: Graph, moment: Moment) -> dict[str, float]:
     worth: dict[str, float] = {}
     for term in moment.terms:
         having = [one for one in graph.having(term)[-MOST_COMPANY:] if one.seq != moment.seq]
-        if not having or graph.of_theme(WORD + term) is not None:
+        if not having or graph.is_taken(term):
+            continue
+        named = sum(term in one.things for one in (moment, *having))
+        if named < LEAST_NAMED * (len(having) + 1):
             continue
         two = len(having) < LEAST_GROUNDS - 1
         if two and not clear.isdisjoint(having[0].themes):

@@ -214,7 +214,7 @@ class Executor:
     def _label(self, theme: str | None, texts: Sequence[str], window: Sequence[Seen]) -> str:
         terms = [seen.terms for seen in window]
         word, weights = theme[len(WORD) :] if theme is not None else None, self.graph.telling_among_loose(terms)
-        label = (label_of(texts, terms, weights, word, is_usual=self.graph.is_usual) if texts else "") or NO_WORDS
+        label = (label_of(texts, terms, weights, word, is_taken=self.graph.is_taken) if texts else "") or NO_WORDS
         # Groups that two words are common to need not be one: where the other has both, this has its own alone.
         first, turned = turned_around(label)
         return label if turned is None or self._writer.concept_of_label(self._space, turned) is None else first
@@ -227,7 +227,7 @@ class Executor:
             for name in seen.names:
                 counted[name] = counted.get(name, 0) + 1
         names = sorted(counted, key=lambda name: (-counted[name], name))[:MOST_NAMES]
-        description, keys = description_of(texts, names)
+        description, keys = description_of(texts, names, label, is_usual=self.graph.is_usual)
         return {
             "label": label,
             "description": description,

@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.fold.moments import Moment
+from recollect.fold.moments import WORD, Moment
 from recollect.fold.themes import Profile
 from recollect.store.folding import COUNTED
 
@@ -127,6 +127,12 @@ class Node:
             least = TELLING_SHARE * len(self.window)
             self._own = [term for term, count in self.counts.items() if count >= least]
         return self._own
+
+    @property
+    def mostly(self) -> frozenset[str]:
+        """Give the words that half of its latest events have."""
+        many = len(self.window)
+        return frozenset(term for term, count in self.counts.items() if 2 * count >= many)
 
     @property
     def main_word(self) -> str:
@@ -265,6 +271,8 @@ class Graph:
         self._loose_rows = Rows()
         self._loose_ids: dict[str, Moment] = {}
         self._having: dict[str, dict[int, Moment]] = {}
+        self._mostly: Counter[str] = Counter()  # in how many concepts most events have a word
+        self._most_have: dict[str, frozenset[str]] = {}  # the words that are counted there, by concept
         self._areas: Counter[str] = Counter()
         self._counted: dict[str, int] = {}  # the size with which a concept stands in its area
         self._weighed: dict[str, tuple[Vector, int]] = {}  # what each concept is in the middle with
@@ -282,6 +290,7 @@ class Graph:
         self.nodes[node.id] = node  # as the newest
         if node.theme is not None:
             self._themes[node.theme] = node.id
+        self._tell_usual(node.id, node.mostly)
         self._weigh(node.id, node.total, node.size)
         self._centres.put(node.id, node.total, max(1, node.size))
 
@@ -293,6 +302,7 @@ class Graph:
         self._count_area(node.theme, -self._counted.pop(id, 0))
         if node.theme is not None and self._themes.get(node.theme) == id:
             del self._themes[node.theme]
+        self._tell_usual(id, frozenset())
         self._weigh(id, np.zeros(0), 0)
         self._centres.drop(id)
 
@@ -351,8 +361,11 @@ class Graph:
 
     def is_usual(self, term: str) -> bool:
         """Tell whether several concepts have a word in half of their events: then it says little of any one."""
-        having = sum(2 * node.counts.get(term, 0) >= len(node.window) for node in self.nodes.values() if node.window)
-        return having >= USUAL_FROM
+        return self._mostly[term] >= USUAL_FROM
+
+    def is_taken(self, term: str) -> bool:
+        """Tell whether a word is no name beside another: it is usual, or a concept has its name from it."""
+        return self.is_usual(term) or self.of_theme(WORD + term) is not None
 
     @property
     def middle(self) -> Middle:
@@ -404,6 +417,12 @@ class Graph:
             whole, many = whole + total, many + size
             self._weighed[id] = (total, size)
         self._whole, self._middle = (whole, many), None
+
+    def _tell_usual(self, id: str, words: frozenset[str]) -> None:
+        """Let a concept count for the words that most of its events have."""
+        before = self._most_have.pop(id, frozenset())
+        _recount(self._mostly, words - before, before - words)
+        self._most_have |= {id: words} if words else {}
 
     def _count_area(self, theme: str | None, by: int) -> None:
         if theme is not None and by:

@@ -17,6 +17,7 @@ from recollect.core.scripts import finder
 from recollect.core.values import Event, Json
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.phrases import COMMON_WORDS
+from recollect.fold.standing import things_of
 from recollect.fold.themes import Profile
 from recollect.fold.titles import title_end
 
@@ -97,6 +98,7 @@ class Moment:
     founds: bool  # whether it may found a concept: an assistant's words only confirm what others began
     vector: NDArray[np.int8]  # empty where there is no model
     terms: tuple[str, ...] = ()
+    things: frozenset[str] = frozenset()  # those of its telling words that stand as names of things
     names: tuple[str, ...] = ()
     themes: Mapping[str, float] = field(default_factory=dict[str, float])
     cause: str = ""  # the words that it gives as a cause of the rest
@@ -117,6 +119,7 @@ class Moment:
             "recorded": self.recorded_at,
             "founds": self.founds,
             "terms": self.terms,
+            "things": sorted(self.things),
             "names": self.names,
             "themes": dict(self.themes),
         }
@@ -141,6 +144,7 @@ def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: 
         founds=role not in ASSISTANTS,
         vector=_bounded(vector),
         terms=terms,
+        things=things_of(text).intersection(terms),
         names=names,
         themes=themes,
         cause=cause,
@@ -170,6 +174,7 @@ def stored_moment(seq: int, at: int, vector: bytes, body: Mapping[str, Json]) ->
         founds=body["founds"],
         vector=np.frombuffer(vector, np.int8),
         terms=tuple(body["terms"]),
+        things=frozenset(body.get("things", body["terms"])),  # older versions did not tell
         names=tuple(body["names"]),
         themes=body["themes"],
     )
@@ -193,6 +198,11 @@ def words_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             terms[term] = None
     return tuple(terms)[:MOST_TERMS], tuple(names)[:MOST_NAMES]
+
+
+def is_telling(word: str) -> bool:
+    """Tell whether a word says anything of what a text is about."""
+    return bool(_term(word))
 
 
 @lru_cache(maxsize=_VOCABULARY)

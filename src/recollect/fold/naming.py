@@ -18,8 +18,8 @@ def names_well(term: str) -> float:
     return _table().get(term, 0) * STEP
 
 
-def is_common(term: str) -> bool:
-    """Tell whether a stem is of a word that English texts use: no name of somebody, nor of a product."""
+def is_known(term: str) -> bool:
+    """Tell whether a stem is one of a plain word of English, and so hardly that of somebody's name."""
     return term in _table()
 
 

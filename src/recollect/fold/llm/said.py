@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from recollect.core.scripts import finder
 from recollect.core.words import STOPWORDS, question_terms, stem
-from recollect.fold.naming import is_common
+from recollect.fold.naming import is_known
 
 # Share of the words that must have been said. Not all: a summary joins and shortens; but a sentence of which less than
 # half was said was made up.
@@ -52,7 +52,7 @@ def unheard(label: str, said: Sequence[str]) -> str | None:
     for word in words:
         small = word.lower()
         plain = word == small and not _NUMBER.search(word)
-        if not (plain or small in STOPWORDS or is_common(stem(small))) and not all(
+        if not (plain or small in STOPWORDS or is_known(stem(small))) and not all(
             term in known for term in question_terms(small)
         ):
             return f"nobody said {word}"
