@@ -12,6 +12,7 @@ from llm_memory import MISBEHAVING, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
 from recollect import Memory, WrittenSentence
 from recollect.cli import main
+from recollect.fold.llm import plans
 from recollect.fold.llm.summaries import MOST_SENTENCES, SCHEMA
 from recollect.inference.llm.schema import check_schema, is_closed
 
@@ -29,7 +30,7 @@ def writing(*sentences: dict[str, Any]) -> Step:
     """Answer what is shown as turns with these sentences, and leave concepts as they are."""
 
     def step(asked: Asked):
-        nothing = {"words": [], "links": [], "merges": []}
+        nothing = {part: [] for part in plans.SCHEMA["properties"]}
         answer = {"sentences": list(sentences)} if is_of_a_session(asked) else nothing
         return chat(json.dumps(answer))(asked)
 

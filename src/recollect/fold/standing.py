@@ -19,7 +19,7 @@ from recollect.fold.phrases import breaks
 from recollect.fold.titles import title_end
 
 LONGEST_WORD = 42  # characters, with a possessive; what is longer is no word
-NAMES_NOTHING = -1.5  # how well, at most, words name things that name none wherever they stand
+NAMES_NOTHING = -1.5  # how well, at most, words name things that name none but with an article before them
 LONGEST_NAME = 8  # letters: few names that are longer are given to people
 NAMES_DEED = 1.0  # how well it must name things to begin with: "Swimming lessons", not "Spending money"
 _SHORTEST_DEED = 5  # letters: "king" and "thing" are none
@@ -40,6 +40,7 @@ _BEFORE_NAMES = frozenset(
     towards onto off than as like until since one two three four five six seven eight nine ten first second third last
     next new old other same own""".split()
 )
+_ARTICLES = frozenset("a an the my your his her its our their this these those another".split())
 # What comes before a verb: "to paint", "we paint", "would paint".
 _BEFORE_VERBS = frozenset(
     """to i you we they he she it who will would can could should must may might shall do does did not never let please
@@ -170,7 +171,11 @@ def _judged(run: _Run) -> Iterator[Standing]:
     for place, (written, word, term) in enumerate(words):
         # "release notes", "raising money"; but "booked flights" are two
         joined = place > 0 and place not in verbs and (place - 1 not in verbs or words[place - 1][1].endswith("ing"))
-        if place in verbs or word in _GENERAL or names_well(term) <= NAMES_NOTHING:
+        if (
+            place in verbs
+            or word in _GENERAL
+            or (names_well(term) <= NAMES_NOTHING and not _is_head(run, place, verbs))
+        ):
             thing = False
         elif place < last and place + 1 not in verbs:
             # "budget talks", not "final talks"
@@ -179,6 +184,11 @@ def _judged(run: _Run) -> Iterator[Standing]:
             thing = not (is_quality(word) and _may_be_quality(run, place, verbs))
         begins = run.titled or (run.begins and place == 0)
         yield Standing(written, word, term, thing and not (begins and may_be_name(written, term)), joined, begins)
+
+
+def _is_head(run: _Run, place: int, verbs: Set[int]) -> bool:
+    """Tell "the goalkeeper saved": whatever else is known of a word, it names something with an article before it."""
+    return run.before in _ARTICLES and (place + 1 == len(run.pieces) or place + 1 in verbs)
 
 
 def _verbs(run: _Run, words: Sequence[str]) -> set[int]:
