@@ -26,7 +26,7 @@ _OWN = About(favour=1.0, answer=1.0)  # what they say of themselves
 _TOLD = About(favour=0.75, answer=0.75)  # what others tell of them; a name may be there by the way
 _SPOKEN = About(favour=0.75, answer=0.75)  # what they say of nobody: "Last May!"
 _REPLIED = About(favour=0.75, answer=0.0)  # what they say of whom they speak to; their own words often stand beside it
-_HEARD = About(favour=0.0, answer=0.75)  # what an assistant answers its user
+_HEARD = About(favour=0.0, answer=0.5)  # what an assistant answers its user
 _OTHERS = About(favour=0.0, answer=0.0)  # all else, their own words about a third one included
 
 _ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
@@ -109,6 +109,9 @@ def look(asking: Asking, ranked: Sequence[Candidate], named: Named, *, addressed
             if spoken or names:
                 said = _Said.of(event, candidate.window, people.get(candidate.seq, ()))
                 candidate.about = said.about(names, spoken=spoken)
+            if not names and candidate.about is not _OTHERS:
+                # Nearly all that users say is theirs: it speaks for an answer no more than where nobody is named.
+                candidate.about = candidate.about._replace(answer=_HEARD.answer)
             _regain(candidate, asking.recipe.about * candidate.about.favour)
     return in_order(seen) + [one for one in ranked if one.outline is None]
 
