@@ -64,23 +64,15 @@ def _fields(operation: Operation) -> dict[str, Json]:
             }
 
 
+def _words(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Read what making a concept and wording one have in common."""
+    fields = {name: held[name] for name in ("id", "label", "description", "body")}
+    return {**fields, "reason": AS_READ, "grounded_in": tuple(held["events"])}
+
+
 _READ: Mapping[str, Callable[[dict[str, Any]], Operation]] = {
-    "AddNode": lambda held: AddNode(
-        id=held["id"],
-        label=held["label"],
-        description=held["description"],
-        body=held["body"],
-        reason=AS_READ,
-        grounded_in=tuple(held["events"]),
-    ),
-    "UpdateNode": lambda held: UpdateNode(
-        id=held["id"],
-        label=held["label"],
-        description=held["description"],
-        body=held["body"],
-        reason=AS_READ,
-        grounded_in=tuple(held["events"]),
-    ),
+    "AddNode": lambda held: AddNode(**_words(held)),
+    "UpdateNode": lambda held: UpdateNode(**_words(held)),
     "AddEdge": lambda held: AddEdge(
         source=held["from"],
         target=held["to"],
