@@ -1114,6 +1114,9 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
         ("We need to close the seed round by end of quarter.", "Seed round is closed!"),
         ("I need to cancel the gym membership.", "The gym membership is cancelled."),
         ("We need to prepare the Oslo trip by Friday.", "The Oslo trip is cancelled."),
+        ("The gas bill has to be paid before the end of the month.", "The gas bill is paid."),
+        ("The RFC for the cache needs to be written by Friday.", "I wrote the RFC for the cache."),
+        ("Our passports need renewing.", "Our passports have been renewed."),
     ],
 )
 def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> None:
@@ -1122,6 +1125,39 @@ def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> 
     say(memory, deed)
     assert [(one.kind, one.stance) for one in memory.artifacts()] == [("event", "done")]
     assert memory.intents(now=START + 3 * DAY) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "todo"),
+    [
+        ("The tickets must be booked tomorrow.", "book the tickets tomorrow"),
+        ("The roof needs to be fixed.", "fix the roof"),
+        ("The kitchen still needs cleaning.", "clean the kitchen"),
+        ("The report should be sent to Tomas by Monday.", "send the report to Tomas by Monday"),
+    ],
+)
+def test_what_is_to_be_done_of_a_thing_is_a_todo(memory: Memory, said: str, todo: str) -> None:
+    say(memory, said)
+    assert [(one.kind, one.value) for one in memory.artifacts()] == [("todo", todo)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Dogs must be washed before they come in.",
+        "It needs to be said that the report is good.",
+        "The report should be sent.",
+        "The invoice need not be paid.",
+        "The invoice must not be sent.",
+        "The door must be kept shut.",
+        "The form has to be signed only if you are late.",
+        "The bill has to be paid every month.",
+        "Ben has to be picked up at nine?",
+    ],
+)
+def test_what_holds_in_general_is_no_todo(memory: Memory, said: str) -> None:
+    say(memory, said)
+    assert "todo" not in [one.kind for one in memory.artifacts()]
 
 
 @pytest.mark.parametrize(

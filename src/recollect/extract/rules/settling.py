@@ -1,4 +1,4 @@
-"""What was done, said of the thing and not of who did it: "the RFC is written", "invoice got sent", "rent: paid"."""
+"""What was done or is to be done, said of the thing and not of who does it: "the RFC is written", "rent: paid"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from recollect.core.artifacts import ArtifactKind, Category, Stance
 from recollect.extract.rules.clauses import Clause
 from recollect.extract.rules.ending import Over
-from recollect.extract.rules.found import LIKELY, Found, head
+from recollect.extract.rules.found import CLEAR, FUTURE_HINT, LIKELY, Found, head
 from recollect.extract.rules.tools import OF_A_PROJECT
 from recollect.extract.rules.verbs import form_of
 
@@ -62,6 +62,15 @@ _OPEN = re.compile(
     r"|twice|supposed|wrong|wrongly|incorrectly|by mistake|only)\b|n't\b",
     re.IGNORECASE,
 )
+_DUE = re.compile(
+    rf"{_THING} (?:still )?(?:(?P<duty>ha(?:s|ve) to|needs? to|must|should|ought to) (?:still )?be (?P<verb>[a-z]+)"
+    r"|needs? (?P<deed>[a-z]+ing))(?P<rest>(?: .*)?)"
+)
+_OURS = re.compile(
+    r"(?:the|my|our|this|these|those)\b", re.IGNORECASE
+)  # what every dog must be is no task of anybody's
+_NO_TASK = re.compile(r"\b(?:not|never|nobody|if|unless|every|each|usually|always|only)\b|n't\b", re.IGNORECASE)
+_TO_BE_DONE = _DONE | frozenset("clean check review approve test call paint answer prepare pick collect".split())
 _PRONOUNS = frozenset("i we you he she it they there everything nothing something everyone everybody nobody".split())
 _POINTERS = frozenset("this that these those who what which all both".split())
 _VERBAL = re.compile(
@@ -69,6 +78,27 @@ _VERBAL = re.compile(
     r"|gets|got|needs?|and|or|but|so|that|which|who|when|i|we|you|he|she|they)\b",
     re.IGNORECASE,
 )
+
+
+def is_due(clause: Clause) -> Found | None:
+    """Read what is to be done: "the gas bill has to be paid", "our passports need renewing"."""
+    plain = clause.plain.rstrip(" .!")
+    match = _DUE.fullmatch(plain) if len(plain) <= _LONGEST and not clause.negated else None
+    if (
+        match is None
+        or clause.subject.kin is not None
+        or not _OURS.match(match["thing"])
+        or _VERBAL.search(match["thing"])
+    ):
+        return None
+    form = form_of(match["verb"] or match["deed"])
+    lemma = form.lemma if form is not None and form.tense in ("past", "participle", "ing") else None
+    rest = match["rest"]
+    timed = FUTURE_HINT.search(rest) is not None
+    if lemma not in _TO_BE_DONE or _NO_TASK.search(rest) or (match["duty"] in ("should", "ought to") and not timed):
+        return None
+    value = head(f"{lemma} {_as_object(match['thing'])}{rest}", 12)
+    return Found(kind=ArtifactKind.TODO, category=Category.PLANS_GOALS, confidence=CLEAR, value=value)
 
 
 def was_done(clause: Clause) -> Found | None:

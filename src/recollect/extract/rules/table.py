@@ -22,6 +22,7 @@ _BY_WORDING: tuple[Rule, ...] = (
     facts.thinks,
     facts.took,
     liking.favourite,
+    settling.is_due,
     settling.was_done,
     state.own_things,
 )
