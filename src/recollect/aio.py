@@ -70,6 +70,7 @@ class AsyncMemory:
     history = _in_thread(Memory.history)
     correct = _in_thread(Memory.correct)
     retract = _in_thread(Memory.retract)
+    records = _in_thread(Memory.records)
     entities = _in_thread(Memory.entities)
     entity = _in_thread(Memory.entity)
     facts = _in_thread(Memory.facts)

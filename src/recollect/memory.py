@@ -53,6 +53,7 @@ from recollect.facade.working import Working
 from recollect.inference.registry import EmbedderSpec
 from recollect.inference.tokens import TokenizerSpec
 from recollect.recall.recipes import HYBRID, Recipe
+from recollect.store.facts import RECORDS_INDEXED
 from recollect.store.opening import open_store
 from recollect.store.protocol import Cursor, Reader, Seqs
 
@@ -120,6 +121,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             )
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
+            _convert_old_records(engine)
             return cls(engine, space=checked_name("space", space, chosen), wing=None, owner=True)
         except BaseException:
             store.close()
@@ -127,18 +129,21 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     # Scopes
 
-    def space(self, name: str, *, walled: bool = False) -> Memory:
+    def space(self, name: str, *, walled: bool = False, editor: str | None = None) -> Memory:
         """Give a handle on another space of the same file. Nothing crosses between spaces.
 
-        walled: one that does not even tell where the file is, what it weighs and how many others it holds.
+        walled: one that does not even tell where the file is, what it weighs and how many others it holds. editor: who
+        is named as the author of all edits through this handle, whatever `by` says.
         """
         checked = checked_name("space", name, self._engine.settings)
-        return Memory(self._engine, space=checked, wing=None, owner=False, walled=walled)
+        return Memory(self._engine, space=checked, wing=None, owner=False, walled=walled, editor=editor)
 
     def wing(self, name: str) -> Memory:
         """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
         checked = checked_name("wing", name, self._engine.settings)
-        return Memory(self._engine, space=self._space, wing=checked, owner=False, walled=self._walled)
+        return Memory(
+            self._engine, space=self._space, wing=checked, owner=False, walled=self._walled, editor=self._editor
+        )
 
     @property
     def location(self) -> str:
@@ -378,7 +383,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         after = 0
         while True:
             rows = again(self._engine, partial(self._log_page, after))
-            yield from (event for _, event in rows if self._wing in (None, event.wing))
+            yield from (event for _, event in rows if event.record is None and self._wing in (None, event.wing))
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
@@ -416,6 +421,18 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             found = {known.seq for key in keys if (known := reader.find_key(self._space, key)) is not None}
             seqs = _both(seqs, found)
         return np.empty(0, np.int64) if seqs is None else seqs
+
+
+def _convert_old_records(engine: Engine) -> None:
+    """Finish what the migration to records began, in a file of an older version."""
+    if engine.store.read_only:
+        return
+    with engine.store.reader() as reader:
+        owed = reader.fact(RECORDS_INDEXED) == "1"
+    if owed:
+        from recollect.engine.records import convert_old_records
+
+        convert_old_records(engine)
 
 
 def _both(seqs: Seqs | None, named: set[int]) -> Seqs:

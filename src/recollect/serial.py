@@ -32,6 +32,7 @@ from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Gr
 from recollect.core.graph import Entity, EntityEdit, Fact
 from recollect.core.keys import ApiKey
 from recollect.core.layers import Identity, Told, WakeUp
+from recollect.core.records import Record
 from recollect.core.values import (
     Answer,
     Change,
@@ -63,6 +64,7 @@ from recollect.serial_derived import (
     folded_to_json,
     ground_to_json,
     moment_to_json,
+    record_to_json,
     span_to_json,
     theme_to_json,
 )
@@ -416,6 +418,7 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Context: context_to_json,
     Entity: entity_to_json,
     EntityEdit: edit_to_json,
+    Record: record_to_json,
     Event: event_to_json,
     Fact: fact_to_json,
     Hit: hit_to_json,

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from recollect.core.graph import ENTITY_PREFIX, Entity, EntityEdit, Fact
+from recollect.core.records import Record
 from recollect.core.values import Json, Span, Theme
 
 
@@ -53,6 +54,20 @@ def edit_to_json(edit: EntityEdit) -> dict[str, Json]:
         "kind": edit.kind,
         "what": edit.what,
         "undone": edit.undone,
+    }
+
+
+def record_to_json(record: Record) -> dict[str, Json]:
+    """Lay out an edit."""
+    return {
+        "id": record.id,
+        "kind": record.kind.value,
+        "by": record.by,
+        "at": record.at.isoformat(),
+        "wing": record.wing,
+        "text": record.text,
+        "events": list(record.events),
+        "details": dict(record.details),
     }
 
 

@@ -19,6 +19,7 @@ _NAMES = ("key", "wing", "session", "speaker", "role")
 _MOST_NESTED = 64  # levels of meta: JSON parsers give up at a thousand, and nobody writes a tenth of this
 # What an export writes besides; ours to decide, so read and not taken over.
 _GIVEN_BY_US = {"id", "space", "recorded_at"}
+RECORD = "record"  # the member by which a record of an edit is told from an event; nobody can give it
 _FIELDS = {"text", "at", "meta", *_NAMES, *_GIVEN_BY_US}
 
 
@@ -105,9 +106,13 @@ def _draft(
 
 def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
     if isinstance(given, Event):
+        if given.record is not None:
+            raise _edit_given()
         return {name: getattr(given, name) for name in ("text", "at", "meta", "recorded_at", *_NAMES)}
     if not isinstance(given, Mapping):
         raise InvalidEvent(f"an event is a mapping or an Event, not {type(given).__name__}.")
+    if RECORD in given:
+        raise _edit_given()
     unknown = [str(name) for name in given if name not in _FIELDS]
     if unknown:
         raise InvalidEvent(
@@ -115,6 +120,13 @@ def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
             fix=f"Known are {', '.join(sorted(_FIELDS))}; put anything else into meta.",
         )
     return given
+
+
+def _edit_given() -> InvalidEvent:
+    return InvalidEvent(
+        "this is a record of an edit, and only its own operation writes one.",
+        fix="Use identity(), correct(), retract(), answer_intent() or unfold().",
+    )
 
 
 def _text(value: object, settings: Settings) -> str:

@@ -28,6 +28,7 @@ def event_to_json(event: Event) -> dict[str, Json]:
         "recorded_at": event.recorded_at.isoformat(),
         "text": event.text,
         "meta": dict(event.meta) or None,
+        "record": event.record,
     }
     if not event.text.isascii() and any("\ud800" <= char <= "\udfff" for char in event.text):
         # JSON joins two surrogates that stand side by side; these bytes keep them apart.

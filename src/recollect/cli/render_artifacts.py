@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.cli.page import Page, Piece, Styled
-from recollect.core.artifacts import Artifact, History, Status
+from recollect.core.artifacts import BY_HAND, Artifact, History, Status
+from recollect.core.records import Record
 from recollect.core.values import Answer
 
 _NOTHING = Styled("Nothing found.", "dim")
@@ -42,6 +43,24 @@ def history(page: Page, told: History) -> None:
             page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
 
 
+def records(page: Page, listed: Sequence[Record]) -> None:
+    """List edits."""
+    if not listed and page.for_people:
+        page.line(_NOTHING)
+    for one in listed:
+        said = [f"{name} {value}" for name, value in one.details.items()]
+        page.item(
+            "",
+            [
+                Styled(one.kind.value, "name"),
+                Styled(f"by {one.by}", "strong"),
+                Styled(f"{one.at:%Y-%m-%d %H:%M}", "number"),
+                Styled(one.id, "dim"),
+            ],
+            [Styled(", ".join([*([one.text] if one.text else []), *said]), "dim")],
+        )
+
+
 def _heading(artifact: Artifact) -> list[Piece]:
     since = f"since {artifact.valid_from:%Y-%m-%d}" if artifact.valid_from else ""
     until = f"until {artifact.valid_to:%Y-%m-%d}" if artifact.valid_to else ""
@@ -56,5 +75,7 @@ def _heading(artifact: Artifact) -> list[Piece]:
 
 
 def _quoted(artifact: Artifact) -> list[Piece]:
+    if artifact.extractor == BY_HAND:
+        return [Styled(f"corrected by {artifact.speaker or 'unknown'}", "dim")]
     who = f" ({artifact.speaker})" if artifact.speaker else ""
     return [Styled(f"“{artifact.quote}”{who}", "dim")]

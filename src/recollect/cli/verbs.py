@@ -191,6 +191,7 @@ _VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
     "history": lambda page, result, _: render_artifacts.history(page, result),
     "correct": lambda page, result, _: render_artifacts.artifacts(page, [result]),
     "retract": lambda page, result, _: render_artifacts.artifacts(page, [result]),
+    "records": lambda page, result, _: render_artifacts.records(page, result),
     "intents": lambda page, result, _: render_attention.intents(page, result),
     "answer_intent": lambda page, result, _: render_attention.intents(page, [result]),
     "beliefs": lambda page, result, _: render_attention.beliefs(page, result),

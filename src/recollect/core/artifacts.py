@@ -11,6 +11,7 @@ from recollect.core.ids import fingerprint
 from recollect.core.values import Change, Span
 
 ARTIFACT_PREFIX = "ar_"
+BY_HAND = "by hand"  # the extractor of a statement that somebody wrote to correct another; its speaker is the editor
 
 
 class ArtifactKind(StrEnum):

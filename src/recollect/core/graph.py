@@ -154,6 +154,12 @@ class FactDraft:
     subject_form: str = ""
     object_form: str = ""  # empty where the object is no entity
     extractor: str = ""
+    voids: str = ""  # the `place` of a claim that a person took back: it says nothing itself
+
+    @property
+    def place(self) -> str:
+        """Tell where its words stand."""
+        return f"{self.event_id}:{self.span.start}-{self.span.end}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ export changes nothing, and a rebuilt memory cites the same ids.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 
 from recollect.core.clock import to_micros
-from recollect.core.values import Event
+from recollect.core.values import Event, Json
 
 EVENT_PREFIX = "ev_"
 _EVENT_ID = re.compile(rf"{EVENT_PREFIX}([0-9a-f]{{32}})")
@@ -39,8 +40,15 @@ def content_hash(text: str, session: str | None, speaker: str | None, at: int) -
 
 
 def content_of(event: Event) -> bytes:
-    """Hash an event's content."""
-    return content_hash(event.text, event.session, event.speaker, to_micros(event.at)[0])
+    """Hash an event's content; of a record, its kind and all of its payload too."""
+    at = to_micros(event.at)[0]
+    if event.record is None:
+        return content_hash(event.text, event.session, event.speaker, at)
+    was: Json = event.meta.get("was")
+    if was is not None:  # it was stored as an event, before there were records
+        return content_hash(event.text, was["session"], was["speaker"], at)
+    payload = json.dumps(dict(event.meta), sort_keys=True, separators=(",", ":"))
+    return fingerprint("record", event.record, event.text, event.wing, payload, at)
 
 
 def identity_of(key: str | None, content: bytes) -> bytes:

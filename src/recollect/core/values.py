@@ -37,6 +37,8 @@ class Event:
     at: datetime = field(default_factory=utc_now)  # when it happened
     recorded_at: datetime = field(default_factory=utc_now)  # when the memory learned it
     meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    # None for what was said or done. Else the kind of an edit (core/records.py): only the memory itself sets it.
+    record: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

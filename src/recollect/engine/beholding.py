@@ -13,7 +13,6 @@ from recollect.core.scripts import shortened
 from recollect.core.values import Event
 from recollect.engine.attention import intents_in
 from recollect.engine.topics import Topics, topics_of
-from recollect.fold.goals import ROLE
 from recollect.fold.palace import Kept, Named, lay_out
 from recollect.fold.window import Node, standings, window
 from recollect.inference.protocol import Tokenizer
@@ -73,7 +72,7 @@ def _nodes(
     seqs = reader.newest_events(space, wing, as_of=as_of, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(space, limit=RECALLED_EVENTS) if as_of is None else []
     events = reader.fetch(space, sorted({*seqs, *recalled}))
-    events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and not _by_hand(event)}
+    events = {seq: event for seq, event in events.items() if wing in (None, event.wing)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
     topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
     nodes = [
@@ -82,11 +81,6 @@ def _nodes(
         *_intent_nodes(live),
     ]
     return nodes, events, live, topics
-
-
-def _by_hand(event: Event) -> bool:
-    """Tell whether an event is an answer to an intent: it says nothing by itself."""
-    return event.role == ROLE
 
 
 def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], topics: Topics) -> list[Node]:
@@ -155,8 +149,6 @@ def palace_in(
     taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
     kept: list[Kept] = []
     for seq, event in newest:
-        if _by_hand(event):
-            continue
         here = taken.setdefault(event.wing, {})
         concepts = [id for id in topics.of_event.get(seq, ()) if _has_room(here, id, rooms, drawers)]
         if not concepts and (seq in topics.of_event or not _has_room(here, None, rooms, drawers)):

@@ -55,18 +55,19 @@ class Reading(NamedTuple):
 def read(event: Event, stored: str | None = None) -> Reading:
     """Read an event by rules, and add what an LLM had found in it. Pure."""
     correction = correction_of(event)
-    checked = check_all(event, () if correction else extract(event).artifacts)
-    found = LLMReading() if correction else from_body(event, stored)
+    edit = event.record is not None  # which states nothing by itself
+    checked = check_all(event, () if edit else extract(event).artifacts)
+    found = LLMReading() if edit else from_body(event, stored)
     noted = beside(checked.accepted, found.noted)
     return Reading(
         event,
         replace(checked, accepted=(*checked.accepted, *(draft for draft, _ in noted))),
-        tags_of_event(event),
+        () if edit else tags_of_event(event),
         correction,
         found.refused,
         {artifact_id(draft): follows for draft, follows in noted if follows},
         found,
-        None if correction else amendment_in(event),
+        None if edit else amendment_in(event),
     )
 
 
@@ -222,6 +223,19 @@ class _Known:
         ends = outcome.ends_at or event.at
         self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
 
+    def undo(self, artifact: Artifact) -> None:
+        """Close a statement as if it had never held; what it had replaced holds again, also in the past."""
+        self.writer.close_artifact(
+            self.space,
+            artifact.id,
+            status=Status.RETRACTED,
+            valid_to=artifact.valid_from,
+            at=to_micros(artifact.recorded_at)[0],
+        )
+        before = self.writer.artifact(self.space, artifact.replaces) if artifact.replaces else None
+        if before is not None and before.status is Status.SUPERSEDED:
+            self.writer.reopen_artifact(self.space, before.id, _hashed(_about(before), keys_of(before)))
+
     def note(
         self,
         seq: int,
@@ -334,22 +348,27 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
     """Follow a person's own correction: it goes before whatever rules would say."""
     if reading.correction is None:
         return
-    action, id = reading.correction
+    action, id, never_true, until = reading.correction
     target = state.writer.artifact(state.space, id)
     if target is None or (abouts is not None and _about(target) not in abouts):
         return
     event = reading.event
     if target.status is not Status.CURRENT:
         # Noted all the same: should the target hold again some day, this event must be found to be derived with it.
-        state.note(seq, event, Action.NONE, reason="by hand, when it held no more", target=target.id)
+        state.note(seq, event, Action.NONE, reason=f"by {event.speaker}, when it held no more", target=target.id)
         return
-    outcome = Outcome(action=action, target=target, ends_at=event.at, reason="by hand")
-    state.close(target, outcome, event)
+    if never_true:
+        state.undo(target)
+        reason = f"retracted by {event.speaker}: it was never true"
+    else:
+        reason = f"retracted by {event.speaker}: no longer true"
+        state.close(target, Outcome(action=action, target=target, ends_at=until or event.at, reason=reason), event)
     added = None
     if action is Action.UPDATE:
         added = adopt(corrected(event, target), recorded_at=event.recorded_at, replaces=target.id)
         state.add(seq, added)
-    state.note(seq, event, action, reason=outcome.reason, artifact=added.id if added else None, target=target.id)
+        reason = f"corrected by {event.speaker}"
+    state.note(seq, event, action, reason=reason, artifact=added.id if added else None, target=target.id)
 
 
 def _about(draft: ArtifactDraft) -> str:

@@ -83,7 +83,7 @@ def feed(scene: Scene, after: str | None, *, limit: int) -> Feed:
 
 def events(scene: Scene, after: int, limit: int) -> list[Item]:
     """Read events in the order in which they arrived."""
-    rows = scene.reader.log(scene.space, after=after, limit=limit)
+    rows = scene.reader.log(scene.space, after=after, limit=limit)  # records of edits are no events
     return [Item(seq, _news("event", one.recorded_at, one) if _sees(scene, one) else None) for seq, one in rows]
 
 
@@ -173,7 +173,7 @@ def _forgotten(scene: Scene, after: int, limit: int) -> list[Item]:
 
 
 def _sees(scene: Scene, event: Event) -> bool:
-    return scene.wing is None or event.wing == scene.wing
+    return event.record is None and (scene.wing is None or event.wing == scene.wing)
 
 
 def _news(kind: str, at: datetime, item: object) -> News:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from recollect.core.folding import (
     UpdatePlan,
 )
 from recollect.core.ids import raw_event_id
+from recollect.core.records import RecordKind
 from recollect.core.values import Event, Json
 from recollect.engine.again import again
 from recollect.engine.engine import Engine, Progress
@@ -45,8 +45,7 @@ from recollect.fold.themes import Profile, load_profile
 from recollect.store.folding import COUNTED, FoldMark
 from recollect.store.protocol import Model, Reader, Writer
 
-ROLE = "unfold"  # of the event by which a person takes a change back
-MEMBER = "recollect"  # of an event's meta
+_ENTRY = "entry"  # of the payload of a record that takes a change back
 A_WRITE_S = 0.5  # that one write may spend on folding what it added
 BEHIND_S = 0.02  # that it spends where much is behind: an old file is folded by settle(), not by whoever writes first
 AT_ONCE = 256  # events folded in one transaction
@@ -131,8 +130,8 @@ def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
 
 
 def unfolding(entry: JournalEntry) -> dict[str, Json]:
-    """Make the event by which a person takes a change back: by ids, since words may have to be forgotten."""
-    return {"text": f"Took back {entry.id}.", "role": ROLE, "meta": {MEMBER: {"undo": entry.id}}}
+    """Write the payload of the record that takes a change back: by ids, since words may have to be forgotten."""
+    return {_ENTRY: entry.id}
 
 
 def refold(writer: Writer, engine: Engine, space: str, seq: int) -> None:
@@ -290,11 +289,8 @@ def _fold_one(
 
 
 def _undo_of(event: Event) -> str | None:
-    told = event.meta.get(MEMBER) if event.role == ROLE else None
-    if not isinstance(told, Mapping):
-        return None
-    id = cast("Mapping[str, Json]", told).get("undo")
-    return id if isinstance(id, str) else None
+    id: str | None = event.meta[_ENTRY] if event.record == RecordKind.UNFOLD else None
+    return id
 
 
 def _load(writer: Writer, space: str, profile: Profile) -> Graph:

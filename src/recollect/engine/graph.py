@@ -8,24 +8,29 @@ order. `graph_forgetting.py` takes back what events had brought.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple, cast
 
-from recollect.core.artifacts import ArtifactDraft
+from recollect.core.artifacts import BY_HAND, ArtifactDraft
 from recollect.core.clock import to_micros
-from recollect.core.graph import EntityType, FactDraft, Mention, entity_id, name_key
-from recollect.core.roles import BY_HAND, PROGRAMS
+from recollect.core.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
+from recollect.core.ids import raw_event_id
+from recollect.core.records import RecordKind
+from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
+from recollect.engine.records import records_about
 from recollect.engine.summaries import summarise_new
-from recollect.extract.corrections import ROLE as CORRECTION
+from recollect.extract.corrections import correction_of, speaks_for
 from recollect.extract.entities import NameIndex, find_mentions
 from recollect.extract.entities.index import SPEAKER_VOTE
 from recollect.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts
 from recollect.extract.rules.apply import ASSISTANTS
-from recollect.store.graph import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow
+from recollect.store.graph import LOOKED_UP, SPEAKS, ClaimRow, FactKey, MentionRow, NameRow
 from recollect.store.graph_rows import fact_line, single_of
 from recollect.store.protocol import Writer
 
+_OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)
 _INDEX = "names"  # where the index of names lies in what a process remembers of a space
 _LONGEST_WORDS = 200  # characters of an object that is no name: longer is no fact
 
@@ -56,7 +61,10 @@ def take(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     writer.move_names(space, {id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
     writer.put_mentions(space, noted.mentions)
     writer.put_claims(space, noted.claims)
-    keys |= _keys_now(writer, space, noted.moved, [seq for seq, _ in noted.claims])
+    edits = [one for one in stated if one.event.record is not None]
+    _put_edits(writer, space, edits)
+    seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits)]
+    keys |= _keys_now(writer, space, noted.moved, seqs)
     fold(writer, space, keys)
     summarise_new(writer, space, [one.event for one in stated])
     _remember(writer, space, index, version)
@@ -80,6 +88,10 @@ def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     here = [one for one in stated if state.upto is None or one.seq <= state.upto]
     if not here:
         return
+    known = {one.seq for one in here}
+    about = records_about(writer, space, [one.event.id for one in here], _OF_STATEMENTS)
+    edits = [Stated(one.seq, one.event, ()) for one in about if state.upto is None or one.seq <= state.upto]
+    here = sorted([*here, *(one for one in edits if one.seq not in known)], key=lambda one: one.seq)
     seqs = [one.seq for one in here]
     rows: dict[int, list[MentionRow]] = {}
     for row in writer.mentions(space, seqs=seqs):
@@ -90,6 +102,7 @@ def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
         (one.seq, draft) for one in here for draft in _claims(space, mentions_of(one.event, rows.get(one.seq, ())), one)
     ]
     writer.put_claims(space, claims)
+    _put_edits(writer, space, [one for one in here if one.event.record is not None])
     fold(writer, space, {*before, *_keys_now(writer, space, (), seqs)})
 
 
@@ -118,6 +131,106 @@ def fold(writer: Writer, space: str, keys: Iterable[FactKey]) -> None:
         )
 
 
+# Edits of statements
+
+
+def _put_edits(writer: Writer, space: str, edits: Sequence[Stated]) -> None:
+    """Add what corrections and retractions say of the claims that the statement they name rests on."""
+    for seq, event, *_ in edits:
+        correction = correction_of(event)
+        if correction is None:
+            continue
+        held = [row.draft for row in _claims_under(writer, space, correction.artifact_id)]
+        if event.record == RecordKind.CORRECTION:
+            said = [row.draft for row in writer.claims_of(space, seqs=[seq])]
+            drafts = [*_voids(held, event), *_dated_as(held, said)]
+        elif correction.never_true:
+            drafts = _voids(held, event)
+        else:
+            drafts = _ends(held, event, correction.until or event.at)
+        writer.put_claims(space, [(seq, draft) for draft in dict.fromkeys(drafts)])
+
+
+def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
+    """Say that claims were never so; they stay as they were made, for who asks what was known before."""
+    return [replace(_edited(draft, event), voids=draft.place) for draft in held]
+
+
+def _ends(held: Sequence[FactDraft], event: Event, at: datetime) -> list[FactDraft]:
+    """Say that what claims tell has ended; what happened once is over anyway."""
+    lasting = [draft for draft in held if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
+    return [replace(_edited(draft, event), valid_to=at, ended_by=at) for draft in lasting]
+
+
+def _dated_as(held: Sequence[FactDraft], said: Sequence[FactDraft]) -> list[FactDraft]:
+    """Let what a correction says without a time hold from when the claim that it corrects did."""
+    before = {(draft.subject_form, draft.relation): draft for draft in held}
+    return [
+        replace(
+            draft,
+            valid_from=old.valid_from,
+            begun_by=old.begun_by,
+            holds_at=(old.holds_at or old.said_at) if old.valid_from is None else old.holds_at,
+        )
+        for draft in said
+        if draft.valid_from is None and draft.valid_to is None
+        for old in [before.get((draft.subject_form, draft.relation))]
+        if old is not None
+    ]
+
+
+def _edited(draft: FactDraft, event: Event) -> FactDraft:
+    """Give a claim as one of an edit: of its time, and quoting nothing."""
+    return replace(
+        draft,
+        event_id=event.id,
+        span=Span(0, 0),
+        quote="",
+        said_at=event.at,
+        recorded_at=event.recorded_at,
+        extractor=BY_HAND,
+        valid_from=None,
+        begun_by=None,
+        holds_at=None,
+        valid_to=None,
+        ended_by=None,
+    )
+
+
+def _claims_under(writer: Writer, space: str, artifact_id: str) -> list[ClaimRow]:
+    """List the claims that rest on the words of a statement, and are about what it is about."""
+    artifact = writer.artifact(space, artifact_id)
+    raw_id = raw_event_id(artifact.event_id) if artifact is not None else None
+    known = writer.find(space, [raw_id]) if raw_id is not None else {}
+    if artifact is None or raw_id not in known:
+        return []
+    seq = known[raw_id].seq
+    others = [one for one in writer.artifacts_of(space, [seq]).get(seq, ()) if one.id != artifact.id]
+    return [
+        row
+        for row in writer.claims_of(space, seqs=[seq])
+        if not row.draft.voids and row.draft.object and _rests_on(row.draft, artifact, others)
+    ]
+
+
+def _rests_on(claim: FactDraft, artifact: ArtifactDraft, others: Sequence[ArtifactDraft]) -> bool:
+    """Tell whether a claim is about what a statement says, where several statements share their words."""
+    if not _overlap(claim.span, artifact.span):
+        return False
+    name = claim.object_name.casefold()
+    if name in _said_by(artifact):
+        return True
+    return not any(_overlap(claim.span, one.span) and name in _said_by(one) for one in others)
+
+
+def _said_by(artifact: ArtifactDraft) -> str:
+    return f"{artifact.content} {artifact.value or ''}".casefold()
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
 # Reading one event
 
 
@@ -131,8 +244,8 @@ class _Reading(NamedTuple):
 
 def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
     looked = _Looked(index)
-    # What is taken back or answered is named by ids; a correction says what is so, in words.
-    found = [] if (event.role or "").lower() in BY_HAND - {CORRECTION} else find_mentions(event, looked)
+    # Of edits, only a correction says what is so, in words.
+    found = [] if event.record not in (None, RecordKind.CORRECTION) else find_mentions(_as_said(event), looked)
     speaker = speaker_of(event)
     mentions = [one for one in found if (speaker or one.owner or not one.bare) and name_key(one.text)]
     return _Reading(seq, event, speaker, mentions, looked.answered)
@@ -146,12 +259,17 @@ def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
 
 def speaker_of(event: Event) -> str | None:
     """Name who speaks; None where a program does, or nobody is named and it can't be a person."""
+    if event.record is not None:
+        return speaks_for(event)
     role = (event.role or "").lower()
     if role in PROGRAMS or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
         return None
-    if role in BY_HAND:  # it may speak for somebody, and is nobody's name
-        return event.speaker
     return event.speaker or (event.role or "speaker").capitalize()
+
+
+def _as_said(event: Event) -> Event:
+    """Give a correction as if the one had said it whose statement it puts right: "I" in it means them."""
+    return event if event.record is None else replace(event, speaker=speaks_for(event))
 
 
 class _Looked:
@@ -187,7 +305,7 @@ class _Forms:
 
 
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
-    event = stated.event
+    event = _as_said(stated.event)
     speaker = speaker_of(event)
     if speaker is None:
         return []

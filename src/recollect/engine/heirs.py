@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from recollect.core.artifacts import TO_DO, Artifact, Stance, Status
+from recollect.core.artifacts import BY_HAND, TO_DO, Artifact, Stance, Status
 from recollect.core.values import Span
 from recollect.extract.compare import Action
-from recollect.extract.corrections import EXTRACTOR as BY_HAND
 from recollect.fold.clusters import Goal
 from recollect.fold.goals import deadline_in
 from recollect.store.protocol import Reader

@@ -167,7 +167,7 @@ def _read(format: Format, source: Source, place: Place, how: How, tally: _Tally,
 
 
 def _count_skipped(item: Skipped, how: How, tally: _Tally) -> None:
-    if how.strict:
+    if how.strict and not item.refused:
         raise InvalidEvent(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
     tally.skipped[item.reason] += 1
     if not item.expected and len(tally.not_understood) < _SAMPLES:

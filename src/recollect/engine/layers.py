@@ -25,13 +25,9 @@ from recollect.store.protocol import Reader
 if TYPE_CHECKING:
     from recollect.engine.beholding import Standing  # brings along what reads goals and folds concepts
 
-# Identities are events of this session: in the log like all else, and found without going through it.
-IDENTITY_SESSION = "recollect:identity"
-IDENTITY_ROLE = "system"  # set up, not said: it states nothing about anybody
 _LATEST_OF_A_KIND = 40  # statements looked at, the newest: what was said long before and never again seldom matters now
 MOST_CONFIRMED = 40  # of those that were said again and again, however long ago
 _ABOUT_TOPIC = 60
-_IDENTITIES_READ = 50  # other projects' identities may stand before the one for all
 _SESSION_EVENTS = 20  # in which a session's first words of a person are
 _QUOTED_CHARS = 120  # of how a session began
 _LOOKED_BACK = 100  # events, for the latest sessions: going through all of them would take too long for a hook
@@ -73,11 +69,12 @@ Source = Callable[[Scene], Iterable[Candidate]]
 
 
 def identity_of(reader: Reader, space: str, wings: Sequence[str | None]) -> Identity | None:
-    """Read the identity that was set last for the first of these wings that has one; None: the one for all."""
+    """Read the identity that was written last for the first of these wings that has one; None: the one for all.
+
+    The order of the log decides, and no date.
+    """
     for wing in wings:
-        which = Filter(session=IDENTITY_SESSION, wing=wing)
-        rows = reader.page(space, which, newest_first=True, limit=_IDENTITIES_READ)
-        found = next((event for _, event in rows if event.wing == wing), None)
+        found = reader.latest_identity(space, wing)
         if found is not None:
             return Identity(text=found.text, event_id=found.id, set_at=found.at, wing=found.wing)
     return None
@@ -136,7 +133,7 @@ def latest_sessions(scene: Scene) -> Iterator[Candidate]:
     if wing is None:
         return
     latest = scene.reader.page(scene.space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
-    names = dict.fromkeys(event.session for _, event in latest if event.session not in (None, IDENTITY_SESSION))
+    names = dict.fromkeys(event.session for _, event in latest if event.session is not None)
     for weight, session in zip(_LATEST_SESSIONS, names, strict=False):
         rows = scene.reader.page(scene.space, Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
         said = next((event for _, event in rows if event.role in (None, "user")), None)
@@ -183,7 +180,7 @@ def _weighed(scene: Scene, artifacts: list[Artifact], *, layer: int) -> Iterator
 
 
 def _counts(scene: Scene, artifact: Artifact, event: Event, layer: int) -> bool:
-    if artifact.status != "current" or event.session == IDENTITY_SESSION or is_over(artifact, scene.today):
+    if artifact.status != "current" or is_over(artifact, scene.today):
         return False
     if artifact.kind in TO_DO and any(_is_said_in(ground, artifact) for ground in scene.standing.closed):
         return False

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from recollect.core.folding import Debt, JournalEntry
 from recollect.core.values import Event, WrittenSentence
 from recollect.engine.engine import Engine
-from recollect.engine.layers import IDENTITY_SESSION
 from recollect.store.protocol import Writer
 from recollect.store.written import PLAN, SUMMARISE, WrittenRow
 
@@ -26,7 +25,7 @@ def owe_summaries(engine: Engine, writer: Writer, space: str, events: Iterable[E
     """Leave a job for each session that grew: now if it grew much, else for when it is quiet."""
     if engine.llm is None or not engine.settings.llm_fold:
         return
-    sessions = sorted({one.session for one in events if one.session not in (None, IDENTITY_SESSION)} - {None})
+    sessions = sorted({one.session for one in events if one.session is not None})
     for session in sessions:
         owe_summary(writer, space, session, now=engine.now())
 

@@ -114,7 +114,8 @@ def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str
         left = writer.log(space, after=copied.upto, limit=_LEFT_AT_MOST + 1)
         if len(left) > _LEFT_AT_MOST:
             return _MORE
-        if writer.tally(space).events != copied.events + len(left) or _read_otherwise(tables, made, space, copied):
+        tally = writer.tally(space)
+        if tally.events + tally.records != copied.events + len(left) or _read_otherwise(tables, made, space, copied):
             return _ANEW
         writer.drop_artifacts(space, None)
         graph.drop(writer, space)

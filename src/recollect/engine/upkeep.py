@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from recollect.core.clock import from_micros
 from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreError
 from recollect.core.ids import content_of
@@ -27,6 +29,7 @@ from recollect.engine.graph_forgetting import going, graph_without
 from recollect.engine.owing import forget_plans
 from recollect.engine.passages import embed
 from recollect.engine.rebuilding import derive_beside
+from recollect.engine.records import going_with
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED, analysis_of
@@ -108,12 +111,14 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
     """Remove events and all that was derived from them, then every byte of them from the disk."""
     if dry_run:
         with engine.store.reader() as reader:
-            return _receipt(engine, space, list(reader.fetch(space, seqs_of(reader).tolist()).values()), dry_run=True)
+            events = reader.fetch(space, seqs_of(reader).tolist()).values()
+            return _receipt(engine, space, [one for one in events if one.record is None], dry_run=True)
     _renew_words(engine, silent)  # what is removed is looked for by its terms: it must have been indexed by these
     with engine.store.writer() as writer:
         seqs = seqs_of(writer)
+        seqs = np.union1d(seqs, np.array(going_with(writer, space, seqs.tolist()), np.int64))
         events = list(writer.fetch(space, seqs.tolist()).values())
-        receipt = _receipt(engine, space, events, dry_run=False)
+        receipt = _receipt(engine, space, [one for one in events if one.record is None], dry_run=False)
         if not events:
             return receipt
         gone = set(seqs.tolist())
@@ -282,22 +287,23 @@ def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, to
         upto = words = count = 0
         while True:
             with engine.store.writer() as writer:
-                rows = _analysed(writer.log(space, after=upto, limit=SEAL_AT))
+                log = writer.log(space, after=upto, limit=SEAL_AT)
+                rows = _analysed(log)
                 words += sum(terms.length for _, terms in rows)
                 count += len(rows)
-                if len(rows) < SEAL_AT:
+                if len(log) < SEAL_AT:
                     if writer.adopt_words(space, begun, rows, upto=upto, words=words):
                         progress("words", done + count, total)
                         return done + count
                     break
                 writer.index_words(space, begun, rows)
-            upto = rows[-1][0]
+            upto = log[-1][0]
             progress("words", done + count, total)
     raise StoreBusy("Events are being forgotten all the time, so that the words could not be rebuilt. Try again.")
 
 
 def _analysed(rows: Sequence[tuple[int, Event]]) -> list[tuple[int, Terms]]:
-    return [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
+    return [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
 
 
 def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], progress: Progress, total: int) -> None:

@@ -49,6 +49,11 @@ def write(
     return again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
 
 
+def write_drafts(engine: Engine, space: str, drafts: Sequence[Draft]) -> WrittenBatch:
+    """Add what was prepared, such as records of edits, in one transaction."""
+    return again(engine, lambda: _write(engine, space, drafts, [True] * len(drafts), defer=False, change=None))
+
+
 def _write(
     engine: Engine,
     space: str,
@@ -123,14 +128,16 @@ def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequenc
 
 def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tuple[list[Draft], Serving]:
     """Embed, unless that is for later; a model that fails leaves the events without vectors, and the work queued."""
-    if not drafts or serving.embedder is None or not engine.settings.embed_on_write:
+    said = [draft for draft in drafts if draft.event.record is None]  # records are not searched
+    if not said or serving.embedder is None or not engine.settings.embed_on_write:
         return drafts, serving
     try:
-        vectors = embed(serving.embedder, [draft.event for draft in drafts])
+        vectors = embed(serving.embedder, [draft.event for draft in said])
     except ModelError as error:
         engine.models.say(f"Stored and searchable by words; vectors will follow: {error}")
         return drafts, serving._replace(trouble=str(error))
-    return [replace(draft, vectors=units) for draft, units in zip(drafts, vectors, strict=True)], serving
+    units = dict(zip([draft.raw_id for draft in said], vectors, strict=True))
+    return [replace(draft, vectors=units.get(draft.raw_id)) for draft in drafts], serving
 
 
 def _append(

@@ -1,55 +1,80 @@
-"""Corrections by hand: a person's word on an artifact is an event like any other, so that the log stays the truth."""
+"""Corrections by hand: what a record of an edit does to the artifact that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple, cast
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from recollect.core.artifacts import Artifact, ArtifactDraft, Stance
+from recollect.core.artifacts import BY_HAND, Artifact, ArtifactDraft, Stance
+from recollect.core.clock import as_datetime
+from recollect.core.records import Reason, RecordKind
 from recollect.core.values import Event, Json, Span
 from recollect.extract.compare import Action
 
-MEMBER = "recollect"  # of an event's meta
-ROLE = "correction"
-EXTRACTOR = "by hand"
+# Members of a record's payload.
+ARTIFACT = "artifact"
+REASON = "reason"
+UNTIL = "until"
+SPEAKER = "speaker"
 
 
 class Correction(NamedTuple):
-    """What an event does to an artifact."""
+    """What a record does to an artifact."""
 
     action: Action  # UPDATE or RETRACT
     artifact_id: str
+    never_true: bool = False  # a retraction: it was never so, not even before
+    until: datetime | None = None  # a retraction: when it ended, where that is not when it was taken back
 
 
-def correcting(artifact: Artifact, text: str | None) -> dict[str, Json]:
-    """Make the event that corrects an artifact, or takes it back where there is no text."""
-    action = Action.RETRACT if text is None else Action.UPDATE
-    return {
-        # By its id, not by its words: these must be gone when the event that said them is forgotten.
-        "text": f"Retracted {artifact.id}." if text is None else text,
-        "speaker": artifact.speaker,
-        "role": ROLE,
-        "meta": {MEMBER: {"action": action.value, "artifact": artifact.id}},
+def payload_of(
+    artifact: Artifact,
+    *,
+    speaker: str | None = None,
+    reason: Reason | None = None,
+    until: datetime | None = None,
+) -> dict[str, Json]:
+    """Write what a record does to an artifact: by its id, since words may have to be forgotten.
+
+    speaker: for a correction, whose statement it puts right. reason and until: for a retraction.
+    """
+    given: dict[str, Json] = {
+        ARTIFACT: artifact.id,
+        SPEAKER: speaker,
+        REASON: None if reason is None else reason.value,
+        UNTIL: None if until is None else until.isoformat(),
     }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def correction_of(event: Event) -> Correction | None:
-    """Read whether an event is a correction; anything that only looks like one is not."""
-    told = event.meta.get(MEMBER) if event.role == ROLE else None
-    if not isinstance(told, Mapping):
+    """Read what a record does to an artifact; None for all else."""
+    if event.record not in (RecordKind.CORRECTION, RecordKind.RETRACTION):
         return None
-    member = cast("Mapping[str, Any]", told)
-    action, id = member.get("action"), member.get("artifact")
-    if action not in (Action.UPDATE, Action.RETRACT) or not isinstance(id, str):
-        return None
-    return Correction(Action(action), id)
+    payload = event.meta
+    if event.record == RecordKind.CORRECTION:
+        return Correction(Action.UPDATE, payload[ARTIFACT])
+    until = payload.get(UNTIL)
+    return Correction(
+        Action.RETRACT,
+        payload[ARTIFACT],
+        never_true=payload.get(REASON) == Reason.NEVER_TRUE,
+        until=None if until is None else as_datetime(until, UNTIL),
+    )
+
+
+def speaks_for(event: Event) -> str | None:
+    """Tell whose statement a correction puts right: "I" in it means that person."""
+    speaker: str | None = event.meta.get(SPEAKER)
+    return speaker
 
 
 def corrected(event: Event, target: Artifact) -> ArtifactDraft:
     """Make the next version of an artifact from the words of its correction."""
     kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(ArtifactDraft)}
     kept |= {"content": event.text, "quote": event.text, "value": event.text, "span": Span(0, len(event.text))}
-    kept |= {"event_id": event.id, "date": None, "valid_from": event.at, "valid_to": None}
-    kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": EXTRACTOR}
+    kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at}
+    kept |= {"valid_to": None}
+    kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
     return ArtifactDraft(**kept)

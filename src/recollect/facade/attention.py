@@ -18,6 +18,7 @@ from recollect.core.attention import (
 )
 from recollect.core.clock import as_datetime
 from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.records import RecordKind
 from recollect.engine.again import again
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.engine.listening import Listener, News
@@ -65,15 +66,24 @@ class Attention(Handle):
                 return intent
         raise NotFound(f"There is no intent with id {id!r} here.", fix="See intents(status='any').")
 
-    def answer_intent(self, id: str, answer: str, *, text: str | None = None, until: Time | None = None) -> Intent:
+    def answer_intent(
+        self,
+        id: str,
+        answer: str,
+        *,
+        text: str | None = None,
+        until: Time | None = None,
+        by: str | None = None,
+    ) -> Intent:
         """Say what is to become of an intent: "accept", "modify" (text: its new words), "defer", "reject" or "done".
 
-        The answer is an event in the log. It moves the threshold of the intent's category, so that more or less of its
-        kind is shown; what was rejected is never shown again. until: not before this time, for "defer".
+        The answer is kept in the log. It moves the threshold of the intent's category, so that more or less of its
+        kind is shown; what was rejected is never shown again. until: not before this time, for "defer". by: who
+        answers (default: "user").
         """
         # Imported here: a process that only asks should not pay for what reads events.
         from recollect.engine.attention import mark_behind
-        from recollect.engine.write import write
+        from recollect.engine.records import write_record
         from recollect.fold.goals import answering
 
         said = chosen(IntentAnswer, "answer", answer)
@@ -88,7 +98,16 @@ class Attention(Handle):
         with self._engine.store.reader() as reader:
             source = next(iter(reader.find(self._space, [checked_id(known.grounds[0].event_id)]).values())).event
         words = None if text is None else checked_question(text)
-        write(self._engine, self._space, [answering(known.id, said, words, moment)], wing=source.wing)
+        write_record(
+            self._engine,
+            self._space,
+            RecordKind.FEEDBACK,
+            answering(known.id, said, moment),
+            by=self._by(by),
+            events=known.events,
+            text=words or "",
+            wing=source.wing,
+        )
         # Where marks are behind the log, the answer waits in it.
         again(self._engine, lambda: mark_behind(self._engine.store, self._space), resumes=True)
         return self.intent(id)

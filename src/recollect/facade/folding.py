@@ -9,6 +9,7 @@ from datetime import datetime
 from recollect.core.clock import as_datetime, from_micros
 from recollect.core.errors import NotFound, OutOfDate
 from recollect.core.folding import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
+from recollect.core.records import RecordKind
 from recollect.core.scripts import whole_until
 from recollect.engine.arguments import Time, checked_count
 from recollect.engine.rewording import reworded
@@ -79,10 +80,10 @@ class Conceiving(Handle):
             entries = [entry for _, entry in reader.fold_journal(self._space, node=about, limit=most)]
             return self._of_wing(reader, entries)
 
-    def unfold(self, id: str) -> JournalEntry:
+    def unfold(self, id: str, *, by: str | None = None) -> JournalEntry:
         """Take a change back, by the id of its entry in the journal: what was merged is split, and stays so.
 
-        The entry of taking back can be taken back in turn.
+        The entry of taking back can be taken back in turn. by: who takes it back (default: "user").
         """
         with self._engine.store.reader() as reader:
             found = reader.fold_entry(self._space, id) if isinstance(id, str) else None
@@ -93,10 +94,18 @@ class Conceiving(Handle):
         if entry.undone:
             raise OutOfDate(f"{id} was taken back already.", fix="Take that back in turn: see journal().")
         from recollect.engine.folding import fold, unfolding
-        from recollect.engine.write import write
+        from recollect.engine.records import write_record
 
-        # An event like any other: the log stays the truth, and a rebuild comes to the same graph.
-        write(self._engine, self._space, [unfolding(entry)], wing=self._wing)
+        # In the log, so that a rebuild comes to the same graph.
+        write_record(
+            self._engine,
+            self._space,
+            RecordKind.UNFOLD,
+            unfolding(entry),
+            by=self._by(by),
+            events=entry.events,
+            wing=self._wing,
+        )
         fold(self._engine, self._space, dry_run=False)
         return replace(entry, undone=True)
 

@@ -12,7 +12,8 @@ from typing import Literal
 from recollect.core.clock import as_datetime, from_micros, to_micros
 from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
 from recollect.core.graph import RELATIONS, Entity, EntityEdit, EntityType, Fact, name_key
-from recollect.core.values import Filter, Session
+from recollect.core.records import RecordKind
+from recollect.core.values import Event, Filter, Session
 from recollect.engine.arguments import Time, checked_count
 from recollect.engine.entities import find_entity, in_window, named, read_entities, told
 from recollect.engine.sessions import with_summaries
@@ -21,6 +22,7 @@ from recollect.store.graph import Edit, FactFilter
 from recollect.store.protocol import Reader, Writer
 
 _MOST = 1 << 62
+_OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # edits that make or end facts
 
 
 class Graph(Handle):
@@ -204,6 +206,8 @@ class Graph(Handle):
         moment = None if known_at is None else as_datetime(known_at, "known_at")
         seqs = reader.matching(self._space, Filter(wing=self._wing, as_of=moment))
         allowed = set[int]() if seqs is None else set(seqs.tolist())
+        edits = reader.records(self._space, _OF_STATEMENTS)
+        allowed |= {one.seq for one in edits if _knows(one.event, self._wing, moment)}
         claims = reader.claims_of(self._space, homes=None if home is None else [home])
         drafts = [row.draft for row in claims if row.seq in allowed and row.draft.subject != row.draft.object]
         return [
@@ -229,6 +233,11 @@ class Graph(Handle):
             what=told(reader, self._space, edit),
             undone=edit.undone,
         )
+
+
+def _knows(record: Event, wing: str | None, moment: datetime | None) -> bool:
+    """Tell whether an edit was made in a wing, and by a time."""
+    return wing in (None, record.wing) and (moment is None or record.recorded_at <= moment)
 
 
 def _is_about(fact: Fact, home: str, *, as_object: bool) -> bool:

@@ -38,12 +38,25 @@ class Handle:
             if inspect.isfunction(method) and not name.startswith("_") and not inspect.isgeneratorfunction(method):
                 setattr(cls, name, _waiting_out(method))
 
-    def __init__(self, engine: Engine, *, space: str, wing: str | None, owner: bool, walled: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        space: str,
+        wing: str | None,
+        owner: bool,
+        walled: bool = False,
+        editor: str | None = None,
+    ) -> None:
         self._engine = engine
         self._space = space
         self._wing = wing
         self._owner = owner
         self._walled = walled  # it tells nothing of the file around its space
+        self._editor = editor  # who edits through it, whatever a caller says; None: as the caller says
+
+    def _by(self, given: str | None) -> str | None:
+        return given if self._editor is None else self._editor
 
     def _moment(self, now: Time | None) -> datetime:
         return self._engine.clock() if now is None else as_datetime(now, "now")

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from recollect.capture.drafts import checked_name
 from recollect.core.errors import InvalidInput
 from recollect.core.layers import Identity, WakeUp
+from recollect.core.records import RecordKind
 from recollect.core.values import Event, Filter
 from recollect.engine.arguments import Time, checked_count, checked_question
 from recollect.engine.layers import (
-    IDENTITY_ROLE,
-    IDENTITY_SESSION,
     MOST_CONFIRMED,
     Scene,
     candidates,
@@ -23,22 +22,22 @@ from recollect.recall.waking import wake_up
 from recollect.store.protocol import Reader
 
 _BUDGET = 170  # tokens: 50 for who, 120 for what matters now; little enough for every session of every agent
-_LOOKED_BACK = 20  # events, for one that is not an identity
 _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
 
 
 class Layers(Handle):
     """What a memory tells unasked."""
 
-    def identity(self, text: str | None = None, *, wing: str | None = None) -> Identity | None:
+    def identity(self, text: str | None = None, *, wing: str | None = None, by: str | None = None) -> Identity | None:
         """Tell who the agent is, or set it; about 50 tokens are told at every start.
 
-        Setting it is an event like any other: earlier ones stay in the log. wing: for one project alone.
+        Only this sets it, and the last one that was set counts; earlier ones stay in the log. wing: for one project
+        alone. by: who sets it (default: "user").
         """
         scope = self._wing if wing is None else checked_name("wing", wing, self._engine.settings)
         which = self._filter(wing=wing)  # refuses another wing than the handle's
         if text is not None:
-            self._set_identity(text, scope)
+            self._set_identity(text, scope, by)
         with self._engine.store.reader() as reader:
             return identity_of(reader, self._space, self._wings(which.wing))
 
@@ -82,8 +81,8 @@ class Layers(Handle):
         headings = {1: f"Now, in {project}:" if project else "Now:", 2: f"About {about}:"}
         return wake_up(first, found, budget, self._engine.tokenizer, headings=headings)
 
-    def _set_identity(self, text: str, wing: str | None) -> None:
-        from recollect.engine.write import write
+    def _set_identity(self, text: str, wing: str | None, by: str | None) -> None:
+        from recollect.engine.records import write_record
 
         words = checked_question(text).strip()
         if len(words) > _MOST_IDENTITY_CHARS:
@@ -91,8 +90,8 @@ class Layers(Handle):
                 f"An identity has at most {_MOST_IDENTITY_CHARS:,} characters; this one has {len(words):,}.",
                 fix="Say who the agent is in two or three sentences; add() the rest.",
             )
-        event = {"text": words, "session": IDENTITY_SESSION, "role": IDENTITY_ROLE, "wing": wing}
-        write(self._engine, self._space, [event], wing=wing)
+        kind = RecordKind.IDENTITY
+        write_record(self._engine, self._space, kind, {}, by=self._by(by), text=words, wing=wing)
 
     def _wings(self, wing: str | None) -> list[str | None]:
         """List whose identity counts, in order; a handle on a wing never sees beyond it."""
@@ -111,5 +110,5 @@ def _latest_wing(reader: Reader, space: str) -> str | None:
 
 
 def _last_said(reader: Reader, space: str, wing: str | None) -> Event | None:
-    rows = reader.page(space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
-    return next((event for _, event in rows if event.session != IDENTITY_SESSION), None)
+    rows = reader.page(space, Filter(wing=wing), newest_first=True, limit=1)
+    return rows[0][1] if rows else None

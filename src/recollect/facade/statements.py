@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from recollect.core.artifacts import Artifact, ArtifactKind, History, Status, Version
 from recollect.core.clock import as_datetime
-from recollect.core.errors import NotFound, OutOfDate
-from recollect.core.values import Change, Event
+from recollect.core.errors import InvalidInput, NotFound, OutOfDate
+from recollect.core.records import Reason, Record, RecordKind, record_of
+from recollect.core.values import Change, Event, Json
 from recollect.engine.again import again
 from recollect.engine.arguments import Time, checked_count, checked_id, checked_question, chosen
 from recollect.facade.handle import Handle
@@ -57,13 +58,49 @@ class Statements(Handle):
                 chain, changes = self._within_wing(reader, chain, changes)
         return History(versions=tuple(Version(artifact=one, changes=_changes_of(one, changes)) for one in chain))
 
-    def correct(self, id: str, text: str) -> Artifact:
-        """Put a statement right in your own words; the old version stays in the history."""
-        return self._follow(self._current(id), checked_question(text))
+    def correct(self, id: str, text: str, *, by: str | None = None) -> Artifact:
+        """Put a statement right in your own words, and the facts that rest on it; the old version stays in the history.
 
-    def retract(self, id: str) -> Artifact:
-        """Take a statement back; it stays in the history."""
-        return self._follow(self._current(id), None)
+        by: who corrects it (default: "user").
+        """
+        from recollect.extract.corrections import payload_of  # not for a process that only asks
+
+        known, words = self._current(id), checked_question(text)
+        source = self._source(known)
+        payload = payload_of(known, speaker=_speaker_of(source))
+        return self._edit(known, source, RecordKind.CORRECTION, payload, words, by)
+
+    def retract(
+        self, id: str, *, reason: str = Reason.ENDED, at: Time | None = None, by: str | None = None
+    ) -> Artifact:
+        """Take a statement back, and end the facts that rest on it; it stays in the history.
+
+        reason: "ended", it was so and is no longer, since `at` (default: now); or "never_true", so that also what is
+        asked of the past is answered without it, and what it had replaced holds again. by: who takes it back
+        (default: "user").
+        """
+        why = chosen(Reason, "reason", reason) or Reason.ENDED
+        if at is not None and why is not Reason.ENDED:
+            raise InvalidInput("at is for what has ended; what was never true has no end.")
+        known = self._current(id)
+        ended = None if at is None else as_datetime(at, "at")
+        if ended is not None and known.valid_from is not None and ended < known.valid_from:
+            raise InvalidInput(f"It can't have ended before it began, {known.valid_from.isoformat()}.")
+        from recollect.extract.corrections import payload_of  # not for a process that only asks
+
+        payload = payload_of(known, reason=why, until=ended)
+        return self._edit(known, self._source(known), RecordKind.RETRACTION, payload, "", by)
+
+    def records(self, *, kind: str | None = None, limit: int | None = None) -> list[Record]:
+        """List edits, the oldest first: what was done to what the memory holds, by whom and when.
+
+        kind: "identity", "correction", "retraction", "feedback" or "unfold".
+        """
+        most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
+        wanted = chosen(RecordKind, "kind", kind)
+        with self._engine.store.reader() as reader:
+            found = reader.records(self._space, [one.value for one in RecordKind] if wanted is None else [wanted.value])
+        return [record_of(one.event) for one in found if self._wing in (None, one.event.wing)][:most]
 
     def _artifact_filter(
         self, *, kind: str | None, about: str | None, status: str, tag: str | None, as_of: Time | None
@@ -105,14 +142,23 @@ class Statements(Handle):
             raise OutOfDate(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
         return known
 
-    def _follow(self, known: Artifact, text: str | None) -> Artifact:
-        """Write the event that changes an artifact; give what holds then, or the artifact that was taken back."""
-        source = self._source(known)
+    def _edit(
+        self, known: Artifact, source: Event, kind: RecordKind, payload: Mapping[str, Json], text: str, by: str | None
+    ) -> Artifact:
+        """Write the record that changes an artifact; give what holds then, or the artifact that was taken back."""
         # Imported here: a process that only asks should not pay for what reads events.
-        from recollect.engine.write import write
-        from recollect.extract.corrections import correcting
+        from recollect.engine.records import write_record
 
-        write(self._engine, self._space, [correcting(known, text)], wing=source.wing)
+        write_record(
+            self._engine,
+            self._space,
+            kind,
+            payload,
+            by=self._by(by),
+            events=[source.id],
+            text=text,
+            wing=source.wing,
+        )
         self._catch_up()  # where deriving is behind the log, the correction waits in it
         chain = again(self._engine, lambda: self._chain(known.id))
         return next((one for one in chain if one.replaces == known.id), None) or self.artifact(known.id)
@@ -137,6 +183,13 @@ class Statements(Handle):
     def _source(self, known: Artifact) -> Event:
         with self._engine.store.reader() as reader:
             return next(iter(reader.find(self._space, [checked_id(known.event_id)]).values())).event
+
+
+def _speaker_of(source: Event) -> str | None:
+    """Name whose statement an event holds: a correction of it speaks for them."""
+    from recollect.engine.graph import speaker_of
+
+    return speaker_of(source)
 
 
 def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:

@@ -143,7 +143,7 @@ _DONE_NEXT = re.compile(
 
 def states_of(event: Event) -> list[Mark]:
     """Read what an event says of things that changed, and of who was there. Pure."""
-    if (event.role or "").casefold() in SILENT:
+    if event.record is not None or (event.role or "").casefold() in SILENT:
         return []
     marks: list[Mark] = []
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from recollect.core.attention import IntentAnswer, IntentCategory
 from recollect.core.clock import as_datetime
 from recollect.core.dates import LOOKS_BACK, Bound, Granularity, find_dates
-from recollect.core.errors import InvalidTime
+from recollect.core.records import RecordKind
 from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
 from recollect.core.values import Event, Json, Span
@@ -33,8 +33,6 @@ from recollect.fold.wanting import DOUBTED, LISTED, OPEN, OTHERS, OWN, Cue, cue_
 MOST_READ = 8_000  # characters of one event: what is longer was pasted
 MOST_MARKS = 8  # of one event; one with more is a list, and its first lines are enough
 LONGEST = 400  # characters of a sentence that is read; beyond it is a paste
-MEMBER = "recollect"  # of an event's meta
-ROLE = "feedback"
 # An assistant's "you should" is advice and its "I need" a figure of speech; what it did may still settle something.
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 
@@ -88,7 +86,7 @@ def marks_of(event: Event) -> list[Mark]:
         body = {"intent": told.intent, "answer": told.answer.value, "until": until}
         return [Mark(kind=MarkKind.ANSWER, span=Span(0, len(event.text)), body=body)]
     role = (event.role or "").casefold()
-    if role in SILENT:
+    if event.record is not None or role in SILENT:
         return []
     found = read_rules(event, own=role not in ASSISTANTS)
     if role not in ASSISTANTS:
@@ -216,37 +214,19 @@ def _most_telling(sentence: str) -> int:
     return max(starts, key=lambda start: (telling(sentence[said[start].start : said[start].end]), -start))
 
 
-def answering(intent: str, answer: IntentAnswer, text: str | None, until: datetime | None) -> dict[str, Json]:
-    """Make the event that answers an intent: a person's word is an event like any other, so the log stays the truth."""
+def answering(intent: str, answer: IntentAnswer, until: datetime | None) -> dict[str, Json]:
+    """Write the payload of the record that answers an intent: by its id, since words may have to be forgotten."""
     told: dict[str, Json] = {"intent": intent, "answer": answer.value}
-    if until is not None:
-        told["until"] = until.isoformat()
-    # By its id, not by its words: these must be gone when the event that said them is forgotten.
-    return {"text": text or f"{_PAST[answer]} {intent}.", "role": ROLE, "meta": {MEMBER: told}}
-
-
-_PAST = {
-    IntentAnswer.ACCEPT: "Accepted",
-    IntentAnswer.MODIFY: "Reworded",
-    IntentAnswer.DEFER: "Deferred",
-    IntentAnswer.REJECT: "Rejected",
-    IntentAnswer.DONE: "Done:",
-}
+    return told if until is None else {**told, "until": until.isoformat()}
 
 
 def answer_of(event: Event) -> Answered | None:
-    """Read whether an event answers an intent; anything that only looks like it does not."""
-    told = event.meta.get(MEMBER) if event.role == ROLE else None
-    if not isinstance(told, Mapping):
+    """Read the answer to an intent from its record; None for all else."""
+    if event.record != RecordKind.FEEDBACK:
         return None
-    member = cast("Mapping[str, Any]", told)
-    intent, answer, until = member.get("intent"), member.get("answer"), member.get("until")
-    if not isinstance(intent, str) or answer not in list(IntentAnswer):
-        return None
-    try:
-        return Answered(intent, IntentAnswer(answer), as_datetime(until, "until") if isinstance(until, str) else None)
-    except InvalidTime:
-        return None
+    until = event.meta.get("until")
+    answer = IntentAnswer(event.meta["answer"])
+    return Answered(event.meta["intent"], answer, None if until is None else as_datetime(until, "until"))
 
 
 # Goals

@@ -128,7 +128,7 @@ class Moment:
 def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: Profile) -> Moment | None:
     """Read an event for folding; None where it says nothing that folds."""
     role = (event.role or "").lower()
-    if role in SILENT:
+    if event.record is not None or role in SILENT:
         return None
     text = event.text[:MOST_READ]
     terms, names = words_of(text)

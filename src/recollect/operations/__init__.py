@@ -22,7 +22,7 @@ from recollect.operations.graph import (
 )
 from recollect.operations.layers import IDENTITY, WAKE_UP
 from recollect.operations.log import ADD, EVENTS, EXPORT, FORGET, IMPORT, SESSIONS, SHOW
-from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RETRACT
+from recollect.operations.statements import ARTIFACTS, CORRECT, HISTORY, RECORDS, RETRACT
 from recollect.operations.table import Kind, Operation, Parameter, Scope
 from recollect.operations.upkeep import BACKUP, REBUILD, SETTLE, STATS, VERIFY
 
@@ -40,6 +40,7 @@ OPERATIONS = (
     HISTORY,
     CORRECT,
     RETRACT,
+    RECORDS,
     ENTITIES,
     ENTITY,
     FACTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import AS_OF, NOW, Operation, Parameter
+from recollect.operations.table import AS_OF, BY, NOW, Operation, Parameter
 
 INTENTS = Operation(
     name="intents",
@@ -40,6 +40,7 @@ ANSWER_INTENT = Operation(
         ),
         Parameter(name="text", kind="text", help="for modify: the intent in your own words"),
         Parameter(name="until", kind="time", help="for defer: not before this time (default: in a week)"),
+        BY,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import AS_OF, Operation, Parameter
+from recollect.operations.table import AS_OF, BY, Operation, Parameter
 
 CONCEPTS = Operation(
     name="concepts",
@@ -50,5 +50,8 @@ UNFOLD = Operation(
     name="unfold",
     summary="take a change of the concept graph back; it is not made again",
     method="unfold",
-    parameters=(Parameter(name="id", kind="text", help="an entry of the journal", required=True, positional=True),),
+    parameters=(
+        Parameter(name="id", kind="text", help="an entry of the journal", required=True, positional=True),
+        BY,
+    ),
 )

@@ -79,6 +79,7 @@ AS_OF = Parameter(name="as_of", kind="time", help="only what was known at this t
 TAG = Parameter(name="tag", kind="text", help="with this tag alone, as topic:work_career or action:required")
 META = Parameter(name="meta", kind="object", help="a JSON object whose members the event's meta must have")
 QUERY = Parameter(name="query", kind="text", help="the question", required=True, positional=True)
+BY = Parameter(name="by", kind="text", help="who edits (default: user; on a service, the name of the key)")
 NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
 COUNT_HELP = f"how many events at most, or {AUTO}: as many as the question asks for"
 ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, META)

@@ -154,6 +154,10 @@ class ArtifactWriter(ArtifactReader, Protocol):
         """End an artifact; `at` is when the memory learned it."""
         ...
 
+    def reopen_artifact(self, space: str, id: str, keys: Sequence[int]) -> None:
+        """Let an artifact hold again that was closed by one which never was so; standing_by() finds it by its keys."""
+        ...
+
     def put_changes(self, space: str, changes: Iterable[tuple[int, Change]]) -> None:
         """Write entries of the journal, each with the event that caused it."""
         ...

@@ -121,6 +121,7 @@ class Tally:
     """Counts of what a space holds."""
 
     events: int = 0
+    records: int = 0  # edits, which stand in the log beside the events
     sessions: int = 0
     speakers: int = 0
     wings: int = 0
@@ -181,15 +182,23 @@ class Reader(
     def page(
         self, space: str, which: Filter, *, after: Cursor | None = None, newest_first: bool = False, limit: int
     ) -> list[tuple[Cursor, Event]]:
-        """Read some events in the order in which they happened, from behind a cursor."""
+        """Read some events in the order in which they happened, from behind a cursor; no records."""
         ...
 
     def log(self, space: str, *, after: int = 0, limit: int) -> list[tuple[int, Event]]:
-        """Read the log in the order of arrival, from behind a seq."""
+        """Read the log in the order of arrival, from behind a seq: events, and records among them."""
+        ...
+
+    def records(self, space: str, kinds: Sequence[str]) -> list[Known]:
+        """Read the records of some kinds, in the order of the log."""
+        ...
+
+    def latest_identity(self, space: str, wing: str | None) -> Event | None:
+        """Read the identity that was written last for a wing; None: the one for all."""
         ...
 
     def matching(self, space: str, which: Filter) -> Seqs | None:
-        """List the events that a filter lets through, sorted; None for all."""
+        """List the events that a filter lets through, sorted and without records; None for all."""
         ...
 
     def sessions(self, space: str, which: Filter, *, limit: int | None = None) -> list[Session]:
@@ -268,6 +277,10 @@ class Writer(
 
     def remove(self, space: str, seqs: Seqs) -> dict[str, int]:
         """Take events out of the log, and everything derived from them; count what went."""
+        ...
+
+    def unindex(self, space: str, indexed: Mapping[int, Event]) -> None:
+        """Take what was indexed as events, and are records now, out of the indexes; as they were when indexed."""
         ...
 
     def put_receipt(self, receipt: Receipt) -> None:

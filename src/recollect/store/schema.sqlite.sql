@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 14;
+PRAGMA user_version = 15;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -142,7 +142,7 @@ CREATE TABLE events (
   recorded_at INTEGER NOT NULL,
   meta TEXT,
   text ANY NOT NULL
-) STRICT;
+, record TEXT) STRICT;
 
 CREATE INDEX events_at ON events (space, at);
 
@@ -151,6 +151,8 @@ CREATE UNIQUE INDEX events_id ON events (space, id);
 CREATE UNIQUE INDEX events_key ON events (space, key) WHERE key IS NOT NULL;
 
 CREATE INDEX events_log ON events (space);
+
+CREATE INDEX events_record ON events (space, record, seq) WHERE record IS NOT NULL;
 
 CREATE INDEX events_recorded ON events (space, recorded_at);
 

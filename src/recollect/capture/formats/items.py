@@ -50,10 +50,19 @@ class Skipped:
     where: str
     sample: str = ""
     expected: bool = False  # the format says that no words are here; False: we did not understand it
+    refused: bool = False  # understood, and never taken from outside: also a strict import goes on without it
     position: Position = field(default_factory=dict[str, Json])
 
 
 Item = Read | Skipped
+
+# Why an import leaves edits out: a file comes from anywhere, and who may edit is asked by the operation that edits.
+AN_EDIT = "a record of an edit (identity, correction and the like), which only its own operation writes"
+
+
+def an_edit(where: str, position: Position | None = None) -> Skipped:
+    """Say that a record of an edit was left out."""
+    return Skipped(reason=AN_EDIT, where=where, refused=True, position=position or {})
 
 
 def item(

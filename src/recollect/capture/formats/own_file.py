@@ -1,10 +1,14 @@
-"""Another Recollect memory: all events of one space, each as it was stored; nothing is taken of what was derived."""
+"""Another Recollect memory: all events of one space, each as it was stored; nothing is taken of what was derived.
+
+Its edits are left out: a file may come from anybody, and an identity or a retraction in it is not this memory's. Who
+wants a whole copy, edits and all, makes one with `backup` or `migrate`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recollect.capture.formats.items import Item, Position, Read, Skipped
+from recollect.capture.formats.items import Item, Position, Read, Skipped, an_edit
 from recollect.capture.formats.sources import Source
 from recollect.capture.jsonl import event_to_json
 from recollect.core.errors import InvalidInput, StoreError
@@ -38,7 +42,9 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
                 yield Skipped(reason=f"space {other} of that memory", where=part, expected=True)
             for number, event in log.events(space, after=seq if isinstance(seq, int) else 0):
                 position = {"seq": number}
-                if event is None:
+                if event is not None and event.record is not None:
+                    yield an_edit(f"{part}, event {number}", position)
+                elif event is None:
                     yield Skipped(reason="not what was once stored", where=f"{part}, event {number}", position=position)
                 else:
                     yield Read(event=_as_given(event), position=position)

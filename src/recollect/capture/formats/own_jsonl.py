@@ -6,13 +6,14 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 
-from recollect.capture.formats.items import Item, Position, Read, as_dict, skipped
+from recollect.capture.formats.items import Item, Position, Read, an_edit, as_dict, skipped
 from recollect.capture.formats.sources import Source
 from recollect.capture.formats.streaming import Line, each_json_line
 from recollect.core.values import Json
 
 NAME = "recollect"
 GROWS = True
+RECORD = "record"  # the member that tells a record of an edit from an event
 
 _FIELDS = {
     "text",
@@ -38,7 +39,7 @@ def recognise(source: Source) -> float:
             event = as_dict(json.loads(first))
         except (ValueError, RecursionError):
             continue
-        if isinstance(event.get("text"), str) and not set(event) - _FIELDS:
+        if isinstance(event.get("text"), str) and not set(event) - _FIELDS - {RECORD}:
             return (0.95 if "recorded_at" in event else 0.8) * source.share(parts(source))
     return 0.0
 
@@ -67,6 +68,8 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _item(event: dict[str, Json], where: str) -> Item:
+    if RECORD in event:
+        return an_edit(where)
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
         return skipped(f"unknown field {', '.join(unknown[:5])}", where, json.dumps(event)[:2000])

@@ -64,8 +64,12 @@ def addressed(drafts: Iterable[FactDraft], homes: Mapping[str, str]) -> list[Fac
 
 def timeline(drafts: Iterable[FactDraft]) -> list[Fact]:
     """Fold claims into facts, in the order of subject, relation and time. Pure, and blind to order and repetition."""
+    every = list(drafts)
+    voided = {draft.voids for draft in every if draft.voids}
     groups: dict[tuple[str, str, str], set[FactDraft]] = {}
-    for draft in drafts:
+    for draft in every:
+        if draft.voids or draft.place in voided:
+            continue
         groups.setdefault(_key(draft.subject, draft.relation, draft.object), set()).add(draft)
     facts: list[Fact] = []
     for key in sorted(groups):

@@ -12,7 +12,6 @@ from recollect.core.clock import day_in_words
 from recollect.core.graph import Entity, EntityType
 from recollect.core.roles import PROGRAMS
 from recollect.core.values import Event, Span
-from recollect.extract.corrections import ROLE as CORRECTION
 from recollect.inference.text import well_formed
 
 LONGEST_READ = (
@@ -70,13 +69,12 @@ class Scene:
         return well_formed(json.dumps(shown, ensure_ascii=False, indent=1))
 
 
-# What programs report, and what a person put right by hand, no LLM is to read.
-NOT_FOR_LLM = PROGRAMS | {CORRECTION}
+NOT_FOR_LLM = PROGRAMS  # what programs report no LLM is to read
 
 
 def is_for_llm(event: Event) -> bool:
     """Tell whether an LLM is to read an event."""
-    return (event.role or "").lower() not in NOT_FOR_LLM
+    return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM
 
 
 def speaker_of(event: Event) -> str:

@@ -64,7 +64,8 @@ class Service:
         """Give the caller a handle on a space, or on a wing of it; the only way to one."""
         name = caller.own_space if space is None else space
         caller.check(needs, name)
-        handle = self.memory.space(name, walled=not caller.everywhere)
+        editor = None if caller.key is None else caller.key.name  # whatever the caller says
+        handle = self.memory.space(name, walled=not caller.everywhere, editor=editor)
         return handle if wing is None else handle.wing(wing)
 
     async def run(self, lane: LaneName, call: Callable[[], R]) -> R:

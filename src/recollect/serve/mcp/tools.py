@@ -47,7 +47,7 @@ OFFERS = (
     Offer(operation="artifacts"),
     Offer(operation="history", advice="Use it when the user asks what was so before, or why it is so now."),
     Offer(operation="correct", advice="Only when the user says that a statement is wrong, and what is right."),
-    Offer(operation="retract", advice="Only when the user says that a statement is wrong or no longer so."),
+    Offer(operation="retract", advice="Only when the user says that a statement never was so, or is so no longer."),
     Offer(operation="entities"),
     Offer(operation="facts"),
     Offer(operation="timeline"),
@@ -67,7 +67,7 @@ OFFERS = (
 )
 
 # For programs that keep books: an agent has the ids that recall gives.
-_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style"}
+_NOT_FOR_AGENTS = {"by", "now", "meta", "key", "keys", "parts", "style"}
 # Where the table's default would fill a context window.
 _OWN_DEFAULTS: dict[str, dict[str, Any]] = {"events": {"limit": 50}}
 _TIME_HINT = "; ISO 8601, such as 2026-04-02 or 2026-04-02T10:00:00+01:00"

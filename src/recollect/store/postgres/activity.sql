@@ -1,11 +1,13 @@
 -- How much was said over time
 
 -- name: extent
-SELECT count(*), min(at), max(at) FROM events WHERE space = %(space)s {where};
+SELECT count(*), min(at), max(at) FROM events
+WHERE space = %(space)s AND seq NOT IN (SELECT seq FROM events WHERE space = %(space)s AND record IS NOT NULL) {where};
 
 -- name: counted
 SELECT (at - %(begin)s::bigint) / %(width)s::bigint, count(*) FROM events
-WHERE space = %(space)s AND at >= %(begin)s::bigint {where} GROUP BY 1;
+WHERE space = %(space)s AND at >= %(begin)s::bigint
+  AND seq NOT IN (SELECT seq FROM events WHERE space = %(space)s AND record IS NOT NULL) {where} GROUP BY 1;
 
 -- Few names in many events: from each to the next, by the index.
 -- name: speakers
@@ -17,9 +19,9 @@ WITH RECURSIVE one (name) AS (
 
 -- name: wings
 WITH RECURSIVE one (name) AS (
-  SELECT min(wing) FROM events WHERE space = %(space)s AND wing IS NOT NULL
+  SELECT min(wing) FROM events WHERE space = %(space)s AND wing IS NOT NULL AND record IS NULL
   UNION ALL
-  SELECT (SELECT min(wing) FROM events WHERE space = %(space)s AND wing > one.name) FROM one WHERE one.name IS NOT NULL
+  SELECT (SELECT min(wing) FROM events WHERE space = %(space)s AND wing > one.name AND record IS NULL) FROM one WHERE one.name IS NOT NULL
 ) SELECT name FROM one LIMIT %(limit)s;
 
 -- name: speakers_of_wing

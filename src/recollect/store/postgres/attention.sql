@@ -41,17 +41,17 @@ WHERE artifacts.space = $1 AND kind = $2 ORDER BY artifacts.number DESC LIMIT $3
 -- name: events_newest
 SELECT seq FROM (
   (SELECT at, seq FROM events WHERE space = %(space)s AND %(wing)s::text IS NULL AND recorded_at <= %(as_of)s
-   ORDER BY at DESC, seq DESC LIMIT %(limit)s)
+   AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
   UNION ALL
   (SELECT at, seq FROM events WHERE space = %(space)s AND wing_hash = hashtextextended(%(wing)s, 0) AND wing = %(wing)s
-   AND recorded_at <= %(as_of)s ORDER BY at DESC, seq DESC LIMIT %(limit)s)
+   AND recorded_at <= %(as_of)s AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
 ) AS newest ORDER BY at DESC, seq DESC;
 
 -- name: wing_counts
-SELECT wing, count(*) FROM events WHERE space = $1 AND wing IS NOT NULL GROUP BY wing;
+SELECT wing, count(*) FROM events WHERE space = $1 AND wing IS NOT NULL AND record IS NULL GROUP BY wing;
 
 -- name: wing_counts_then
-SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 GROUP BY wing;
+SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 AND record IS NULL GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access

@@ -348,11 +348,15 @@ SELECT count(*) FROM names WHERE space = $1 AND home NOT IN (SELECT id FROM name
 SELECT count(*) FROM claims WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
 
 -- A claim without an object ends whatever holds, and is in no fact where nothing did.
+-- Claims that a person took back are in no fact, nor is what says so.
 -- name: loose_claims
 SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FROM fact_claims WHERE space = $1)
   AND coalesce((SELECT home FROM names WHERE space = $1 AND id = subject), subject)
     != coalesce((SELECT home FROM names WHERE space = $1 AND id = object), object)
-  AND object != '';
+  AND object != '' AND NOT EXISTS (
+    SELECT 1 FROM claims AS void WHERE void.space = $1 AND void.subject = claims.subject
+      AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
+  );
 
 -- name: baseless_facts
 SELECT count(*) FROM facts WHERE space = $1 AND NOT EXISTS (

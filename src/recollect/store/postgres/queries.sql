@@ -41,8 +41,9 @@ UPDATE spaces SET epoch = epoch + 1 WHERE space = $1;
 -- The log
 
 -- name: insert_event
-INSERT INTO events (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+INSERT INTO events
+  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 -- name: next_seqs
 SELECT nextval('event_seq') FROM generate_series(1, $1::bigint);
@@ -54,15 +55,15 @@ SELECT last_value FROM event_seq WHERE is_called;
 SELECT max(recorded_at) FROM events WHERE space = $1;
 
 -- name: events_by_id
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = $1 AND id = ANY($2::bytea[]) ORDER BY seq;
 
 -- name: event_by_key
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = $1 AND key_hash = hashtextextended($2, 0) AND key = $2;
 
 -- name: events_by_seq
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- name: outlines_by_seq
@@ -80,22 +81,22 @@ SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN LATERAL (
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
 
 -- name: events_oldest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = %(space)s {where} AND (at, seq) > (%(at)s, %(seq)s) ORDER BY at, seq LIMIT %(limit)s;
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) > (%(at)s, %(seq)s) ORDER BY at, seq LIMIT %(limit)s;
 
 -- name: events_newest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = %(space)s {where} AND (at, seq) < (%(at)s, %(seq)s) ORDER BY at DESC, seq DESC LIMIT %(limit)s;
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) < (%(at)s, %(seq)s) ORDER BY at DESC, seq DESC LIMIT %(limit)s;
 
 -- name: log_after
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
 -- name: contents_after
 SELECT seq, content FROM events WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
 -- name: matching_seqs
-SELECT seq FROM events WHERE space = %(space)s {where} ORDER BY seq;
+SELECT seq FROM events WHERE space = %(space)s AND record IS NULL {where} ORDER BY seq;
 
 -- name: sessions
 SELECT session, coalesce(array_agg(DISTINCT wing) FILTER (WHERE wing IS NOT NULL), '{}'),
@@ -118,14 +119,26 @@ DELETE FROM events WHERE seq = ANY($1::bigint[]) AND space = $2;
 
 -- name: tally_events
 SELECT count(DISTINCT session), count(DISTINCT speaker), count(DISTINCT wing), min(at), max(at) FROM events
-WHERE space = $1;
+WHERE space = $1 AND record IS NULL;
 
 -- name: total_events
 SELECT coalesce(sum(events), 0)::bigint FROM spaces
 WHERE current_setting('recollect.space', true) IN ('*', space::text);
 
 -- name: count_events
-SELECT count(*) FROM events WHERE space = $1;
+SELECT count(*) FROM events WHERE space = $1 AND record IS NULL;
+
+-- name: count_records
+SELECT count(*) FROM events WHERE space = $1 AND record IS NOT NULL;
+
+-- Of some kinds, in the order of the log.
+-- name: records
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = $1 AND record = ANY($2::text[]) ORDER BY seq;
+
+-- name: latest_identity
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = $1 AND record = 'identity' AND wing IS NOT DISTINCT FROM $2 ORDER BY seq DESC LIMIT 1;
 
 -- Words
 
@@ -169,7 +182,7 @@ UPDATE spaces SET next_generation = next_generation + 1 WHERE space = $1 RETURNI
 
 -- name: adopt_generation
 UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4,
-  events = (SELECT count(*) FROM events WHERE space = $5) WHERE space = $5;
+  events = (SELECT count(*) FROM events WHERE space = $5 AND record IS NULL) WHERE space = $5;
 
 -- name: drop_older_generations
 DELETE FROM postings WHERE space = $1 AND (generation, term, first) IN (
@@ -327,14 +340,14 @@ WHERE near_spaces.state != 'wanted'
          AND unit >> 52 = model);
 
 -- name: events_without_vectors
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = $1 AND seq > $2
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = $1 AND seq > $2 AND record IS NULL
   AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = $1 AND unit = ($3::bigint | (events.seq << 10)))
 ORDER BY seq LIMIT $4;
 
 -- name: queue_events_without_vectors
 INSERT INTO jobs (space, kind, seq)
-SELECT space, $1, seq FROM events WHERE NOT EXISTS (
+SELECT space, $1, seq FROM events WHERE record IS NULL AND NOT EXISTS (
   SELECT 1 FROM vectors WHERE vectors.space = events.space AND unit = ($2::bigint | (events.seq << 10))
 ) ON CONFLICT DO NOTHING;
 
@@ -406,6 +419,9 @@ WHERE artifacts.space = $1 AND artifacts.number IN (
 
 -- name: close_artifact
 UPDATE artifacts SET status = $1, valid_to = coalesce($2::bigint, valid_to), closed_at = $3 WHERE space = $4 AND id = $5;
+
+-- name: reopen_artifact
+UPDATE artifacts SET status = 'current', valid_to = NULL, closed_at = NULL WHERE space = $1 AND id = $2 RETURNING number;
 
 -- name: artifact_by_id
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
@@ -679,7 +695,7 @@ DELETE FROM reading_sources WHERE space = $1 AND (
 
 -- Events that an LLM has neither read nor is to read, the newest first.
 -- name: unread
-SELECT seq FROM events WHERE space = $1 AND lower(coalesce(role, '')) != ALL($2::text[])
+SELECT seq FROM events WHERE space = $1 AND record IS NULL AND lower(coalesce(role, '')) != ALL($2::text[])
   AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = $1 AND readings.seq = events.seq)
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = $1 AND jobs.kind = $3 AND jobs.seq = events.seq)
 ORDER BY seq DESC LIMIT $4;

@@ -210,6 +210,11 @@ class ArtifactChanges(ArtifactRows):
         self.run("close_artifact", (status, _micros(valid_to), at, into, id))
         self.run("delete_artifact_keys", (into, id))
 
+    def reopen_artifact(self, space: str, id: str, keys: Sequence[int]) -> None:
+        into = self.space_to_write(space).id
+        number = self.rows("reopen_artifact", (into, id))[0][0]
+        self.run_many("insert_artifact_key", ((into, key, number) for key in keys))
+
     def put_changes(self, space: str, changes: Iterable[tuple[int, Change]]) -> None:
         into = self.space_to_write(space).id
         self.run_many(

@@ -63,6 +63,7 @@ def _space_problems(reader: SqlReader, space: Space, checked: dict[str, int], *,
     checked["spaces"] += 1
     count = reader.one("count_events", (space.id,))
     checked["events"] += count
+    checked["records"] += reader.one("count_records", (space.id,))
     if count != space.events:
         yield Problem(
             where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=_REBUILD
@@ -103,7 +104,7 @@ def _log_problems(reader: SqlReader, space: Space, sums: _Sums) -> Iterator[Prob
         contents = {row[0]: row[1] for row in reader.rows("contents_after", (space.id, after, _BATCH))}
         for seq, event in rows:
             yield from _event_problems(event, contents[seq])
-        terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows]
+        terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
         sums.words += sum(term.length for _, term in terms)
         flat = flatten([(seq, term.length, term.packed) for seq, term in terms])
         sums.add_log(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))

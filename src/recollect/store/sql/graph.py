@@ -373,6 +373,7 @@ def _claim(row: Row) -> ClaimRow:
         subject_form=form,
         object_form=target if held["entity"] else "",
         extractor=held["extractor"],
+        voids=held.get("voids", ""),
     )
     return ClaimRow(number, seq, draft)
 
@@ -384,6 +385,7 @@ def _claim_values(space: int, seq: int, draft: FactDraft) -> tuple[Any, ...]:
         "entity": bool(draft.object_form),
         "confidence": draft.confidence,
         "extractor": draft.extractor,
+        **({"voids": draft.voids} if draft.voids else {}),
     }
     times = (draft.valid_from, draft.begun_by, draft.holds_at, draft.valid_to, draft.ended_by)
     return (

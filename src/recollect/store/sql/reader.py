@@ -23,7 +23,7 @@ from recollect.store.sql.graph import GraphRows
 from recollect.store.sql.imports import ImportRows
 from recollect.store.sql.rows import conditions, event_of, names
 from recollect.store.sql.service import ServiceRows
-from recollect.store.sql.snapshot import Row, Space, array
+from recollect.store.sql.snapshot import Row, Space, array, words
 from recollect.store.sql.written import WrittenRows
 from recollect.store.units import seq_of, unit_bounds, unit_of
 
@@ -111,6 +111,16 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
         found = self.space(space)
         rows = self.rows("log_after", (found.id, after, limit)) if found else []
         return [(row[1], event_of(space, row)) for row in rows]
+
+    def records(self, space: str, kinds: Sequence[str]) -> list[Known]:
+        found = self.space(space)
+        rows = self.rows("records", (found.id, words(kinds))) if found else []
+        return [Known(row[1], event_of(space, row)) for row in rows]
+
+    def latest_identity(self, space: str, wing: str | None) -> Event | None:
+        found = self.space(space)
+        rows = self.rows("latest_identity", (found.id, wing)) if found else []
+        return event_of(space, rows[0]) if rows else None
 
     def matching(self, space: str, which: Filter) -> Seqs | None:
         if which.empty:
@@ -235,6 +245,7 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
         active = next((model for model in self.models() if model.state == "active"), None)
         return Tally(
             events=found.events,
+            records=self.one("count_records", (found.id,)),
             sessions=sessions,
             speakers=speakers,
             wings=wings,

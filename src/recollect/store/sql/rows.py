@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import event_id
+from recollect.core.records import BY
 from recollect.core.values import Event, Filter, Json
 from recollect.store.protocol import Draft
 from recollect.store.sql.snapshot import Row
@@ -23,30 +24,33 @@ def event_values(space: int, draft: Draft, recorded_at: int, text: str | bytes) 
         event.key,
         event.wing,
         event.session,
-        event.speaker,
+        event.speaker if event.record is None else None,
         event.role,
         *draft.moment,
         recorded_at,
         meta_json(event.meta) if event.meta else None,
         text,
+        event.record,
     )
 
 
 def event_of(space: str, row: Row) -> Event:
     """Read an event; columns as every query of events selects them."""
-    raw_id, _, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text = row
+    raw_id, _, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record = row
+    held: dict[str, Json] = json.loads(meta) if meta else {}
     return Event(
         id=event_id(raw_id),
         key=key,
         space=space,
         wing=wing,
         session=session,
-        speaker=speaker,
+        speaker=speaker if record is None else held.get(BY),  # the author of a record is its editor
         role=role,
         at=from_micros(at, at_offset),
         recorded_at=from_micros(recorded_at),
-        meta=json.loads(meta) if meta else {},
+        meta=held,
         text=text if isinstance(text, str) else bytes(text).decode("utf-8", "surrogatepass"),
+        record=record,
     )
 
 

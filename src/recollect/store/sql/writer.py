@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -44,6 +45,15 @@ _DERIVED_OF = (
     "delete_accesses_of",
 )
 
+# What an event has and a record has not.
+_INDEXED_OF = (
+    "delete_tags_of",
+    "delete_readings_of",
+    "delete_sources_of",
+    "delete_sources_from",
+    "delete_accesses_of",
+)
+
 
 class SqlWriter(
     SqlReader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges, WrittenChanges
@@ -67,18 +77,19 @@ class SqlWriter(
                 for (seq, draft), at in zip(numbered, learned, strict=True)
             ),
         )
+        said = [(seq, draft) for seq, draft in numbered if draft.event.record is None]  # records are not searched
         self.run_many(
-            "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in numbered)
+            "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in said)
         )
-        words = sum(draft.terms.length for draft in drafts)
-        self.run("count_space", (len(drafts), words, len(drafts), into.id))
-        if into.word_tail + len(drafts) >= SEAL_AT:
+        words = sum(draft.terms.length for _, draft in said)
+        self.run("count_space", (len(said), words, len(said), into.id))
+        if into.word_tail + len(said) >= SEAL_AT:
             self._seal_words(into)
-        vectors = {seq: draft.vectors for seq, draft in numbered if model is not None and draft.vectors is not None}
+        vectors = {seq: draft.vectors for seq, draft in said if model is not None and draft.vectors is not None}
         if model is not None:
             self._insert_vectors(into, model, vectors)
         if queue:
-            self.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in numbered if seq not in vectors))
+            self.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in said if seq not in vectors))
         return [_stored(draft, space, at) for draft, at in zip(drafts, learned, strict=True)]
 
     def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
@@ -95,7 +106,8 @@ class SqlWriter(
             return {}
         events = self.fetch(space, seqs.tolist())
         gone = np.array(sorted(events), dtype=np.int64)
-        removed = self._remove_words(found, events)
+        said = {seq: event for seq, event in events.items() if event.record is None}
+        removed = self._remove_words(found, said)
         removed["windows"] = self._remove_vectors(found, gone)
         for name in _DERIVED_OF:
             changed = self.run(name, (found.id, array(gone)))
@@ -104,7 +116,19 @@ class SqlWriter(
         self.run("delete_jobs_of", (array(gone), found.id))
         self.run("delete_events", (array(gone), found.id))
         self.run("next_epoch", (found.id,))
-        return {"events": len(gone), **removed}
+        return {"events": len(said), **removed, **({"records": len(gone) - len(said)} if len(said) < len(gone) else {})}
+
+    def unindex(self, space: str, indexed: Mapping[int, Event]) -> None:
+        found = self.space(space)
+        if found is None or not indexed:
+            return
+        gone = np.array(sorted(indexed), dtype=np.int64)
+        self._remove_words(found, indexed)
+        self._remove_vectors(found, gone)
+        self.run("delete_jobs_of", (array(gone), found.id))
+        for name in _INDEXED_OF:
+            self.run(name, (found.id, array(gone)))
+        self.run("next_epoch", (found.id,))
 
     def memo(self, space: str) -> dict[str, object]:
         return self._caches.memo(self.space_to_write(space).id)
@@ -281,20 +305,7 @@ class SqlWriter(
 
 
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
-    event = draft.event
-    return Event(
-        id=event.id,
-        key=event.key,
-        space=space,
-        wing=event.wing,
-        session=event.session,
-        speaker=event.speaker,
-        role=event.role,
-        at=event.at,
-        recorded_at=from_micros(recorded_at),
-        meta=event.meta,
-        text=event.text,
-    )
+    return replace(draft.event, space=space, recorded_at=from_micros(recorded_at))
 
 
 def _told(error: str) -> str:

@@ -34,14 +34,16 @@ SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, ar
 WHERE artifacts.space = ? AND kind = ? ORDER BY artifacts.number DESC LIMIT ?;
 
 -- name: events_newest
-SELECT seq FROM events WHERE space = :space AND (:wing IS NULL OR wing = :wing) AND +recorded_at <= :as_of
+SELECT seq FROM events WHERE space = :space AND (:wing IS NULL OR wing = :wing) AND +recorded_at <= :as_of AND record IS NULL
 ORDER BY at DESC, seq DESC LIMIT :limit;
 
 -- name: wing_counts
-SELECT wing, count(*) FROM events WHERE space = ? AND wing IS NOT NULL GROUP BY wing;
+SELECT wing, count(*) FROM events
+WHERE space = ?1 AND wing IS NOT NULL AND seq NOT IN (SELECT seq FROM events WHERE space = ?1 AND record IS NOT NULL)
+GROUP BY wing;
 
 -- name: wing_counts_then
-SELECT wing, count(*) FROM events WHERE space = ? AND recorded_at <= ? GROUP BY wing;
+SELECT wing, count(*) FROM events WHERE space = ? AND recorded_at <= ? AND record IS NULL GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access

@@ -23,8 +23,9 @@ UPDATE spaces SET epoch = epoch + 1 WHERE id = ?;
 -- The log
 
 -- name: insert_event
-INSERT INTO events (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events
+  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- The highest seq that was ever given, also to an event that is gone.
 -- name: last_seq
@@ -34,16 +35,16 @@ SELECT seq FROM sqlite_sequence WHERE name = 'events';
 SELECT max(recorded_at) FROM events WHERE space = ?;
 
 -- name: events_by_id
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = ? AND id IN carray(?);
 
 -- name: event_by_key
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = ? AND key = ?;
 
 -- By seq, not by an index of the space: hence the plus sign.
 -- name: events_by_seq
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE seq IN carray(?) AND +space = ?;
 
 -- Columns that stand before the text: of a long event only the first page is read.
@@ -58,23 +59,34 @@ SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) < (?, ?) OR
 SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?;
 
 -- name: events_oldest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = :space {where} AND (at, seq) > (:at, :seq) ORDER BY at, seq LIMIT :limit;
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = :space AND record IS NULL {where} AND (at, seq) > (:at, :seq) ORDER BY at, seq LIMIT :limit;
 
 -- name: events_newest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = :space {where} AND (at, seq) < (:at, :seq) ORDER BY at DESC, seq DESC LIMIT :limit;
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = :space AND record IS NULL {where} AND (at, seq) < (:at, :seq) ORDER BY at DESC, seq DESC LIMIT :limit;
 
 -- name: log_after
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
 WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- Of another memory, whose file is older than records and is not changed.
+-- name: log_before_records
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, NULL FROM events
+WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: count_before_records
+SELECT count(*) FROM events WHERE space = ?;
 
 -- For verify: the content hash beside the event that it must fit.
 -- name: contents_after
 SELECT seq, content FROM events WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?;
 
+-- Ordinary events alone. Records are few: they are left out by number, so that an index of the events is enough.
 -- name: matching_seqs
-SELECT seq FROM events WHERE space = :space {where} ORDER BY seq;
+SELECT seq FROM events
+WHERE space = :space AND seq NOT IN (SELECT seq FROM events WHERE space = :space AND record IS NOT NULL) {where}
+ORDER BY seq;
 
 -- name: sessions
 SELECT session, json_group_array(DISTINCT wing) FILTER (WHERE wing IS NOT NULL),
@@ -103,16 +115,30 @@ SELECT (SELECT count(DISTINCT session) FROM events WHERE space = ?1 AND session 
           UNION ALL SELECT (SELECT min(speaker) FROM events WHERE space = ?1 AND speaker > one.name)
           FROM one WHERE one.name IS NOT NULL) SELECT count(name) FROM one),
        (WITH RECURSIVE one (name) AS (
-          SELECT min(wing) FROM events WHERE space = ?1 AND wing IS NOT NULL
-          UNION ALL SELECT (SELECT min(wing) FROM events WHERE space = ?1 AND wing > one.name)
+          SELECT min(wing) FROM events WHERE space = ?1 AND wing IS NOT NULL AND record IS NULL
+          UNION ALL SELECT (SELECT min(wing) FROM events WHERE space = ?1 AND wing > one.name AND record IS NULL)
           FROM one WHERE one.name IS NOT NULL) SELECT count(name) FROM one),
-       (SELECT min(at) FROM events WHERE space = ?1), (SELECT max(at) FROM events WHERE space = ?1);
+       (SELECT min(at) FROM events WHERE space = ?1 AND record IS NULL),
+       (SELECT max(at) FROM events WHERE space = ?1 AND record IS NULL);
 
 -- name: total_events
 SELECT coalesce(sum(events), 0) FROM spaces;
 
 -- name: count_events
-SELECT count(*) FROM events WHERE space = ?;
+SELECT (SELECT count(*) FROM events WHERE space = ?1)
+  - (SELECT count(*) FROM events WHERE space = ?1 AND record IS NOT NULL);
+
+-- name: count_records
+SELECT count(*) FROM events WHERE space = ? AND record IS NOT NULL;
+
+-- Of some kinds, in the order of the log.
+-- name: records
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = ? AND record IN carray(?) ORDER BY seq;
+
+-- name: latest_identity
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = ? AND record = 'identity' AND wing IS ? ORDER BY seq DESC LIMIT 1;
 
 -- Words
 
@@ -158,7 +184,7 @@ UPDATE spaces SET next_generation = next_generation + 1 WHERE id = ? RETURNING n
 
 -- name: adopt_generation
 UPDATE spaces SET generation = ?1, words_upto = ?2, word_tail = ?3, words = ?4,
-  events = (SELECT count(*) FROM events WHERE space = ?5) WHERE id = ?5;
+  events = (SELECT count(*) FROM events WHERE space = ?5 AND record IS NULL) WHERE id = ?5;
 
 -- Only older ones: a newer one is being built by somebody.
 -- name: drop_older_generations
@@ -254,13 +280,13 @@ DELETE FROM pooled_blocks WHERE model = ?;
 DELETE FROM pooled_tail WHERE model = ?;
 
 -- name: events_without_vectors
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text FROM events
-WHERE space = ? AND seq > ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE unit = (? | (events.seq << 10)))
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+WHERE space = ? AND seq > ? AND record IS NULL AND NOT EXISTS (SELECT 1 FROM vectors WHERE unit = (? | (events.seq << 10)))
 ORDER BY seq LIMIT ?;
 
 -- name: queue_events_without_vectors
 INSERT OR IGNORE INTO jobs (space, kind, seq)
-SELECT space, ?, seq FROM events WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE unit = (? | (events.seq << 10)));
+SELECT space, ?, seq FROM events WHERE record IS NULL AND NOT EXISTS (SELECT 1 FROM vectors WHERE unit = (? | (events.seq << 10)));
 
 -- Jobs
 
@@ -313,6 +339,9 @@ WHERE artifacts.number IN (SELECT number FROM artifact_keys WHERE space = ?1 AND
 
 -- name: close_artifact
 UPDATE artifacts SET status = ?, valid_to = coalesce(?, valid_to), closed_at = ? WHERE space = ? AND id = ?;
+
+-- name: reopen_artifact
+UPDATE artifacts SET status = 'current', valid_to = NULL, closed_at = NULL WHERE space = ? AND id = ? RETURNING number;
 
 -- name: artifact_by_id
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
@@ -560,7 +589,7 @@ DELETE FROM reading_sources WHERE space = ?1 AND (
 
 -- Events that an LLM has neither read nor is to read, the newest first.
 -- name: unread
-SELECT seq FROM events WHERE space = ?1 AND lower(coalesce(role, '')) NOT IN carray(?2)
+SELECT seq FROM events WHERE space = ?1 AND record IS NULL AND lower(coalesce(role, '')) NOT IN carray(?2)
   AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = ?1 AND readings.seq = events.seq)
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.kind = ?3 AND jobs.seq = events.seq AND jobs.space = ?1)
 ORDER BY seq DESC LIMIT ?4;

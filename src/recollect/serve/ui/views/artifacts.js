@@ -36,8 +36,8 @@ function Statement({ artifact }) {
 }
 
 function Told({ artifact }) {
-  const { about, speaker, date, valid_from, valid_to } = artifact;
-  return html`<div class="meta">${about && html`<b>about ${about}</b>`}${speaker && speaker !== about && html`<span>said by ${speaker}</span>`}
+  const { about, speaker, extractor, date, valid_from, valid_to } = artifact;
+  return html`<div class="meta">${about && html`<b>about ${about}</b>`}${speaker && speaker !== about && html`<span>${extractor === "by hand" ? "corrected" : "said"} by ${speaker}</span>`}
     ${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}
     ${(valid_from || valid_to) && html`<span>${valid_from ? `since ${day(valid_from)}` : ""}${valid_to ? ` until ${day(valid_to)}` : ""}</span>`}</div>`;
 }
@@ -56,13 +56,14 @@ function Story({ id, me, onClose, onChanged }) {
     ${story.error && html`<${Trouble} error=${story.error} />`}${!story.value && story.busy && html`<${Waiting} lines=${1} />`}
     <div class="versions">${versions.map(({ artifact, changes }, number) => html`<section class=${`card hit${artifact.status === "current" ? "" : " sunk"}`}>
       <div class="row"><h3 class="grow">Version ${number + 1}</h3><span class=${artifact.status === "current" ? "tag on" : "tag"}>${artifact.status}</span></div>
-      <p>${artifact.content}</p><p class="said" dir="auto">“${artifact.quote}”</p><${Told} artifact=${artifact} />
+      <p>${artifact.content}</p>${artifact.extractor === "by hand" ? "" : html`<p class="said" dir="auto">“${artifact.quote}”</p>`}<${Told} artifact=${artifact} />
       ${changes.map((one) => html`<p class="small quiet">${moment(one.at)}: ${one.action}, ${one.reason}</p>`)}
     </section>`)}</div>
     ${error && html`<${Trouble} error=${error} />`}
     ${current && me.operations.includes("correct") && html`<form class="row" onSubmit=${(event) => { event.preventDefault(); act("correct", { text }); }}>
       <input class="grow" aria-label="What is so" placeholder="What is so, in your words" value=${text} onInput=${(event) => setText(event.target.value)} />
-      <button class="main" disabled=${!text.trim()}>Correct</button><button type="button" class="danger" onClick=${() => act("retract")}>Retract</button>
+      <button class="main" disabled=${!text.trim()}>Correct</button><button type="button" class="danger" title="It was so, and is no longer" onClick=${() => act("retract")}>No longer true</button>
+      <button type="button" class="danger" title="It never was so: the past is told without it, too" onClick=${() => act("retract", { reason: "never_true" })}>Never true</button>
     </form>`}
   </>`;
 }
