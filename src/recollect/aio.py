@@ -126,9 +126,9 @@ class AsyncMemory:
     page_of_artifacts = _in_thread(Memory.page_of_artifacts)
     close = _in_thread(Memory.close)
 
-    def space(self, name: str, *, walled: bool = False) -> AsyncMemory:
+    def space(self, name: str, *, walled: bool = False, editor: str | None = None) -> AsyncMemory:
         """Give a handle on another space of the same file."""
-        return AsyncMemory(self.memory.space(name, walled=walled))
+        return AsyncMemory(self.memory.space(name, walled=walled, editor=editor))
 
     def wing(self, name: str) -> AsyncMemory:
         """Give a handle on one wing."""

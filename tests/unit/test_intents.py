@@ -614,7 +614,7 @@ def test_after_many_rejections_less_of_the_kind_is_shown(memory: Memory, clock: 
     assert len(memory.intents(now=START + DAY)) == 1
 
 
-def test_answers_are_in_the_log_and_survive_rebuild_export_and_import(
+def test_answers_are_in_the_log_and_survive_a_rebuild_and_a_backup(
     memory: Memory, clock: Clock, tmp_path: Path
 ) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.", "I must pay the rent by Friday.")
@@ -623,9 +623,8 @@ def test_answers_are_in_the_log_and_survive_rebuild_export_and_import(
     told = memory.intents(status="any")
     memory.rebuild()
     assert memory.intents(status="any") == told
-    memory.export(tmp_path / "all.jsonl")
+    memory.backup(tmp_path / "other.db")
     with Memory.open(tmp_path / "other.db", embedder="none", clock=clock) as other:
-        other.import_events(tmp_path / "all.jsonl")
         assert other.intents(status="any") == told
         assert other.verify().ok
 

@@ -294,7 +294,7 @@ def test_forgetting_that_a_change_was_taken_back_leaves_the_sums_that_folding_go
     confirmed = next(entry for entry in memory.journal() if entry.debt is Debt.REINFORCEMENT)
     memory.unfold(confirmed.id)
     assert sums() != before
-    memory.forget(ids=[next(event.id for event in memory.events() if event.role == "unfold")])
+    memory.forget(ids=[memory.records(kind="unfold")[0].id])
     assert sums() == before
 
 
@@ -495,11 +495,11 @@ def graph(memory: Memory) -> object:
     )
 
 
-def test_what_is_said_to_the_memory_itself_names_nobody(memory: Memory) -> None:
+def test_what_is_done_to_the_memory_itself_names_nobody(memory: Memory) -> None:
     tell(memory, SLEEP[:3])
     memory.unfold(memory.journal()[0].id)
-    for role in ("unfold", "feedback", "correction", "system"):
-        memory.add("Nothing to be read here.", role=role)
+    memory.identity("You are Kim of Oslo.")
+    memory.add("Nothing to be read here.", role="system")
     assert [entity.name for entity in memory.entities()] == ["Ana"]
     memory.rebuild()
     assert [entity.name for entity in memory.entities()] == ["Ana"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
 from recollect.core.artifacts import BY_HAND, ArtifactDraft
@@ -96,7 +96,7 @@ def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
     rows: dict[int, list[MentionRow]] = {}
     for row in writer.mentions(space, seqs=seqs):
         rows.setdefault(row.seq, []).append(row)
-    before = writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, seqs=seqs)])
+    before = bearing_on(writer, space, seqs)
     writer.drop_claims(space, seqs)
     claims = [
         (one.seq, draft) for one in here for draft in _claims(space, mentions_of(one.event, rows.get(one.seq, ())), one)
@@ -159,7 +159,17 @@ def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
 def _ends(held: Sequence[FactDraft], event: Event, at: datetime) -> list[FactDraft]:
     """Say that what claims tell has ended; what happened once is over anyway."""
     lasting = [draft for draft in held if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
-    return [replace(_edited(draft, event), valid_to=at, ended_by=at) for draft in lasting]
+    # Also what was said of a later time than the edit's has ended: the end must come behind it.
+    return [
+        replace(_edited(draft, event), valid_to=at, ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)))
+        for draft in lasting
+    ]
+
+
+def _last_moment(draft: FactDraft) -> datetime:
+    """Tell the last moment at which a claim says that something is so."""
+    said = [one for one in (draft.valid_from, draft.begun_by, draft.holds_at) if one is not None]
+    return max(said, default=draft.said_at)
 
 
 def _dated_as(held: Sequence[FactDraft], said: Sequence[FactDraft]) -> list[FactDraft]:
@@ -453,6 +463,12 @@ def _keys_now(writer: Writer, space: str, names: Iterable[str], seqs: Sequence[i
     claims = writer.claims_of(space, names=moved) if moved else []
     claims += writer.claims_of(space, seqs=sorted(set(seqs))) if seqs else []
     return {key_of(claim.draft) for claim in claims}
+
+
+def bearing_on(writer: Writer, space: str, seqs: Sequence[int]) -> set[FactKey]:
+    """Tell which facts rest on what events claim, or would without what edits among them say."""
+    claims = writer.claims_of(space, seqs=seqs)
+    return {*writer.fact_keys(space, [one.number for one in claims]), *(key_of(one.draft) for one in claims)}
 
 
 def key_of(draft: FactDraft) -> FactKey:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from recollect.core.graph import KnownName, name_key
 from recollect.core.values import Event
 from recollect.engine.derive import stated
-from recollect.engine.graph import fold, key_of, mentions_of, read_names, rehome, reread, speaker_of
+from recollect.engine.graph import bearing_on, fold, key_of, mentions_of, read_names, rehome, reread, speaker_of
 from recollect.engine.summaries import forget_sessions
 from recollect.extract.entities import NameIndex
 from recollect.extract.entities.index import TRUSTED
@@ -44,12 +44,11 @@ def going(writer: Writer, space: str, seqs: Iterable[int]) -> Going:
     for row in writer.mentions(space, seqs=gone):
         if row.start != LOOKED_UP:
             lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
-    numbers = [claim.number for claim in writer.claims_of(space, seqs=gone)]
     return Going(
         seqs=frozenset(gone),
         lost=lost,
         rows={id: writer.mentions_of_name(space, id) for id in lost},
-        keys=frozenset(writer.fact_keys(space, numbers)),
+        keys=frozenset(bearing_on(writer, space, gone)),
         sessions=frozenset(event.session for event in events.values() if event.session is not None),
     )
 

@@ -17,9 +17,9 @@ UPDATE events SET record = CASE meta ->> '$.recollect.action' WHEN 'retract' THE
   speaker = NULL, role = NULL,
   meta = json_object('by', 'unknown', 'artifact', meta ->> '$.recollect.artifact', 'speaker', speaker,
     'reason', CASE meta ->> '$.recollect.action' WHEN 'retract' THEN 'ended' END,
-    'events', (SELECT json_group_array('ev_' || lower(hex(source.id))) FROM artifacts
+    'events', json((SELECT json_group_array('ev_' || lower(hex(source.id))) FROM artifacts
                JOIN events AS source ON source.seq = artifacts.seq
-               WHERE artifacts.space = events.space AND artifacts.id = events.meta ->> '$.recollect.artifact'),
+               WHERE artifacts.space = events.space AND artifacts.id = events.meta ->> '$.recollect.artifact')),
     'was', json_object('session', NULL, 'speaker', speaker))
 WHERE role = 'correction' AND session IS NULL AND key IS NULL AND at <= recorded_at
   AND meta ->> '$.recollect.action' IN ('update', 'retract') AND json_type(meta, '$.recollect.artifact') = 'text';
