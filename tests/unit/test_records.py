@@ -1,4 +1,4 @@
-"""Edits are typed records: nobody but their own operations writes one, and nobody reads one as something that was said."""
+"""Edits are typed records: only their own operations write one, and nobody reads one as something that was said."""
 
 from __future__ import annotations
 
@@ -318,9 +318,9 @@ def test_forgetting_an_edit_takes_it_back(memory: Memory) -> None:
 # Files of before
 
 
-def old_file(path: Path, clock: Clock) -> str:
-    """Write a file as version 14 of the schema had it, with an edit of each kind; give the id of a statement."""
-    with Memory.open(path, embedder="hashing", clock=clock) as memory:
+def write_old_edits(location: Path | str, clock: Clock) -> str:
+    """Write an edit of each kind as an event of the form that it once had; give the id of a statement."""
+    with Memory.open(location, embedder="hashing", clock=clock) as memory:
         memory.add("I live in Bern.", speaker="Ana")
         memory.add("I work at Roche.", speaker="Ana")
         home, work = memory.artifacts()
@@ -331,18 +331,14 @@ def old_file(path: Path, clock: Clock) -> str:
             memory.add(text, speaker="Ana", role="correction", meta=meta)
         memory.add("Done: in_1.", role="feedback", meta={"recollect": {"intent": "in_1", "answer": "done"}})
         memory.add("I act.", role="correction", session="s1", meta={"recollect": {"action": "retract"}})
-    connection = apsw.Connection(str(path))
-    connection.execute("DROP INDEX events_record; ALTER TABLE events DROP COLUMN record; PRAGMA user_version = 14")
-    connection.close()
     return home.id
 
 
-def test_edits_in_an_older_file_become_records(tmp_path: Path, clock: Clock) -> None:
-    home = old_file(tmp_path / "memory.db", clock)
-    with Memory.open(tmp_path / "memory.db", embedder="hashing", clock=clock) as memory:
-        assert [(one.kind.value, one.by) for one in memory.records()] == [
-            (kind, "unknown") for kind in ("identity", "correction", "retraction", "feedback")
-        ]
+def check_old_edits(location: Path | str, clock: Clock, home: str) -> None:
+    """Check that what was written so has become records, and nothing else has."""
+    with Memory.open(location, embedder="hashing", clock=clock) as memory:
+        kinds = ("identity", "correction", "retraction", "feedback")
+        assert [(one.kind.value, one.by) for one in memory.records()] == [(kind, "unknown") for kind in kinds]
         told = memory.identity()
         assert told is not None
         assert told.text == HERS
@@ -359,6 +355,19 @@ def test_edits_in_an_older_file_become_records(tmp_path: Path, clock: Clock) -> 
         memory.forget(ids=[memory.artifact(home).event_id])
         assert [one.kind.value for one in memory.records()] == ["identity", "retraction", "feedback"]
         assert memory.verify().ok
+
+
+def old_file(path: Path, clock: Clock) -> str:
+    """Write a file as version 14 of the schema had it."""
+    home = write_old_edits(path, clock)
+    connection = apsw.Connection(str(path))
+    connection.execute("DROP INDEX events_record; ALTER TABLE events DROP COLUMN record; PRAGMA user_version = 14")
+    connection.close()
+    return home
+
+
+def test_edits_in_an_older_file_become_records(tmp_path: Path, clock: Clock) -> None:
+    check_old_edits(tmp_path / "memory.db", clock, old_file(tmp_path / "memory.db", clock))
 
 
 def test_an_older_file_is_imported_as_events(tmp_path: Path, clock: Clock, memory: Memory) -> None:
