@@ -348,6 +348,8 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
     ) -> int:
         """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites.
 
+        Edits (`records`) are not among them: no import could bring them back. `backup` copies everything.
+
         Instead of `path`: wiki, a folder of Markdown notes on people, projects and the like, brought up to date; notes
         by hand stay. graph, a new file for the graph, .graphml or .json. Counts notes, or nodes and edges.
         """
