@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
 from recollect.core.clock import from_micros, to_micros
-from recollect.core.ids import fingerprint
+from recollect.core.ids import fingerprint, raw_event_id
+from recollect.core.trust import HIGHEST_LEVEL, as_of_recording, effective_at, level_of
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
@@ -55,8 +56,9 @@ class Reading(NamedTuple):
 def read(event: Event, stored: str | None = None) -> Reading:
     """Read an event by rules, and add what an LLM had found in it. Pure."""
     correction = correction_of(event)
-    checked = check_all(event, () if correction else extract(event).artifacts)
-    found = LLMReading() if correction else from_body(event, stored)
+    dated = as_of_recording(event)
+    checked = check_all(event, () if correction else extract(dated).artifacts)
+    found = LLMReading() if correction else from_body(dated, stored)
     noted = beside(checked.accepted, found.noted)
     return Reading(
         event,
@@ -66,7 +68,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
         found.refused,
         {artifact_id(draft): follows for draft, follows in noted if follows},
         found,
-        None if correction else amendment_in(event),
+        None if correction else amendment_in(dated),
     )
 
 
@@ -191,7 +193,7 @@ def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: b
     if place is None:
         return []
     mine = events[place]
-    stated = list(check_all(mine, extract(mine).artifacts).accepted)
+    stated = list(check_all(mine, extract(as_of_recording(mine)).artifacts).accepted)
     amendment = amendment_in(mine) if most else None
     if amendment is None:
         return stated
@@ -213,13 +215,19 @@ class _Known:
         known = self.writer.standing_by(self.space, keys, limit=_COMPARED)
         return [one for one in known if _about(one) == _about(draft)]
 
+    def levels(self, artifacts: Sequence[Artifact]) -> dict[str, int]:
+        """Tell how far the sources of statements are trusted, by the statements' ids."""
+        raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in artifacts}
+        found = {known.event.id: known.event for known in self.writer.find(self.space, list(raw.values())).values()}
+        return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in artifacts}
+
     def add(self, seq: int, artifact: Artifact) -> None:
         self.writer.put_artifact(self.space, seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
 
     def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
-        ends = outcome.ends_at or event.at
+        ends = outcome.ends_at or effective_at(event)
         self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
 
     def note(
@@ -255,6 +263,7 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     if outcome.action is Action.ADD and id in reading.amends:
         followed = state.writer.artifact(state.space, reading.amends[id])
         outcome = _as_told(draft, followed, "by the speaker's own word") or _nothing_left(followed)
+    outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
         if target is not None:  # else the journal could not tell about whom it is, when that is derived anew
@@ -272,6 +281,28 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
         state.close(other, ended, event)
         state.note(seq, event, ended.action, reason=ended.reason, artifact=artifact.id, target=other.id)
     return (artifact,)
+
+
+def _by_trust(state: _Known, event: Event, draft: ArtifactDraft, outcome: Outcome) -> Outcome:
+    """Let a less trusted source end nothing that a more trusted one stated; what it claims is kept as not current."""
+    touched = [*((outcome.target,) if outcome.target else ()), *outcome.ended]
+    level = level_of(event)
+    if not touched or (level == HIGHEST_LEVEL and outcome.action is not Action.NONE):
+        return outcome
+    levels = state.levels(touched)
+    higher = [one for one in touched if levels[one.id] > level]
+    when = draft.valid_from or effective_at(event)
+    if outcome.action is Action.NONE:
+        lower = outcome.target is not None and levels[outcome.target.id] < level
+        if not lower or outcome.target is None or outcome.target.status is not Status.CURRENT:
+            return outcome
+        return replace(outcome, action=Action.UPDATE, ends_at=when, reason="said by a more trusted source")
+    if not higher:
+        return outcome
+    if outcome.action is Action.ADD and outcome.target not in higher:
+        return replace(outcome, ended=tuple(one for one in outcome.ended if one not in higher))
+    reason = "claimed by a less trusted source than what it contradicts"
+    return Outcome(action=Action.ADD, target=outcome.target, ends_at=when, reason=reason)
 
 
 def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
@@ -304,7 +335,7 @@ def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[Art
     only_ended = target.stance is Stance.ENDED and decide(again, state.like(again)).action is Action.ADD
     if target.status is not Status.CURRENT and not only_ended:
         return None
-    ends = reading.event.at
+    ends = effective_at(reading.event)
     return again, Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="taken back, so it holds again")
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple, cast
 from recollect.core.artifacts import ArtifactDraft
 from recollect.core.clock import to_micros
 from recollect.core.graph import EntityType, FactDraft, Mention, entity_id, name_key
-from recollect.core.roles import BY_HAND, PROGRAMS
+from recollect.core.roles import BY_HAND
+from recollect.core.trust import as_of_recording, states_nothing
 from recollect.core.values import Event, Span
 from recollect.engine.summaries import summarise_new
 from recollect.extract.corrections import ROLE as CORRECTION
@@ -147,7 +148,7 @@ def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
 def speaker_of(event: Event) -> str | None:
     """Name who speaks; None where a program does, or nobody is named and it can't be a person."""
     role = (event.role or "").lower()
-    if role in PROGRAMS or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
+    if states_nothing(event) or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
         return None
     if role in BY_HAND:  # it may speak for somebody, and is nobody's name
         return event.speaker
@@ -187,7 +188,7 @@ class _Forms:
 
 
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
-    event = stated.event
+    event = as_of_recording(stated.event)
     speaker = speaker_of(event)
     if speaker is None:
         return []

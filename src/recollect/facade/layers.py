@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from recollect.capture.drafts import checked_name
 from recollect.core.errors import InvalidInput
 from recollect.core.layers import Identity, WakeUp
+from recollect.core.trust import effective_at
 from recollect.core.values import Event, Filter
 from recollect.engine.arguments import Time, checked_count, checked_question
 from recollect.engine.layers import (
@@ -102,7 +103,7 @@ class Layers(Handle):
 def _latest(reader: Reader, space: str, wing: str | None, now: datetime) -> datetime:
     said = _last_said(reader, space, wing)
     # What claims to come from the future must not make everything else look old.
-    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(said.at, now)
+    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(effective_at(said), now)
 
 
 def _latest_wing(reader: Reader, space: str) -> str | None:
@@ -112,4 +113,5 @@ def _latest_wing(reader: Reader, space: str) -> str | None:
 
 def _last_said(reader: Reader, space: str, wing: str | None) -> Event | None:
     rows = reader.page(space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
-    return next((event for _, event in rows if event.session != IDENTITY_SESSION), None)
+    said = [event for _, event in rows if event.session != IDENTITY_SESSION]
+    return max(said, key=effective_at, default=None)

@@ -24,6 +24,7 @@ _FIELDS = {
     "session",
     "speaker",
     "role",
+    "source",
     "at",
     "recorded_at",
     "meta",

@@ -57,6 +57,8 @@ def another_log(path: Path) -> Generator[AnotherLog]:
         inspect(path, create=False)
         with closing(_connected(path)) as connection:
             _check(path, connection)
+            if not connection.execute(query("has_source")).get:
+                connection.execute(query("with_source"))
             connection.execute("BEGIN")
             try:
                 yield AnotherLog(SqliteReader(connection, Caches()))
