@@ -348,11 +348,13 @@ SELECT count(*) FROM names WHERE space = $1 AND home NOT IN (SELECT id FROM name
 SELECT count(*) FROM claims WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
 
 -- A claim without an object ends whatever holds, and is in no fact where nothing did.
+-- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
 -- name: loose_claims
 SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FROM fact_claims WHERE space = $1)
   AND coalesce((SELECT home FROM names WHERE space = $1 AND id = subject), subject)
     != coalesce((SELECT home FROM names WHERE space = $1 AND id = object), object)
-  AND object != '';
+  AND object != '' AND EXISTS (
+    SELECT 1 FROM events WHERE events.space = $1 AND events.seq = claims.seq AND events.source = 'user');
 
 -- name: baseless_facts
 SELECT count(*) FROM facts WHERE space = $1 AND NOT EXISTS (
