@@ -6,7 +6,15 @@ import re
 from importlib.resources import files
 
 # What only a file needs: its pages, what another file holds, runs of a session that the server reads several at a time.
-OF_FILES = {"tables_of_log", "integrity_check", "quick_check", "said_before", "said_after"}
+OF_FILES = {
+    "has_source",
+    "integrity_check",
+    "quick_check",
+    "said_after",
+    "said_before",
+    "tables_of_log",
+    "with_source",
+}
 
 
 def _names(package: str) -> set[str]:

@@ -6,7 +6,7 @@ recall, answers, facts and wake-up treat sources differently. Every number of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -68,6 +68,11 @@ def source_of_role(role: str | None) -> Source:
     return _BY_ROLE.get((role or "").lower(), Source.USER)
 
 
+def source_of(event: Event) -> str:
+    """Give the source of an event, also of one that was never stored."""
+    return event.source or source_of_role(event.role)
+
+
 def trust_of(source: str) -> Trust:
     """Look up the trust in a source; an unknown one is trusted like a tool."""
     return TRUST.get(source, TRUST[Source.TOOL])  # type: ignore[call-overload]
@@ -83,30 +88,25 @@ UNVOUCHED = tuple(source for source in Source if not is_vouched(source))
 
 def level_of(event: Event) -> int:
     """Tell the level of trust in an event."""
-    return trust_of(event.source or source_of_role(event.role)).level
+    return trust_of(source_of(event)).level
 
 
 def states_nothing(event: Event) -> bool:
     """Tell whether an event is read for no statements, facts, goals or concepts: a program or a page reports it."""
-    return (event.role or "").lower() in PROGRAMS or not is_vouched(event.source or source_of_role(event.role))
+    return (event.role or "").lower() in PROGRAMS or not is_vouched(source_of(event))
 
 
 def may_be_shown_unasked(event: Event) -> bool:
     """Tell whether an event's words may be shown where nobody asked for them."""
-    return trust_of(event.source or source_of_role(event.role)).unasked
+    return trust_of(source_of(event)).unasked
 
 
 def label_of(event: Event) -> str:
     """Give the label that a rendered line carries; "" for a person's words and where the speaker already says it."""
-    source = event.source or source_of_role(event.role)
+    source = source_of(event)
     return "" if source == Source.USER or (event.speaker or "").casefold() in (source, event.role) else source
 
 
 def effective_at(event: Event) -> datetime:
     """Give the time that counts for what is newest: an event dated after it was recorded counts from then."""
     return event.at if event.at <= event.recorded_at else event.recorded_at.astimezone(event.at.tzinfo)
-
-
-def as_of_recording(event: Event) -> Event:
-    """Date an event that claims to come from the future at the time when it was recorded."""
-    return event if event.at <= event.recorded_at else replace(event, at=effective_at(event))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import fingerprint, raw_event_id
-from recollect.core.trust import HIGHEST_LEVEL, as_of_recording, effective_at, level_of
+from recollect.core.trust import HIGHEST_LEVEL, effective_at, level_of
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
@@ -56,9 +56,8 @@ class Reading(NamedTuple):
 def read(event: Event, stored: str | None = None) -> Reading:
     """Read an event by rules, and add what an LLM had found in it. Pure."""
     correction = correction_of(event)
-    dated = as_of_recording(event)
-    checked = check_all(event, () if correction else extract(dated).artifacts)
-    found = LLMReading() if correction else from_body(dated, stored)
+    checked = check_all(event, () if correction else extract(event).artifacts)
+    found = LLMReading() if correction else from_body(event, stored)
     noted = beside(checked.accepted, found.noted)
     return Reading(
         event,
@@ -68,7 +67,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
         found.refused,
         {artifact_id(draft): follows for draft, follows in noted if follows},
         found,
-        None if correction else amendment_in(dated),
+        None if correction else amendment_in(event),
     )
 
 
@@ -193,7 +192,7 @@ def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: b
     if place is None:
         return []
     mine = events[place]
-    stated = list(check_all(mine, extract(as_of_recording(mine)).artifacts).accepted)
+    stated = list(check_all(mine, extract(mine).artifacts).accepted)
     amendment = amendment_in(mine) if most else None
     if amendment is None:
         return stated
@@ -306,18 +305,26 @@ def _by_trust(state: _Known, event: Event, draft: ArtifactDraft, outcome: Outcom
 
 
 def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
-    """Tell its times by the speaker's clock, as the store will: a day is a day there."""
+    """Tell its times by the speaker's clock, as the store will: a day is a day there.
+
+    Nothing that an event dated in the future states holds or ends later than when it was recorded.
+    """
     _, zone = to_micros(event.at)
+    latest = to_micros(event.recorded_at)[0] if event.at > event.recorded_at else None
 
     def local(moment: datetime) -> datetime:
         return from_micros(to_micros(moment)[0], zone)
+
+    def known(moment: datetime) -> datetime:
+        micros = to_micros(moment)[0]
+        return from_micros(micros if latest is None else min(micros, latest), zone)
 
     date = draft.date and draft.date._replace(start=local(draft.date.start), end=local(draft.date.end))
     return replace(
         draft,
         date=date,
-        valid_from=draft.valid_from and local(draft.valid_from),
-        valid_to=draft.valid_to and local(draft.valid_to),
+        valid_from=draft.valid_from and known(draft.valid_from),
+        valid_to=draft.valid_to and known(draft.valid_to),
     )
 
 

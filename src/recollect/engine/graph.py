@@ -8,14 +8,14 @@ order. `graph_forgetting.py` takes back what events had brought.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
 from recollect.core.artifacts import ArtifactDraft
 from recollect.core.clock import to_micros
 from recollect.core.graph import EntityType, FactDraft, Mention, entity_id, name_key
 from recollect.core.roles import BY_HAND
-from recollect.core.trust import as_of_recording, states_nothing
+from recollect.core.trust import effective_at, states_nothing
 from recollect.core.values import Event, Span
 from recollect.engine.summaries import summarise_new
 from recollect.extract.corrections import ROLE as CORRECTION
@@ -188,7 +188,7 @@ class _Forms:
 
 
 def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
-    event = as_of_recording(stated.event)
+    event = stated.event
     speaker = speaker_of(event)
     if speaker is None:
         return []
@@ -200,13 +200,23 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
     told = told_facts(event, speaker, mentions, stated.told, forms, stated.extractor) if stated.told else []
     drafts += [draft for draft in told if (draft.subject, draft.relation, draft.object) not in ruled]
     return [
-        draft
+        _known_by_then(draft, event)
         for draft in drafts
         if draft.subject_form in own
         and (not draft.object_form or draft.object_form in own)
         and len(draft.object_name) <= _LONGEST_WORDS
         and _writable(draft.object)
     ]
+
+
+def _known_by_then(draft: FactDraft, event: Event) -> FactDraft:
+    """Let nothing that an event dated in the future claims hold or end later than when it was recorded."""
+    if event.at <= event.recorded_at:
+        return draft
+    latest = effective_at(event)
+    names = ("valid_from", "begun_by", "holds_at", "valid_to", "ended_by")
+    times = {name: min(time, latest) for name in names if (time := getattr(draft, name)) is not None}
+    return replace(draft, **times)
 
 
 def _writable(text: str) -> bool:

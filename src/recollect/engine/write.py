@@ -171,13 +171,8 @@ def _derive(
     derive(
         writer,
         space,
-        [(seqs[raw_id], _dated(readings[raw_id], event)) for raw_id, event in stored.items()],
+        [(seqs[raw_id], readings[raw_id]._replace(event=event)) for raw_id, event in stored.items()],
     )
-
-
-def _dated(reading: Reading, event: Event) -> Reading:
-    """Take over what was read before the event was stored, unless its date turns out to lie in the future."""
-    return reading._replace(event=event) if event.at <= event.recorded_at else read(event)
 
 
 def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapping[bytes, Event]) -> WrittenBatch:

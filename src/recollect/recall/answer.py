@@ -12,7 +12,7 @@ from recollect.core.clock import day_in_words
 from recollect.core.dates import DateMention, find_dates
 from recollect.core.dates.tense import leaning
 from recollect.core.spans import asks, sentences
-from recollect.core.trust import Source, is_vouched, label_of, level_of
+from recollect.core.trust import Source, is_vouched, label_of, level_of, source_of
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis, Kind, Shape
@@ -154,9 +154,9 @@ def _trusted_first(question: str, hits: list[Hit], slots: Mapping[str, str]) -> 
     It must say something of what is asked. A person's own words about themselves need no more than that; anybody
     else's must hold all that the first one holds of the question.
     """
-    if not hits or is_vouched(hits[0].event.source):
+    if not hits or is_vouched(source_of(hits[0].event)):
         return hits
-    content = _content(question, [hit for hit in hits[:_WEIGHED] if is_vouched(hit.event.source)])
+    content = _content(question, [hit for hit in hits[:_WEIGHED] if is_vouched(source_of(hit.event))])
     named = Named(question)
 
     def held(hit: Hit) -> set[int]:
@@ -167,7 +167,7 @@ def _trusted_first(question: str, hits: list[Hit], slots: Mapping[str, str]) -> 
             return False
         if not held(hit) or all(map(asks, _sentences(hit))):
             return False
-        own = named(hit.event.speaker) or (named.asker and hit.event.source == Source.USER)
+        own = named(hit.event.speaker) or (named.asker and source_of(hit.event) == Source.USER)
         return own or held(hit) >= held(hits[0])
 
     first = next((hit for hit in hits[1:_WEIGHED] if goes_before(hit)), None)

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from recollect.core.clock import day_in_words
-from recollect.core.trust import label_of, trust_of
+from recollect.core.trust import is_vouched, label_of, source_of, trust_of
 from recollect.core.values import Citation, Context, Event, Hit, Span
 from recollect.inference.protocol import Tokenizer
 from recollect.recall.dated import dates_worked_out
@@ -155,28 +155,49 @@ def _choose(
 ) -> list[_Line]:
     packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(told)}]")
     repeats = Repeats()
+    later: list[tuple[int, Hit]] = []
     for rank, hit in enumerate(hits):
         if hit.event.id in told:
             continue
-        known = packed.lines.get(hit.event.id)
-        if known is not None and known.span == Span(0, len(hit.event.text)):
-            continue
-        line = _fitting(packed, hit, rank, most=int(room * _LARGE))
-        if line is None:
-            continue
-        source = hit.event.source
-        if repeats.is_repeat(source, hit.event.text):
-            spent = packed.repeated.get(source, 0) + packed.cost(line)
-            if spent > trust_of(source).repeats * room:
-                continue
-            packed.repeated[source] = spent
-        packed.take(line)
-        lead = leads.get(hit.event.id)
-        if lead is not None and lead.event.id not in packed.lines and lead.event.id not in told:
-            before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
-            if packed.cost(before) <= min(packed.left, room * _LARGE):
-                packed.take(before)
+        repeated = repeats.is_repeat(source_of(hit.event), hit.event.text)
+        if not _take(packed, hit, rank, room, leads, told, repeated=repeated) and is_vouched(source_of(hit.event)):
+            later.append((rank, hit))
+    # What people repeat only yields to other lines. What a tool or a page repeats does not come back.
+    for rank, hit in later:
+        _take(packed, hit, rank, room, leads, told, repeated=False)
     return list(packed.lines.values())
+
+
+def _take(
+    packed: _Packed,
+    hit: Hit,
+    rank: int,
+    room: int,
+    leads: Mapping[str, Known],
+    told: Collection[str],
+    *,
+    repeated: bool,
+) -> bool:
+    """Take a hit's line where it fits, with its lead; False where its source has repeated itself enough."""
+    known = packed.lines.get(hit.event.id)
+    if known is not None and known.span == Span(0, len(hit.event.text)):
+        return True
+    line = _fitting(packed, hit, rank, most=int(room * _LARGE))
+    if line is None:
+        return True
+    source = source_of(hit.event)
+    if repeated:
+        spent = packed.repeated.get(source, 0) + packed.cost(line)
+        if spent > trust_of(source).repeats * room:
+            return False
+        packed.repeated[source] = spent
+    packed.take(line)
+    lead = leads.get(hit.event.id)
+    if lead is not None and lead.event.id not in packed.lines and lead.event.id not in told:
+        before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
+        if packed.cost(before) <= min(packed.left, room * _LARGE):
+            packed.take(before)
+    return True
 
 
 def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:

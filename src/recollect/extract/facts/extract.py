@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from recollect.core.composed import composed
 from recollect.core.graph import ANY, EntityType, FactDraft, Mention, name_key
 from recollect.core.spans import sentences
-from recollect.core.trust import source_of_role, states_nothing
+from recollect.core.trust import source_of, states_nothing
 from recollect.core.values import Event, Span
 from recollect.extract.facts.claims import TURNS_OUT, Claim, Course
 from recollect.extract.facts.kinship import kinship, no_longer
@@ -226,7 +226,7 @@ class _Reading:
             quote=event.text[quote.start : quote.end],
             said_at=event.at,
             recorded_at=event.recorded_at,
-            source=event.source or source_of_role(event.role),
+            source=source_of(event),
             confidence=claim.confidence,
             extractor=EXTRACTOR,
             **times._asdict(),

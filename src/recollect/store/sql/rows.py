@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import event_id
-from recollect.core.trust import source_of_role
+from recollect.core.trust import source_of, source_of_role
 from recollect.core.values import Event, Filter, Json
 from recollect.store.protocol import Draft
 from recollect.store.sql.snapshot import Row
@@ -30,7 +30,7 @@ def event_values(space: int, draft: Draft, recorded_at: int, text: str | bytes) 
         recorded_at,
         meta_json(event.meta) if event.meta else None,
         text,
-        event.source or source_of_role(event.role),
+        source_of(event),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros, to_micros
-from recollect.core.trust import source_of_role
+from recollect.core.trust import source_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import searchable_terms
 from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
@@ -291,7 +291,7 @@ def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
         session=event.session,
         speaker=event.speaker,
         role=event.role,
-        source=event.source or source_of_role(event.role),
+        source=source_of(event),
         at=event.at,
         recorded_at=from_micros(recorded_at),
         meta=event.meta,
