@@ -333,6 +333,8 @@ def _argument(parameter: Parameter | None, value: Any) -> Any:
     kind = None if parameter is None else parameter.kind
     if kind == "time" and not isinstance(value, str):
         return as_datetime(value, "" if parameter is None else parameter.name).isoformat()
+    if parameter is not None and parameter.or_one and isinstance(value, str):
+        return [value]
     if kind == "texts" and isinstance(value, Iterable) and not isinstance(value, str | Mapping):
         return list(cast("Iterable[Any]", value))
     if kind == "objects":

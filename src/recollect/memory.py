@@ -167,9 +167,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         key: str | None = None,
         wing: str | None = None,
         role: str | None = None,
+        source: str | None = None,
         meta: Mapping[str, Json] | None = None,
     ) -> Written:
-        """Remember one event. It is on disk and searchable when this returns."""
+        """Remember one event. It is on disk and searchable when this returns.
+
+        source: where it comes from: "user", "assistant", "import" (a file by anybody), "tool" or "web". Left out, it
+        follows from the role. What comes from a tool or a web page is trusted less than what a person said.
+        """
         event = {
             "text": text,
             "speaker": speaker,
@@ -178,6 +183,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             "key": key,
             "wing": wing,
             "role": role,
+            "source": source,
             "meta": meta,
         }
         return self.add_many([event])[0]
@@ -219,13 +225,23 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         since: Time | None = None,
         until: Time | None = None,
         as_of: Time | None = None,
+        role: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
         meta: Mapping[str, Json] | None = None,
         newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[Event]:
         """Go through events in the order in which they happened; memory stays flat however many there are."""
         which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+            wing=wing,
+            session=session,
+            speaker=speaker,
+            since=since,
+            until=until,
+            as_of=as_of,
+            role=role,
+            source=source,
+            meta=meta,
         )
         if limit is not None:
             checked_count("limit", limit, 1 << 62)

@@ -319,8 +319,8 @@ class LogConformance:
         with store.reader() as reader:
             outlines = reader.outlines(SPACE, [bare, said])
         assert outlines == {
-            said: Outline(session="s1", speaker="Ana", role="user", at=NOW),
-            bare: Outline(session=None, speaker=None, role=None, at=NOW + 1),
+            said: Outline(session="s1", speaker="Ana", role="user", at=NOW, source="user", recorded_at=NOW),
+            bare: Outline(session=None, speaker=None, role=None, at=NOW + 1, source="user", recorded_at=NOW),
         }
         assert outlines[said].speaker == "Ana"
 

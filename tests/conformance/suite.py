@@ -15,6 +15,7 @@ from conformance.layers import LayersConformance
 from conformance.log import LogConformance
 from conformance.readings import ReadingsConformance
 from conformance.service import ServiceConformance
+from conformance.sources import SourcesConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
@@ -24,6 +25,7 @@ from recollect.store.protocol import Store
 
 class StoreConformance(
     LogConformance,
+    SourcesConformance,
     WordsConformance,
     VectorsConformance,
     ArtifactsConformance,

@@ -149,7 +149,7 @@ def test_a_backup_and_a_file_of_the_first_schema_are_read(memory: Memory, other:
         file.pragma("user_version", 1)
         file.execute("ATTACH ? AS new", (str(other),))
         file.execute("INSERT INTO spaces (id, name) VALUES (1, 'default')")
-        columns = ", ".join(row[1] for row in file.execute("PRAGMA table_info(events)"))
+        columns = ", ".join(row[1] for row in file.execute("PRAGMA main.table_info(events)"))
         file.execute(f"INSERT INTO events SELECT {columns} FROM new.events WHERE speaker = 'Ana'")
     with Memory.open(":memory:", embedder="none") as third:
         assert third.import_events(old).added == 1

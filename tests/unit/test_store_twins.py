@@ -7,13 +7,13 @@ from importlib.resources import files
 
 # What only a file needs: its pages, what another file holds, runs of a session that the server reads several at a time.
 OF_FILES = {
-    "count_before_records",
-    "log_before_records",
     "tables_of_log",
     "integrity_check",
     "quick_check",
     "said_before",
     "said_after",
+    "has_source",
+    "with_source",
 }
 
 

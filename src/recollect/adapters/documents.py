@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any, cast
 
 from recollect.core.errors import KeyConflict, StoreBusy
+from recollect.core.trust import Source
 from recollect.core.values import Event, Hit, Json
 from recollect.memory import Memory
 
@@ -220,6 +221,8 @@ class Documents:
                 "session": self._session(key),
                 "speaker": self._speaker or speaker or self.name,
                 "role": role,
+                # The application or its agent writes documents; no tool speaks in them.
+                "source": Source.ASSISTANT if role == "tool" else None,
                 "wing": wing,
                 "meta": {self.name: {"key": key, "number": number, **meaning}, **(labels or {})},
             }

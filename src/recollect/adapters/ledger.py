@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from recollect.core.errors import KeyConflict, StoreBusy
+from recollect.core.trust import Source
 from recollect.core.values import Event, Json
 from recollect.memory import Memory
 
@@ -79,6 +80,7 @@ class Ledger:
                 "session": change.session,
                 "speaker": self.name,
                 "role": "tool",
+                "source": Source.ASSISTANT,
                 "meta": {self.name: dict(change.meaning)},
             }
             for number, change in enumerate(changes, first)

@@ -10,6 +10,7 @@ from recollect.core.clock import Clock, as_datetime, to_micros
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.ids import content_hash, event_id, identity_of
 from recollect.core.settings import Settings
+from recollect.core.trust import Source, source_of_role
 from recollect.core.values import Event, Json
 from recollect.core.words import searchable_terms
 from recollect.store.postings import terms_of
@@ -20,7 +21,7 @@ _MOST_NESTED = 64  # levels of meta: JSON parsers give up at a thousand, and nob
 # What an export writes besides; ours to decide, so read and not taken over.
 _GIVEN_BY_US = {"id", "space", "recorded_at"}
 RECORD = "record"  # the member by which a record of an edit is told from an event; nobody can give it
-_FIELDS = {"text", "at", "meta", *_NAMES, *_GIVEN_BY_US}
+_FIELDS = {"text", "at", "meta", "source", *_NAMES, *_GIVEN_BY_US}
 
 
 def drafts_of(
@@ -81,6 +82,7 @@ def _draft(
     moment = to_micros(at)
     content = content_hash(text, session, speaker, moment[0])
     raw_id = identity_of(key, content)
+    role = _name("role", fields.get("role"), settings)
     event = Event(
         text=text,
         id=event_id(raw_id),
@@ -88,7 +90,8 @@ def _draft(
         wing=_wing(_name("wing", fields.get("wing"), settings), wing),
         session=session,
         speaker=speaker,
-        role=_name("role", fields.get("role"), settings),
+        role=role,
+        source=_source(fields.get("source"), role),
         at=at,
         recorded_at=at,
         meta=checked_meta(fields.get("meta"), settings),
@@ -108,7 +111,7 @@ def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
     if isinstance(given, Event):
         if given.record is not None:
             raise _edit_given()
-        return {name: getattr(given, name) for name in ("text", "at", "meta", "recorded_at", *_NAMES)}
+        return {name: getattr(given, name) for name in ("text", "at", "meta", "recorded_at", "source", *_NAMES)}
     if not isinstance(given, Mapping):
         raise InvalidEvent(f"an event is a mapping or an Event, not {type(given).__name__}.")
     if RECORD in given:
@@ -141,6 +144,17 @@ def _text(value: object, settings: Settings) -> str:
             fix="Split it into several events, or raise max_text_bytes.",
         )
     return value
+
+
+def _source(value: object, role: str | None) -> str:
+    if value is None or value == "":
+        return source_of_role(role)
+    if not isinstance(value, str):
+        raise InvalidEvent(f"source must be a string, not {type(value).__name__}.")
+    try:
+        return Source(value)
+    except ValueError as error:
+        raise InvalidEvent(f"source={value!r} is not known.", fix=f"Choose one of {', '.join(Source)}.") from error
 
 
 def _wing(given: str | None, handle: str | None) -> str | None:

@@ -24,6 +24,7 @@ def event_to_json(event: Event) -> dict[str, Json]:
         "session": event.session,
         "speaker": event.speaker,
         "role": event.role,
+        "source": event.source or None,
         "at": event.at.isoformat(),
         "recorded_at": event.recorded_at.isoformat(),
         "text": event.text,

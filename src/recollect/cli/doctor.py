@@ -372,9 +372,11 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         refused = reader.refusals(space)
         unread = 0
         if llm:
+            from recollect.core.trust import UNVOUCHED
             from recollect.extract.llm.scene import NOT_FOR_LLM
 
-            unread = len(reader.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=_UNREAD_COUNTED))
+            roles = sorted(NOT_FOR_LLM)
+            unread = len(reader.unread(space, but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
     for what, count in not_yet.items():
         events = f"{count:,} event{'s' if count > 1 else ''}"
         detail = f"not yet derived of {events}; each write does some of it"

@@ -100,6 +100,7 @@ def event(page: Page, shown: Event) -> None:
         ("session", shown.session),
         ("speaker", None if shown.speaker is None else Styled(shown.speaker, "name")),
         ("role", shown.role),
+        ("source", shown.source),
         ("at", shown.at.isoformat(" ")),
         ("recorded", shown.recorded_at.isoformat(" ")),
         ("meta", _json(shown.meta) if shown.meta else None),

@@ -154,6 +154,7 @@ class FactDraft:
     subject_form: str = ""
     object_form: str = ""  # empty where the object is no entity
     extractor: str = ""
+    source: str = "user"  # of its event: what a less trusted source says does not end what a more trusted one said
     voids: str = ""  # the `place` of a claim that a person took back: it says nothing itself
 
     @property

@@ -34,6 +34,7 @@ class Event:
     session: str | None = None
     speaker: str | None = None
     role: str | None = None
+    source: str = ""  # user, assistant, import, tool or web; the memory derives it from the role where it is left empty
     at: datetime = field(default_factory=utc_now)  # when it happened
     recorded_at: datetime = field(default_factory=utc_now)  # when the memory learned it
     meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -52,6 +53,8 @@ class Filter:
     until: datetime | None = None  # at < until
     as_of: datetime | None = None  # recorded_at <= as_of: what was known then
     tag: str | None = None  # a facet that was derived from it: topic:..., relationship:..., action:required
+    role: tuple[str, ...] | None = None  # one of these; "!tool" excludes
+    source: tuple[str, ...] | None = None  # likewise
     meta: Mapping[str, Json] | None = None  # each named member must equal the value given
 
     @property

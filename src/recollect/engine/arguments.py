@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -16,6 +16,7 @@ from recollect.core.clock import Clock, as_datetime
 from recollect.core.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
 from recollect.core.ids import raw_event_id
 from recollect.core.settings import Settings
+from recollect.core.trust import Source
 from recollect.core.values import Filter, Json
 from recollect.recall.recipes import RECIPES, Recipe
 
@@ -34,6 +35,8 @@ class Conditions(TypedDict, total=False):
     since: Time | None
     until: Time | None
     tag: str | None
+    role: str | Sequence[str] | None
+    source: str | Sequence[str] | None
     meta: Mapping[str, Json] | None
 
 
@@ -70,6 +73,8 @@ def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) ->
         session=given.get("session"),
         speaker=given.get("speaker"),
         tag=given.get("tag"),
+        role=_names_to_find("role", given.get("role"), settings),
+        source=_names_to_find("source", given.get("source"), settings, known=tuple(Source)),
         meta=_meta_to_find(given.get("meta"), settings),
         **times,
     )
@@ -81,6 +86,26 @@ def name_to_find(field: str, value: object, settings: Settings) -> str:
         return checked_name(field, value, settings)
     except InvalidEvent as error:
         raise InvalidFilter(error.detail) from error
+
+
+def _names_to_find(
+    field: str, given: object, settings: Settings, *, known: Sequence[str] = ()
+) -> tuple[str, ...] | None:
+    """Check one name or several; one that begins with "!" excludes."""
+    if given is None:
+        return None
+    if not isinstance(given, str | list | tuple | set | frozenset):
+        raise InvalidFilter(f"{field} takes a name or a list of names, not {type(given).__name__}.")
+    several = [given] if isinstance(given, str) else list(cast("Iterable[object]", given))
+    found: list[str] = []
+    for one in several:
+        name = name_to_find(field, one.removeprefix("!") if isinstance(one, str) else one, settings).lower()
+        if known and name not in known:
+            raise InvalidFilter(f"{field}={name!r} is not known.", fix=f"Choose among {', '.join(known)}.")
+        found.append(f"!{name}" if str(one).startswith("!") else name)
+    if not found:
+        raise InvalidFilter(f"{field} is an empty list: nothing would be found.", fix="Leave it out to take all.")
+    return tuple(sorted(set(found)))
 
 
 def checked_question(query: object) -> str:

@@ -10,6 +10,7 @@ from recollect.core.attention import CLOSED, LIVE, Evidence, Intent, Palace, Win
 from recollect.core.clock import day_in_words
 from recollect.core.folding import Concept
 from recollect.core.scripts import shortened
+from recollect.core.trust import effective_at, may_be_shown_unasked
 from recollect.core.values import Event
 from recollect.engine.attention import intents_in
 from recollect.engine.topics import Topics, topics_of
@@ -72,7 +73,7 @@ def _nodes(
     seqs = reader.newest_events(space, wing, as_of=as_of, limit=RECENT_EVENTS)
     recalled = reader.most_recalled(space, limit=RECALLED_EVENTS) if as_of is None else []
     events = reader.fetch(space, sorted({*seqs, *recalled}))
-    events = {seq: event for seq, event in events.items() if wing in (None, event.wing)}
+    events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and may_be_shown_unasked(event)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
     topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
     nodes = [
@@ -89,7 +90,7 @@ def _event_nodes(events: Mapping[int, Event], accesses: Mapping[int, Access], to
             kind="event",
             id=event.id,
             text=_line(event),
-            at=event.at,
+            at=effective_at(event),
             links=topics.of_event.get(seq, ()),
             recalled=accesses[seq].times if seq in accesses else 0,
             group=event.session,

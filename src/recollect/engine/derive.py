@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
 from recollect.core.clock import from_micros, to_micros
-from recollect.core.ids import fingerprint
+from recollect.core.ids import fingerprint, raw_event_id
+from recollect.core.trust import HIGHEST_LEVEL, effective_at, level_of
 from recollect.core.values import Change, Edge, Event
 from recollect.core.words import question_terms
 from recollect.engine.graph import Stated, take
@@ -214,13 +215,19 @@ class _Known:
         known = self.writer.standing_by(self.space, keys, limit=_COMPARED)
         return [one for one in known if _about(one) == _about(draft)]
 
+    def levels(self, artifacts: Sequence[Artifact]) -> dict[str, int]:
+        """Tell how far the sources of statements are trusted, by the statements' ids."""
+        raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in artifacts}
+        found = {known.event.id: known.event for known in self.writer.find(self.space, list(raw.values())).values()}
+        return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in artifacts}
+
     def add(self, seq: int, artifact: Artifact) -> None:
         self.writer.put_artifact(self.space, seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
 
     def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
-        ends = outcome.ends_at or event.at
+        ends = outcome.ends_at or effective_at(event)
         self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
 
     def undo(self, artifact: Artifact) -> None:
@@ -269,6 +276,7 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     if outcome.action is Action.ADD and id in reading.amends:
         followed = state.writer.artifact(state.space, reading.amends[id])
         outcome = _as_told(draft, followed, "by the speaker's own word") or _nothing_left(followed)
+    outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
         if target is not None:  # else the journal could not tell about whom it is, when that is derived anew
@@ -288,19 +296,49 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
     return (artifact,)
 
 
+def _by_trust(state: _Known, event: Event, draft: ArtifactDraft, outcome: Outcome) -> Outcome:
+    """Let a less trusted source end nothing that a more trusted one stated; what it claims is kept as not current."""
+    touched = [*((outcome.target,) if outcome.target else ()), *outcome.ended]
+    level = level_of(event)
+    if not touched or (level == HIGHEST_LEVEL and outcome.action is not Action.NONE):
+        return outcome
+    levels = state.levels(touched)
+    higher = [one for one in touched if levels[one.id] > level]
+    when = draft.valid_from or effective_at(event)
+    if outcome.action is Action.NONE:
+        lower = outcome.target is not None and levels[outcome.target.id] < level
+        if not lower or outcome.target is None or outcome.target.status is not Status.CURRENT:
+            return outcome
+        return replace(outcome, action=Action.UPDATE, ends_at=when, reason="said by a more trusted source")
+    if not higher:
+        return outcome
+    if outcome.action is Action.ADD and outcome.target not in higher:
+        return replace(outcome, ended=tuple(one for one in outcome.ended if one not in higher))
+    reason = "claimed by a less trusted source than what it contradicts"
+    return Outcome(action=Action.ADD, target=outcome.target, ends_at=when, reason=reason)
+
+
 def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
-    """Tell its times by the speaker's clock, as the store will: a day is a day there."""
+    """Tell its times by the speaker's clock, as the store will: a day is a day there.
+
+    Nothing that an event dated in the future states holds or ends later than when it was recorded.
+    """
     _, zone = to_micros(event.at)
+    latest = to_micros(event.recorded_at)[0] if event.at > event.recorded_at else None
 
     def local(moment: datetime) -> datetime:
         return from_micros(to_micros(moment)[0], zone)
+
+    def known(moment: datetime) -> datetime:
+        micros = to_micros(moment)[0]
+        return from_micros(micros if latest is None else min(micros, latest), zone)
 
     date = draft.date and draft.date._replace(start=local(draft.date.start), end=local(draft.date.end))
     return replace(
         draft,
         date=date,
-        valid_from=draft.valid_from and local(draft.valid_from),
-        valid_to=draft.valid_to and local(draft.valid_to),
+        valid_from=draft.valid_from and known(draft.valid_from),
+        valid_to=draft.valid_to and known(draft.valid_to),
     )
 
 
@@ -318,7 +356,7 @@ def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[Art
     only_ended = target.stance is Stance.ENDED and decide(again, state.like(again)).action is Action.ADD
     if target.status is not Status.CURRENT and not only_ended:
         return None
-    ends = reading.event.at
+    ends = effective_at(reading.event)
     return again, Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="taken back, so it holds again")
 
 

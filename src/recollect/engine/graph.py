@@ -17,7 +17,7 @@ from recollect.core.clock import to_micros
 from recollect.core.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
 from recollect.core.ids import raw_event_id
 from recollect.core.records import RecordKind
-from recollect.core.roles import PROGRAMS
+from recollect.core.trust import effective_at, states_nothing
 from recollect.core.values import Event, Span
 from recollect.engine.records import records_about
 from recollect.engine.summaries import summarise_new
@@ -272,7 +272,7 @@ def speaker_of(event: Event) -> str | None:
     if event.record is not None:
         return speaks_for(event)
     role = (event.role or "").lower()
-    if role in PROGRAMS or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
+    if states_nothing(event) or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
         return None
     return event.speaker or (event.role or "speaker").capitalize()
 
@@ -327,13 +327,23 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
     told = told_facts(event, speaker, mentions, stated.told, forms, stated.extractor) if stated.told else []
     drafts += [draft for draft in told if (draft.subject, draft.relation, draft.object) not in ruled]
     return [
-        draft
+        _known_by_then(draft, event)
         for draft in drafts
         if draft.subject_form in own
         and (not draft.object_form or draft.object_form in own)
         and len(draft.object_name) <= _LONGEST_WORDS
         and _writable(draft.object)
     ]
+
+
+def _known_by_then(draft: FactDraft, event: Event) -> FactDraft:
+    """Let nothing that an event dated in the future claims hold or end later than when it was recorded."""
+    if event.at <= event.recorded_at:
+        return draft
+    latest = effective_at(event)
+    names = ("valid_from", "begun_by", "holds_at", "valid_to", "ended_by")
+    times = {name: min(time, latest) for name in names if (time := getattr(draft, name)) is not None}
+    return replace(draft, **times)
 
 
 def _writable(text: str) -> bool:

@@ -17,6 +17,7 @@ from recollect.core.clock import day_in_words
 from recollect.core.ids import raw_event_id
 from recollect.core.layers import Identity, Told
 from recollect.core.spans import sentences
+from recollect.core.trust import effective_at, may_be_shown_unasked
 from recollect.core.values import Citation, Event, Filter, Score, Span
 from recollect.recall.priorities import is_over, weigh
 from recollect.recall.waking import Candidate, priority
@@ -132,11 +133,12 @@ def latest_sessions(scene: Scene) -> Iterator[Candidate]:
     wing = scene.wing or scene.project
     if wing is None:
         return
-    latest = scene.reader.page(scene.space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
-    names = dict.fromkeys(event.session for _, event in latest if event.session is not None)
+    rows = scene.reader.page(scene.space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
+    latest = sorted((event for _, event in rows), key=effective_at, reverse=True)
+    names = dict.fromkeys(event.session for event in latest if event.session is not None)
     for weight, session in zip(_LATEST_SESSIONS, names, strict=False):
         rows = scene.reader.page(scene.space, Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
-        said = next((event for _, event in rows if event.role in (None, "user")), None)
+        said = next((event for _, event in rows if event.role in (None, "user") and may_be_shown_unasked(event)), None)
         if said is not None:
             yield _session_line(said, weight)
 
@@ -182,6 +184,8 @@ def _weighed(scene: Scene, artifacts: list[Artifact], *, layer: int) -> Iterator
 def _counts(scene: Scene, artifact: Artifact, event: Event, layer: int) -> bool:
     if artifact.status != "current" or is_over(artifact, scene.today):
         return False
+    if not may_be_shown_unasked(event):
+        return False
     if artifact.kind in TO_DO and any(_is_said_in(ground, artifact) for ground in scene.standing.closed):
         return False
     if scene.wing is not None:
@@ -200,7 +204,7 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
     project = scene.wing or scene.project
     reasons = weigh(
         artifact,
-        said_at=event.at,
+        said_at=effective_at(event),
         latest=scene.latest,
         today=scene.today,
         confirmed=confirmed,
@@ -219,7 +223,7 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(event.at.timestamp(), artifact.id), group=artifact.kind)
+    return Candidate(told=told, order=(effective_at(event).timestamp(), artifact.id), group=artifact.kind)
 
 
 def _intent_line(intent: Intent) -> Candidate:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from recollect.core.trust import UNVOUCHED
 from recollect.core.values import Change
 from recollect.engine.derive import REJECT, Reading, derive, derive_anew, read, relink, stated
 from recollect.engine.engine import Engine, Progress
@@ -52,7 +53,7 @@ def _queue_past(engine: Engine) -> None:
         spaces = reader.spaces() if left else []
     for space in spaces:
         with engine.store.writer() as writer:
-            seqs = writer.unread(space, but_roles=sorted(NOT_FOR_LLM), limit=left)
+            seqs = writer.unread(space, but_roles=sorted(NOT_FOR_LLM), but_sources=UNVOUCHED, limit=left)
             writer.owe_readings(space, seqs)
         left -= len(seqs)
 

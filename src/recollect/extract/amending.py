@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, SaidDate, Stance
 from recollect.core.dates import find_dates
-from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Span
 from recollect.extract import tags
 from recollect.extract.noise import is_question
@@ -78,7 +78,7 @@ class Amended(NamedTuple):
 def amendment_in(event: Event) -> Amendment | None:
     """Read whether an event puts right what its speaker said just before. Pure."""
     role = (event.role or "").lower()
-    if role in PROGRAMS or role in ASSISTANTS:
+    if states_nothing(event) or role in ASSISTANTS:
         return None
     found = (
         _amendment(event.text[span.start : span.end].replace("’", "'"), span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from recollect.core.artifacts import Artifact, Status
@@ -78,13 +78,23 @@ class Following(Statements):
         since: Time | None = None,
         until: Time | None = None,
         as_of: Time | None = None,
+        role: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
         meta: Mapping[str, Json] | None = None,
         newest_first: bool = False,
         limit: int = 100,
     ) -> Page[Event]:
         """Read a page of events(); cursor: the `next` of the page before."""
         which = self._filter(
-            wing=wing, session=session, speaker=speaker, since=since, until=until, as_of=as_of, meta=meta
+            wing=wing,
+            session=session,
+            speaker=speaker,
+            since=since,
+            until=until,
+            as_of=as_of,
+            role=role,
+            source=source,
+            meta=meta,
         )
         most = checked_count("limit", limit, _MOST_A_PAGE)
         after = None if cursor is None else Cursor(*_numbers(cursor, 2))

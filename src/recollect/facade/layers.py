@@ -8,6 +8,7 @@ from recollect.capture.drafts import checked_name
 from recollect.core.errors import InvalidInput
 from recollect.core.layers import Identity, WakeUp
 from recollect.core.records import RecordKind
+from recollect.core.trust import effective_at
 from recollect.core.values import Event, Filter
 from recollect.engine.arguments import Time, checked_count, checked_question
 from recollect.engine.layers import (
@@ -23,6 +24,7 @@ from recollect.store.protocol import Reader
 
 _BUDGET = 170  # tokens: 50 for who, 120 for what matters now; little enough for every session of every agent
 _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
+_LOOKED_BACK = 20  # events, since some may be dated ahead
 
 
 class Layers(Handle):
@@ -101,7 +103,7 @@ class Layers(Handle):
 def _latest(reader: Reader, space: str, wing: str | None, now: datetime) -> datetime:
     said = _last_said(reader, space, wing)
     # What claims to come from the future must not make everything else look old.
-    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(said.at, now)
+    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(effective_at(said), now)
 
 
 def _latest_wing(reader: Reader, space: str) -> str | None:
@@ -110,5 +112,5 @@ def _latest_wing(reader: Reader, space: str) -> str | None:
 
 
 def _last_said(reader: Reader, space: str, wing: str | None) -> Event | None:
-    rows = reader.page(space, Filter(wing=wing), newest_first=True, limit=1)
-    return rows[0][1] if rows else None
+    rows = reader.page(space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
+    return max((event for _, event in rows), key=effective_at, default=None)

@@ -17,6 +17,7 @@ from recollect.core.attention import Belief, Evidence, KnownBy
 from recollect.core.graph import name_key
 from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Json, Span
 from recollect.fold.goals import LONGEST, MOST_READ, Mark, MarkKind
 
@@ -143,7 +144,7 @@ _DONE_NEXT = re.compile(
 
 def states_of(event: Event) -> list[Mark]:
     """Read what an event says of things that changed, and of who was there. Pure."""
-    if event.record is not None or (event.role or "").casefold() in SILENT:
+    if event.record is not None or (event.role or "").casefold() in SILENT or states_nothing(event):
         return []
     marks: list[Mark] = []
     for span in sentences(event.text, Span(0, min(len(event.text), MOST_READ))):

@@ -22,6 +22,7 @@ from recollect.core.dates import LOOKS_BACK, Bound, Granularity, find_dates
 from recollect.core.records import RecordKind
 from recollect.core.roles import SILENT
 from recollect.core.spans import sentences
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Json, Span
 from recollect.core.words import stem
 from recollect.fold.goal_words import MEND
@@ -86,7 +87,7 @@ def marks_of(event: Event) -> list[Mark]:
         body = {"intent": told.intent, "answer": told.answer.value, "until": until}
         return [Mark(kind=MarkKind.ANSWER, span=Span(0, len(event.text)), body=body)]
     role = (event.role or "").casefold()
-    if event.record is not None or role in SILENT:
+    if event.record is not None or role in SILENT or states_nothing(event):
         return []
     found = read_rules(event, own=role not in ASSISTANTS)
     if role not in ASSISTANTS:

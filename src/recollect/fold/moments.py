@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from recollect.core.clock import to_micros
 from recollect.core.roles import SILENT
 from recollect.core.scripts import finder
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Json
 from recollect.core.words import STOPWORDS, stem
 from recollect.fold.phrases import COMMON_WORDS
@@ -128,7 +129,7 @@ class Moment:
 def moment_of(event: Event, seq: int, vector: NDArray[np.int8] | None, profile: Profile) -> Moment | None:
     """Read an event for folding; None where it says nothing that folds."""
     role = (event.role or "").lower()
-    if event.record is not None or role in SILENT:
+    if event.record is not None or role in SILENT or states_nothing(event):
         return None
     text = event.text[:MOST_READ]
     terms, names = words_of(text)

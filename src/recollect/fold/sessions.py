@@ -21,6 +21,7 @@ from recollect.core.clock import to_micros
 from recollect.core.ids import fingerprint
 from recollect.core.roles import SILENT
 from recollect.core.spans import asks, sentences
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Json, Span, Theme
 from recollect.core.words import STOPWORDS, question_terms
 from recollect.fold.phrases import Frequency, keyphrases
@@ -128,7 +129,7 @@ def absorb(state: SessionState, events: Iterable[Event], *, names: Naming | None
     moments = [moment for moment in (state.first_at, state.last_at) if moment is not None]
     for event in events:
         role = (event.role or "").lower()
-        if role in SILENT:
+        if role in SILENT or states_nothing(event):
             continue
         at = event.at.isoformat()
         moments.append(at)

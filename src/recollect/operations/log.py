@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import AS_OF, META, SESSION, SINCE, SPEAKER, UNTIL, WING, Operation, Parameter
+from recollect.operations.table import (
+    AS_OF,
+    META,
+    ROLE,
+    SESSION,
+    SINCE,
+    SOURCE,
+    SPEAKER,
+    UNTIL,
+    WING,
+    Operation,
+    Parameter,
+)
 
 ADD = Operation(
     name="add",
@@ -24,6 +36,11 @@ ADD = Operation(
         Parameter(name="key", kind="text", help="your own id for it, unique in its space"),
         WING,
         Parameter(name="role", kind="text", help="such as user, assistant or tool"),
+        Parameter(
+            name="source",
+            kind="text",
+            help="where it comes from: user, assistant, import, tool or web (default: as the role says)",
+        ),
         Parameter(name="meta", kind="object", help="a JSON object kept beside the text"),
     ),
     creates=True,
@@ -102,6 +119,8 @@ EVENTS = Operation(
         SINCE,
         UNTIL,
         AS_OF,
+        ROLE,
+        SOURCE,
         META,
         Parameter(name="newest_first", kind="flag", help="the latest first", default=False),
         Parameter(name="limit", kind="integer", help="how many at most (default: all)"),

@@ -30,6 +30,7 @@ class Parameter:
     # How the command line writes it: by place, or by options other than --name. A flag's option negates its default.
     positional: bool = False
     options: tuple[str, ...] = ()
+    or_one: bool = False  # of texts: a single one may be given without a list
     several: bool = False  # more than one may be given; the operation runs once for each
     from_stdin: bool = False  # read from standard input when left out, or when it is "-"
 
@@ -77,9 +78,21 @@ SINCE = Parameter(name="since", kind="time", help="happened at this time or late
 UNTIL = Parameter(name="until", kind="time", help="happened before this time")
 AS_OF = Parameter(name="as_of", kind="time", help="only what was known at this time")
 TAG = Parameter(name="tag", kind="text", help="with this tag alone, as topic:work_career or action:required")
+ROLE = Parameter(
+    name="role",
+    kind="texts",
+    help="of this role; '!tool' excludes a role; may be given more than once",
+    or_one=True,
+)
+SOURCE = Parameter(
+    name="source",
+    kind="texts",
+    help="from this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once",
+    or_one=True,
+)
 META = Parameter(name="meta", kind="object", help="a JSON object whose members the event's meta must have")
 QUERY = Parameter(name="query", kind="text", help="the question", required=True, positional=True)
 BY = Parameter(name="by", kind="text", help="who edits (default: user; on a service, the name of the key)")
 NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
 COUNT_HELP = f"how many events at most, or {AUTO}: as many as the question asks for"
-ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, META)
+ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, ROLE, SOURCE, META)

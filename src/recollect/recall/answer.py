@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -12,10 +12,12 @@ from recollect.core.clock import day_in_words
 from recollect.core.dates import DateMention, find_dates
 from recollect.core.dates.tense import leaning
 from recollect.core.spans import asks, sentences
+from recollect.core.trust import Source, is_vouched, label_of, level_of, source_of
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis, Kind, Shape
 from recollect.recall.dated import told_date
+from recollect.recall.meant import Named
 from recollect.recall.newest import SUPPOSED, TO_COME
 
 # Under this confidence the memory says that it holds no answer. On development conversations it is where as many
@@ -61,16 +63,25 @@ def grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Iterab
     How well they match is measured against other events: where a memory holds few, the best of them matches anything.
     """
     first = hits[:_LOOKED_AT]
-    names = term_counts(*(hit.event.speaker or "" for hit in first))
-    content = question_terms(question).keys() - names.keys() - term_counts(_ASKING).keys()
+    content = _content(question, first)
     if not content:
         return True
-    # "Lives in" is what a move states, though nobody says "live".
-    slots = {one.event_id: one.slot.attribute.replace("_", " ") for one in stated if one.slot}
+    slots = _slots(stated)
     held = [one.event for one in first if content & term_counts(one.event.text, slots.get(one.event.id, "")).keys()]
     if asked.shape is Shape.NUMBER and _AMOUNT.search(question):
         return any(_VALUE.search(event.text) for event in held)
     return bool(held)
+
+
+def _content(question: str, hits: Iterable[Hit]) -> set[int]:
+    """List the terms of what is asked, without those that ask and without who speaks."""
+    names = term_counts(*(hit.event.speaker or "" for hit in hits))
+    return set(question_terms(question).keys() - names.keys() - term_counts(_ASKING).keys())
+
+
+def _slots(stated: Iterable[Artifact]) -> dict[str, str]:
+    """Name what events state: "lives in" is what a move states, though nobody says "live"."""
+    return {one.event_id: one.slot.attribute.replace("_", " ") for one in stated if one.slot}
 
 
 def quoted(question: str, asked: Analysis, hits: Hits, stated: Iterable[Artifact] = ()) -> Answer:
@@ -78,7 +89,8 @@ def quoted(question: str, asked: Analysis, hits: Hits, stated: Iterable[Artifact
 
     Without any where nothing was found but the question itself, asked by somebody.
     """
-    ranked = _stating_first(question, hits)
+    stated = list(stated)
+    ranked = _trusted_first(question, _stating_first(question, hits), _slots(stated))
     if not ranked:
         return Answer(question=question, confidence=hits.confidence)
     ahead = {
@@ -136,6 +148,32 @@ def _stating_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     return [first, *(hit for hit in hits if hit is not first)]
 
 
+def _trusted_first(question: str, hits: list[Hit], slots: Mapping[str, str]) -> list[Hit]:
+    """Put a hit of a more trusted source before a first one that matches little better.
+
+    It must say something of what is asked. A person's own words about themselves need no more than that; anybody
+    else's must hold all that the first one holds of the question.
+    """
+    if not hits or is_vouched(source_of(hits[0].event)):
+        return hits
+    content = _content(question, [hit for hit in hits[:_WEIGHED] if is_vouched(source_of(hit.event))])
+    named = Named(question)
+
+    def held(hit: Hit) -> set[int]:
+        return content & term_counts(hit.event.text, slots.get(hit.event.id, "")).keys()
+
+    def goes_before(hit: Hit) -> bool:
+        if level_of(hit.event) <= level_of(hits[0].event) or hits[0].score - hit.score > _YIELDS:
+            return False
+        if not held(hit) or all(map(asks, _sentences(hit))):
+            return False
+        own = named(hit.event.speaker) or (named.asker and source_of(hit.event) == Source.USER)
+        return own or held(hit) >= held(hits[0])
+
+    first = next((hit for hit in hits[1:_WEIGHED] if goes_before(hit)), None)
+    return hits if first is None else [first, *(hit for hit in hits if hit is not first)]
+
+
 def _told(hit: Hit, terms: AbstractSet[int]) -> list[str]:
     """List the sentences of a hit that hold something of the question."""
     return [words for words in _sentences(hit) if terms & term_counts(words).keys()]
@@ -162,8 +200,8 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
 
 def _said(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
-    who = f"{hit.event.speaker}, " if hit.event.speaker else ""
-    quote = f"“{words}” ({who}{day_in_words(hit.event.at)}) {mark}"
+    told = (hit.event.speaker, label_of(hit.event), day_in_words(hit.event.at))
+    quote = f"“{words}” ({', '.join(part for part in told if part)}) {mark}"
     date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
 

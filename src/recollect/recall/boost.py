@@ -10,6 +10,7 @@ from typing import NamedTuple
 from recollect.core.clock import to_micros
 from recollect.core.dates import Granularity
 from recollect.core.roles import ASSISTANTS, USERS
+from recollect.core.trust import is_vouched, trust_of
 from recollect.core.values import Filter
 from recollect.recall.analyse import Analysis, Window
 from recollect.recall.candidates import PAGERANK_ARM, TOPDOWN_ARM, Candidate
@@ -20,6 +21,7 @@ from recollect.store.protocol import Outline
 OWN = "own words"
 TOLD = "assistant"
 TIME = "time"
+UNTRUSTED = "source"
 SUPERSEDED = "superseded"
 LENGTH = "length"
 LINKED = "linked"
@@ -72,13 +74,16 @@ class Boosts:
     def _gains(self, candidate: Candidate, outline: Outline, length: float) -> dict[str, float]:
         recipe = self._recipe
         gains: dict[str, float] = {}
-        if recipe.about and self._named(outline.speaker):
+        vouched = is_vouched(outline.source)
+        if recipe.about and vouched and self._named(outline.speaker):
             gains[ABOUT] = recipe.about
         role = (outline.role or "").casefold()
-        if recipe.own and self._named.asker and not self._asked.addressed and role in USERS:
+        if recipe.own and self._named.asker and not self._asked.addressed and vouched and role in USERS:
             gains[OWN] = recipe.own
         if recipe.told and self._asked.addressed and role in ASSISTANTS:
             gains[TOLD] = recipe.told
+        if lacking := recipe.untrusted * (1.0 - trust_of(outline.source).weight):
+            gains[UNTRUSTED] = -lacking
         if self._times:
             gains[TIME] = recipe.time * max(time.closeness(outline.at) for time in self._times)
         if candidate.states is False and recipe.superseded and not self._of_the_past:

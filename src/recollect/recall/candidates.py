@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recollect.core.trust import UNVOUCHED, is_vouched
 from recollect.core.values import Filter, Span
 from recollect.inference.protocol import Question
 from recollect.recall.recipes import Arm, Recipe
@@ -15,6 +16,8 @@ from recollect.store.postings import Ranking
 from recollect.store.protocol import Model, Outline, Reader, Seqs
 
 Ask = Callable[[], Question | None]  # encodes the question; None where no model can
+
+MOST_UNVOUCHED = 0.5  # share of the pool from which on the arms are asked once more, of other sources alone
 
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
@@ -103,8 +106,19 @@ class Gathered(NamedTuple):
 
 def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> Gathered:
     """Ask each arm of a recipe that looks at all events, and join what they found."""
-    reader, space, recipe, _, model, allowed = asking
     found: dict[int, Candidate] = {}
+    question, by_words = _ask_arms(found, asking, ask)
+    if _crowded(found, asking) and len(vouched := _vouched(asking)):
+        _ask_arms(found, asking._replace(allowed=vouched), lambda: question)
+    if asking.recipe.times is not None:
+        for time in times:
+            _take_time(found, asking, asking.recipe.times, question, time)
+    return Gathered(found, question, by_words)
+
+
+def _ask_arms(found: dict[int, Candidate], asking: Asking, ask: Ask) -> tuple[Question | None, Ranking]:
+    """Rank events by words and by vectors."""
+    reader, space, recipe, _, model, allowed = asking
     question = None
     by_words = _by_words(asking)
     if recipe.words is not None:
@@ -117,10 +131,23 @@ def gather(asking: Asking, ask: Ask, times: Sequence[Filter]) -> Gathered:
         if question is not None:
             ranking = reader.by_vector(space, model, question.pooled, recipe.vectors.depth, allowed)
             take(found, ranking, VECTORS_ARM)
-    if recipe.times is not None:
-        for time in times:
-            _take_time(found, asking, recipe.times, question, time)
-    return Gathered(found, question, by_words)
+    return question, by_words
+
+
+def _crowded(found: Mapping[int, Candidate], asking: Asking) -> bool:
+    """Tell whether tools and pages take so much of the pool that a person's words may not be in it."""
+    if not found:
+        return False
+    outlines = asking.reader.outlines(asking.space, list(found))
+    return sum(not is_vouched(one.source) for one in outlines.values()) >= MOST_UNVOUCHED * len(found)
+
+
+def _vouched(asking: Asking) -> Seqs:
+    """List the events that may answer and are of no tool or page; none where that is what was asked for."""
+    seqs = asking.reader.matching(asking.space, Filter(source=tuple(f"!{source}" for source in UNVOUCHED)))
+    if seqs is None or asking.allowed is None:
+        return np.empty(0, np.int64) if seqs is None else seqs
+    return np.intersect1d(seqs, asking.allowed, assume_unique=True)
 
 
 def take(found: dict[int, Candidate], ranking: Ranking, arm: str) -> None:

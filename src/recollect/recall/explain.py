@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.core.values import Score
-from recollect.recall.boost import LENGTH, LINKED, OWN, SUPERSEDED, TIME, TOLD, UNREAD
+from recollect.recall.boost import LENGTH, LINKED, OWN, SUPERSEDED, TIME, TOLD, UNREAD, UNTRUSTED
 from recollect.recall.candidates import (
     ARTIFACTS_ARM,
     LINKS_ARM,
@@ -32,6 +32,7 @@ _BOOSTS = {
     OWN: "it asks for what the user said, and the user spoke",
     TOLD: "it asks for what the assistant said, and the assistant spoke",
     TIME: "how near it lies to the time that the question names",
+    UNTRUSTED: "its source is trusted less than a person's own words",
     SUPERSEDED: "a later statement says otherwise",
     LINKED: "what the graph links to the question, or to what answers it",
     LENGTH: "a long event matches anything",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from recollect.core.graph import EntityType
 from recollect.core.roles import USERS
 from recollect.core.scripts import UNSPACED, bare, finder
+from recollect.core.trust import is_vouched
 from recollect.core.values import Event, Span
 from recollect.core.words import STOPWORDS
 from recollect.recall.candidates import About, Asking, Candidate, in_order
@@ -94,7 +95,8 @@ def look(asking: Asking, ranked: Sequence[Candidate], named: Named, *, addressed
     def is_spoken(candidate: Candidate) -> bool:
         if not names:
             return _by_user(candidate)
-        return candidate.outline is not None and named(candidate.outline.speaker)
+        outline = candidate.outline
+        return outline is not None and is_vouched(outline.source) and named(outline.speaker)
 
     first = seen[: asking.recipe.about_depth]
     events = asking.reader.fetch(asking.space, [one.seq for one in first])
@@ -118,7 +120,8 @@ def look(asking: Asking, ranked: Sequence[Candidate], named: Named, *, addressed
 
 def _by_user(candidate: Candidate) -> bool:
     """Tell whether it is said by the user of an assistant, who is then the one that asks."""
-    return candidate.outline is not None and (candidate.outline.role or "").casefold() in USERS
+    outline = candidate.outline
+    return outline is not None and is_vouched(outline.source) and (outline.role or "").casefold() in USERS
 
 
 def _regain(candidate: Candidate, gain: float) -> None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from enum import Enum
 
 from recollect.core.spans import sentences
+from recollect.core.trust import effective_at, level_of
 from recollect.core.values import Hit, Score
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis, Kind, Shape
@@ -119,7 +120,9 @@ class _Stating:
     def follows(self, older: _Stating, rule: Newest) -> bool:
         """Tell whether this says of the same matter how it went on."""
         mine, its = self.hit.event, older.hit.event
-        if mine.at <= its.at or older.hit.score - self.hit.score > rule.within:
+        if level_of(mine) < level_of(its):
+            return False
+        if effective_at(mine) <= effective_at(its) or older.hit.score - self.hit.score > rule.within:
             return False
         if mine.session is not None and mine.session == its.session and not self._corrects:
             return False
@@ -144,7 +147,7 @@ def _moved(order: Sequence[Hit], newer: Sequence[Hit], older: Hit) -> list[Hit]:
     place = left.index(older)
     above = older.score
     lifted: list[Hit] = []
-    for hit in sorted(newer, key=lambda hit: hit.event.at):
+    for hit in sorted(newer, key=lambda hit: effective_at(hit.event)):
         above += _ABOVE
         gain = Score(
             stage=STAGE, score=above - hit.score, why=f"newer than {older.event.id}, which speaks of the same matter"

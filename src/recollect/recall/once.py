@@ -1,17 +1,20 @@
-"""Saying things once: what repeats a better hit goes, and the question's own echo comes last: it answers nothing."""
+"""Drop hits that repeat a better one; put near-duplicates from a tool or a page, and echoes of the question, last."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
 from recollect.core.dates import find_dates
 from recollect.core.scripts import finder
 from recollect.core.spans import asks
+from recollect.core.trust import is_vouched
 from recollect.core.values import Event
 from recollect.recall.candidates import Candidate
 from recollect.recall.recipes import Recipe
+from recollect.recall.repeats import Repeats
 
 # With what tells one thing from another though it is no letter: C++ and C#, 40 € and 40 $, -5 and 5.
 _pattern = finder(r"ALNUM(?:['’]ALNUM)?(?:\+\+|#)?|[$€£¥₹₽₺₩₪%<>=±×÷]|(?<!\S)[-−](?=[\d.,$€£¥])")
@@ -24,32 +27,44 @@ _FILLERS = frozenset(
 )
 
 
-def told_once(
-    ranked: Sequence[Candidate], events: Mapping[int, Event], question: str, recipe: Recipe
-) -> list[Candidate]:
+class Told(NamedTuple):
+    """Candidates less repetitions."""
+
+    kept: list[Candidate]
+    repeats: list[Candidate]  # near-duplicates of one tool or page: one of them is enough, unless there is nothing else
+    echoes: list[Candidate]  # ask what the question asks
+
+    @property
+    def in_order(self) -> list[Candidate]:
+        """List all of them, the best first."""
+        return [*self.kept, *self.repeats, *self.echoes]
+
+
+def told_once(ranked: Sequence[Candidate], events: Mapping[int, Event], question: str, recipe: Recipe) -> Told:
     """Leave out repetitions and put echoes last, as the recipe says.
 
     A repetition is by the same one, in the same words but for fillers. "I start tomorrow" is another thing on another
     day.
     """
     asked = _words(question) if recipe.echo and asks(question) else []
-    told: dict[tuple[str | None, tuple[str, ...]], set[date]] = {}
-    kept: list[Candidate] = []
-    echoes: list[Candidate] = []
+    told: dict[tuple[str | None, str, tuple[str, ...]], set[date]] = {}
+    found = Told([], [], [])
+    seen = Repeats()
     for candidate in ranked:
         event = events[candidate.seq]
         words = _words(event.text)
         if asked and _is_echo(event.text, words, asked, recipe.echo):
-            echoes.append(candidate)
+            found.echoes.append(candidate)
             continue
         said = tuple(word for word in words if word not in _FILLERS)
         if recipe.once and len(said) >= _TELLING:
-            days = told.setdefault((event.speaker, said), set())
+            days = told.setdefault((event.speaker, event.source, said), set())
             if days and (event.at.date() in days or not find_dates(event.text, event.at)):
                 continue
             days.add(event.at.date())
-        kept.append(candidate)
-    return kept + echoes
+        repeats = recipe.once and not is_vouched(event.source) and seen.is_repeat(event.source, event.text)
+        (found.repeats if repeats else found.kept).append(candidate)
+    return found
 
 
 def _is_echo(text: str, words: list[str], asked: list[str], least: float) -> bool:

@@ -18,9 +18,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from recollect.core.clock import day_in_words
+from recollect.core.trust import is_vouched, label_of, source_of, trust_of
 from recollect.core.values import Citation, Context, Event, Hit, Span
 from recollect.inference.protocol import Tokenizer
 from recollect.recall.dated import dates_worked_out
+from recollect.recall.repeats import Repeats
 from recollect.store.protocol import Known
 
 _ELLIPSIS = "…"
@@ -62,7 +64,9 @@ class _Line:
 
     def _parts(self) -> tuple[str, list[str]]:
         event, span = self.event, self.span
-        who = f"{' '.join(event.speaker.split())}: " if event.speaker else ""
+        said_by = " ".join((event.speaker or "").split())
+        label = label_of(event)
+        who = f"{said_by} ({label}): " if said_by and label else f"{said_by or label}: " if said_by or label else ""
         said = _LINE_END.sub(r"\g<0>    ", event.text[span.start : span.end])
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
@@ -87,6 +91,7 @@ class _Packed:
     left: int
     mark: str  # the widest that a line may get
     lines: dict[str, _Line] = field(default_factory=dict[str, _Line])
+    repeated: dict[str, int] = field(default_factory=dict[str, int])  # tokens of lines that repeat another, by source
     headings: set[tuple[str | None, str]] = field(default_factory=set[tuple[str | None, str]])
 
     def cost(self, line: _Line) -> int:
@@ -149,22 +154,50 @@ def _choose(
     hits: Sequence[Hit], room: int, tokenizer: Tokenizer, leads: Mapping[str, Known], told: Collection[str]
 ) -> list[_Line]:
     packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(told)}]")
+    repeats = Repeats()
+    later: list[tuple[int, Hit]] = []
     for rank, hit in enumerate(hits):
         if hit.event.id in told:
             continue
-        known = packed.lines.get(hit.event.id)
-        if known is not None and known.span == Span(0, len(hit.event.text)):
-            continue
-        line = _fitting(packed, hit, rank, most=int(room * _LARGE))
-        if line is None:
-            continue
-        packed.take(line)
-        lead = leads.get(hit.event.id)
-        if lead is not None and lead.event.id not in packed.lines and lead.event.id not in told:
-            before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
-            if packed.cost(before) <= min(packed.left, room * _LARGE):
-                packed.take(before)
+        repeated = repeats.is_repeat(source_of(hit.event), hit.event.text)
+        if not _take(packed, hit, rank, room, leads, told, repeated=repeated) and is_vouched(source_of(hit.event)):
+            later.append((rank, hit))
+    # What people repeat only yields to other lines. What a tool or a page repeats does not come back.
+    for rank, hit in later:
+        _take(packed, hit, rank, room, leads, told, repeated=False)
     return list(packed.lines.values())
+
+
+def _take(
+    packed: _Packed,
+    hit: Hit,
+    rank: int,
+    room: int,
+    leads: Mapping[str, Known],
+    told: Collection[str],
+    *,
+    repeated: bool,
+) -> bool:
+    """Take a hit's line where it fits, with its lead; False where its source has repeated itself enough."""
+    known = packed.lines.get(hit.event.id)
+    if known is not None and known.span == Span(0, len(hit.event.text)):
+        return True
+    line = _fitting(packed, hit, rank, most=int(room * _LARGE))
+    if line is None:
+        return True
+    source = source_of(hit.event)
+    if repeated:
+        spent = packed.repeated.get(source, 0) + packed.cost(line)
+        if spent > trust_of(source).repeats * room:
+            return False
+        packed.repeated[source] = spent
+    packed.take(line)
+    lead = leads.get(hit.event.id)
+    if lead is not None and lead.event.id not in packed.lines and lead.event.id not in told:
+        before = _Line(lead.event, lead.seq, Span(0, len(lead.event.text)), rank)
+        if packed.cost(before) <= min(packed.left, room * _LARGE):
+            packed.take(before)
+    return True
 
 
 def _fitting(packed: _Packed, hit: Hit, rank: int, *, most: int) -> _Line | None:

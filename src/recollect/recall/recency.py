@@ -24,13 +24,13 @@ _SHAPE = 0.5  # under 1: much is forgotten soon, and the rest slowly
 def freshen(ranked: Sequence[Candidate], asked: Analysis, recipe: Recipe) -> list[Candidate]:
     """Add to each of the best candidates what it gains for being recent, and order them anew."""
     first = [candidate for candidate in ranked[:_LOOKED_AT] if candidate.outline is not None]
-    times = sorted({candidate.outline.at for candidate in first if candidate.outline is not None})
+    times = sorted({candidate.outline.effective_at for candidate in first if candidate.outline is not None})
     if not recipe.recency or not asked.says_now or len(times) < 2:
         return list(ranked)
     scale = median(later - earlier for earlier, later in pairwise(times))
     for candidate in first:
         assert candidate.outline is not None
-        age = times[-1] - candidate.outline.at
+        age = times[-1] - candidate.outline.effective_at
         gain = recipe.recency * math.exp(-((age / scale) ** _SHAPE))
         candidate.boosts[RECENT] = gain
         candidate.score += gain

@@ -136,6 +136,7 @@ class Recipe:
     own: float = 0.0  # it asks for what the user said of himself, and the user spoke
     told: float = 0.0  # it asks for what the assistant said, and the assistant spoke
     time: float = 0.0  # it names a time, and the event lies in it; less the further outside
+    untrusted: float = 0.0  # taken off, times the share of trust that its source lacks (core/trust.py)
     superseded: float = 0.0  # taken off what it states where a later statement says otherwise
     length: float = 0.0  # taken off for each doubling beyond `long_event`: a long event matches anything
     long_event: float = 48.0  # tokens
@@ -176,6 +177,8 @@ HYBRID = Recipe(
     own=0.07,
     told=0.05,
     time=0.06,
+    # A tool lacks .4: .08, most of what lies between a good and a middling candidate.
+    untrusted=0.2,
     superseded=0.03,
     recency=0.03,
     length=0.0125,

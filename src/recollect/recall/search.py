@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from recollect.core.trust import trust_of
 from recollect.core.values import Event, Filter, Hit, Hits
 from recollect.core.words import question_terms
 from recollect.inference.protocol import Embedder, LateInteraction
 from recollect.recall.analyse import Analysis, analyse
 from recollect.recall.artifact_arm import add_stated
 from recollect.recall.beyond import beyond
-from recollect.recall.boost import Boosts, near, times_asked
+from recollect.recall.boost import UNTRUSTED, Boosts, near, times_asked
 from recollect.recall.candidates import Ask, Asking, Candidate, gather
 from recollect.recall.chain import follow
 from recollect.recall.confidence import confidence, signs_of
@@ -23,7 +24,7 @@ from recollect.recall.graph_arms import add_linked
 from recollect.recall.locate import locate
 from recollect.recall.meant import Named, look
 from recollect.recall.newest import newest_first
-from recollect.recall.once import told_once
+from recollect.recall.once import Told, told_once
 from recollect.recall.recency import freshen
 from recollect.recall.recipes import Recipe
 from recollect.recall.rerank import rerank
@@ -67,19 +68,34 @@ def search(
     add_linked(found, asking, asked, named, now)
     ranked = fuse(found.values(), recipe, question.unread if question is not None else 0.0)
     sure = None if ranked else 0.0
+    reranked = False
     if recipe.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
         boosts = Boosts(recipe, asked, named)
         ranked, matching = rerank(asking, ranked, question=question, model=model, embedder=embedder, boosts=boosts)
+        reranked = matching is not None
         if matching is not None:
             ranked = look(asking, ranked, named, addressed=asked.addressed)
             if not matching.blind:
                 sure = confidence(signs_of(ranked, matching), embedder.card.name)
             ranked = follow(asking, ranked, asked)
             ranked = diversify(freshen(ranked, asked, recipe), asked, recipe)
+    if not reranked:
+        ranked = _by_trust(asking, ranked)
     if further and k is not None:
         ranked = [*ranked, *beyond(asking, ranked, question, k)]
     count = how_many(ranked, asked, recipe) if k is None else k
     return Hits(_hits(asking, ranked, text, asked, count, reread), confidence=sure)
+
+
+def _by_trust(asking: Asking, ranked: list[Candidate]) -> list[Candidate]:
+    """Weigh fused scores by the trust in each source, where the second stage did not."""
+    outlines = asking.reader.outlines(asking.space, [candidate.seq for candidate in ranked])
+    for candidate in ranked:
+        outline = outlines.get(candidate.seq)
+        if outline is not None and (weight := trust_of(outline.source).weight) < 1.0:
+            candidate.boosts[UNTRUSTED] = candidate.score * (weight - 1.0)
+            candidate.score *= weight
+    return sorted(ranked, key=lambda candidate: -candidate.score)
 
 
 def _hits(
@@ -91,7 +107,7 @@ def _hits(
     step = max(k, asking.recipe.reread_depth if reread else 0) + _SPARE
     events: dict[int, Event] = {}
     there: list[Candidate] = []
-    told: list[Candidate] = []
+    told = Told([], [], [])
     for start in range(0, len(ranked), step):
         few = ranked[start : start + step]
         events |= asking.reader.fetch(asking.space, [candidate.seq for candidate in few])
@@ -100,10 +116,10 @@ def _hits(
             few = reread(few, events)
         there += few
         told = told_once(there, events, question, asking.recipe)
-        if len(told) >= k:
+        if len(told.kept) + len(told.echoes) >= k:
             break
     newest = asking.recipe.newest
-    kept = told[: max(k, newest.depth if newest else 0)]
+    kept = told.in_order[: max(k, newest.depth if newest else 0)]
     hits = [_hit(events[candidate.seq], candidate, asking.terms) for candidate in kept]
     return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
 

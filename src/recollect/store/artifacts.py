@@ -130,7 +130,7 @@ class ArtifactReader(Protocol):
         """Read what an LLM found in events, as it was put."""
         ...
 
-    def unread(self, space: str, *, but_roles: Sequence[str], limit: int) -> list[int]:
+    def unread(self, space: str, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
         ...
 

@@ -94,6 +94,13 @@ class Outline(NamedTuple):
     speaker: str | None
     role: str | None
     at: int  # microseconds since 1970
+    source: str
+    recorded_at: int  # likewise
+
+    @property
+    def effective_at(self) -> int:
+        """Give the time that counts for what is newest: an event dated after it was recorded counts from then."""
+        return min(self.at, self.recorded_at)
 
 
 class PassageRow(NamedTuple):

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 15;
+PRAGMA user_version = 16;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -142,7 +142,7 @@ CREATE TABLE events (
   recorded_at INTEGER NOT NULL,
   meta TEXT,
   text ANY NOT NULL
-, record TEXT) STRICT;
+, record TEXT, source TEXT NOT NULL DEFAULT 'user') STRICT;
 
 CREATE INDEX events_at ON events (space, at);
 
@@ -157,6 +157,8 @@ CREATE INDEX events_record ON events (space, record, seq) WHERE record IS NOT NU
 CREATE INDEX events_recorded ON events (space, recorded_at);
 
 CREATE INDEX events_session ON events (space, session, at) WHERE session IS NOT NULL;
+
+CREATE INDEX events_source ON events (space, source);
 
 CREATE INDEX events_speaker ON events (space, speaker) WHERE speaker IS NOT NULL;
 

@@ -76,13 +76,15 @@ def item(
     session: str | None = None,
     speaker: str | None = None,
     role: str | None = None,
+    trusted_as: str | None = None,
     wing: str | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Item:
     """Make an event of what was said; what can't be one is skipped with the reason.
 
-    source: which format and which ids it comes from, never a path of this machine. at: whatever the format wrote;
-    where that is no time, `otherwise_at` counts, and the event says that its time is a guess.
+    source: which format and which ids it comes from, never a path of this machine. trusted_as: the event's source in
+    the sense of core/trust.py, where its role does not tell. at: whatever the format wrote; where that is no time,
+    `otherwise_at` counts, and the event says that its time is a guess.
     """
     if not text or text.isspace():
         return Skipped(reason="no text", where=where, expected=True)
@@ -102,6 +104,7 @@ def item(
         "session": as_name(session),
         "speaker": as_name(speaker),
         "role": as_name(role),
+        "source": trusted_as,
         "wing": as_name(wing),
         "meta": {"source": {name: _trimmed(value) for name, value in source.items() if value is not None}, **more},
     }

@@ -110,6 +110,7 @@ def _item(mail: Message, where: str, *, grown: bool) -> Item:
         session=f"mail/{earlier[0] if earlier else message_id}",
         speaker=name or address or None,
         role="user",
+        trusted_as="import",  # anybody can write a mail, and its headers
         meta={
             "subject": subject,
             "from": address,

@@ -25,6 +25,7 @@ _FIELDS = {
     "session",
     "speaker",
     "role",
+    "source",
     "at",
     "recorded_at",
     "meta",

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from recollect.core.composed import composed
 from recollect.core.graph import ANY, EntityType, FactDraft, Mention, name_key
-from recollect.core.roles import PROGRAMS
 from recollect.core.spans import sentences
+from recollect.core.trust import source_of, states_nothing
 from recollect.core.values import Event, Span
 from recollect.extract.facts.claims import TURNS_OUT, Claim, Course
 from recollect.extract.facts.kinship import kinship, no_longer
@@ -68,7 +68,7 @@ class _Party(NamedTuple):
 def extract_facts(event: Event, mentions: Sequence[Mention], index: Names) -> list[FactDraft]:
     """List what an event claims. Pure: the same event, mentions and names give the same drafts."""
     role = (event.role or "").lower()
-    if role in PROGRAMS or role in ASSISTANTS:
+    if states_nothing(event) or role in ASSISTANTS:
         return []
     if (letters := composed(event.text)) is not None:
         placed = [
@@ -226,6 +226,7 @@ class _Reading:
             quote=event.text[quote.start : quote.end],
             said_at=event.at,
             recorded_at=event.recorded_at,
+            source=source_of(event),
             confidence=claim.confidence,
             extractor=EXTRACTOR,
             **times._asdict(),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from recollect.core.artifacts import ArtifactDraft, ArtifactKind, Stance
 from recollect.core.graph import EntityType, FactDraft, Mention, name_key
+from recollect.core.trust import source_of
 from recollect.core.values import Event, Span
 from recollect.extract.facts.extract import Names
 from recollect.extract.rules.ending import Over
@@ -48,6 +49,7 @@ def _draft(event: Event, artifact: ArtifactDraft, index: Names) -> FactDraft | N
         quote=artifact.quote,
         said_at=event.at,
         recorded_at=event.recorded_at,
+        source=source_of(event),
         confidence=artifact.confidence,
         valid_from=None if ended and relation != "did" else start,
         holds_at=event.at if relation != "did" and not ended else None,

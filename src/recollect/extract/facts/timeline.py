@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from recollect.core.graph import ANY, RELATIONS, Fact, FactDraft, Relation, fact_id
+from recollect.core.trust import trust_of
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -134,7 +135,7 @@ def _points(draft: FactDraft) -> list[_Point]:
         moment = max(draft.ended_by or draft.valid_to, draft.valid_to)
         points.append(_Point(moment, False, draft.object, draft.valid_to, draft))
     if not points:  # nothing was said of when: it was true when it was said
-        points.append(_Point(draft.said_at, True, draft.object, draft.said_at, draft))
+        points.append(_Point(_said(draft), True, draft.object, _said(draft), draft))
     return points
 
 
@@ -148,7 +149,10 @@ class _Sweep:
         self.known = _NEVER  # until here something is known that no new run can overlap
 
     def begin(self, points: list[_Point]) -> None:
-        """Take in what is said to be true at one moment."""
+        """Take in what is said to be true at one moment, as far as no more trusted source says otherwise."""
+        points = self._believed(points)
+        if not points:
+            return
         by_object: dict[str, list[_Point]] = {}
         for point in points:
             by_object.setdefault(point.object, []).append(point)
@@ -172,6 +176,14 @@ class _Sweep:
         self.runs += made
         self.known = max(self.known, moment)
 
+    def _believed(self, points: list[_Point]) -> list[_Point]:
+        """Leave out what contradicts something that a more trusted source says of the same time."""
+        levels = {object: _highest(run.sources) for object, run in self.live.items()}
+        for point in points:
+            levels[point.object] = max(levels.get(point.object, 0), _level(point.draft))
+        highest = max(levels.values())
+        return [point for point in points if levels[point.object] == highest]
+
     def _close_others(self, objects: Mapping[str, object], began: datetime, made: list[_Run]) -> None:
         for object in [object for object in self.live if object not in objects]:
             other = self.live.pop(object)
@@ -184,6 +196,9 @@ class _Sweep:
         if point.object == ANY:
             for object in list(self.live):
                 self.end(point._replace(object=object))
+            return
+        held = self.live.get(point.object)
+        if held is not None and _level(point.draft) < _highest(held.sources):
             return
         run = self.live.pop(point.object, None)
         earlier = self.latest.get(point.object)
@@ -202,6 +217,20 @@ class _Sweep:
             self.known = max(self.known, end)
 
 
+def _said(draft: FactDraft) -> datetime:
+    """Tell when a claim was made: one that is dated after it was recorded was made then."""
+    return min(draft.said_at, draft.recorded_at)
+
+
+def _level(draft: FactDraft) -> int:
+    return trust_of(draft.source).level
+
+
+def _highest(sources: Iterable[FactDraft]) -> int:
+    """Tell the highest level of trust among the sources of a run."""
+    return max(map(_level, sources), default=0)
+
+
 def _begin_earlier(run: _Run, said: datetime) -> None:
     """Let a run begin when a later word says that it began, and what it closed end then."""
     run.start = max(said, run.earliest)
@@ -213,7 +242,7 @@ def _happened(drafts: list[FactDraft]) -> list[Fact]:
     """What happened is one fact for each time at which it began."""
     runs: dict[datetime, _Run] = {}
     for draft in drafts:
-        start = draft.valid_from or draft.holds_at or draft.said_at
+        start = draft.valid_from or draft.holds_at or _said(draft)
         run = runs.setdefault(start, _Run(object=draft.object, start=start, last=start, earliest=start, end=start))
         run.end = max(run.end or start, draft.valid_to or start)
         run.sources.add(draft)

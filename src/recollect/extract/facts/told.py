@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recollect.core.graph import RELATIONS, EntityType, FactDraft, Mention, name_key
+from recollect.core.trust import source_of
 from recollect.core.values import Event, Span
 from recollect.extract.facts.extract import Names
 from recollect.extract.facts.when import When
@@ -64,6 +65,7 @@ def _draft(
         quote=event.text[told.quote.start : told.quote.end],
         said_at=event.at,
         recorded_at=event.recorded_at,
+        source=source_of(event),
         confidence=told.confidence,
         extractor=extractor,
         **told.when._asdict(),

@@ -11,6 +11,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.graph import Entity, EntityType
 from recollect.core.roles import PROGRAMS
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Span
 from recollect.inference.text import well_formed
 
@@ -74,7 +75,7 @@ NOT_FOR_LLM = PROGRAMS  # what programs report no LLM is to read
 
 def is_for_llm(event: Event) -> bool:
     """Tell whether an LLM is to read an event."""
-    return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM
+    return event.record is None and (event.role or "").lower() not in NOT_FOR_LLM and not states_nothing(event)
 
 
 def speaker_of(event: Event) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from recollect.core.artifacts import TO_DO, ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
 from recollect.core.composed import composed
 from recollect.core.dates import LOOKS_BACK, DateMention, Granularity, find_dates
-from recollect.core.roles import PROGRAMS
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Span
 from recollect.extract import tags  # as a module: it reads words of this package, and may be loading now
 from recollect.extract.noise import MOST_READ, Reason, Skipped, asks, is_question, worth_reading
@@ -67,7 +67,7 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
             skipped=tuple(replace(skip, span=letters.back(skip.span)) for skip in found.skipped),
         )
     role = (event.role or "").lower()
-    if role in PROGRAMS or (role in ASSISTANTS and not worth_asking_assistant(event.text)):
+    if states_nothing(event) or (role in ASSISTANTS and not worth_asking_assistant(event.text)):
         return Extraction()
     text = guards.hide_quotations(event.text[:MOST_READ]) + event.text[MOST_READ:]
     kept, skipped = worth_reading(text)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from recollect.core.clock import day_in_words
 from recollect.core.roles import SILENT
+from recollect.core.trust import states_nothing
 from recollect.core.values import Event, WrittenSentence
 from recollect.fold.llm.prompting import SUMMARISE, extractor_of, prompt
 from recollect.fold.llm.said import beyond
@@ -71,7 +72,11 @@ def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
 
 def shown_turns(session: Sequence[Event]) -> list[Event]:
     """Choose the turns that are shown: all, or as many at even distances as there is room for."""
-    turns = [one for one in session if (one.role or "").lower() not in SILENT and one.text.strip()]
+    turns = [
+        one
+        for one in session
+        if (one.role or "").lower() not in SILENT and not states_nothing(one) and one.text.strip()
+    ]
     size = sum(min(len(one.text), LONGEST_TURN) for one in turns)
     if size <= MOST_SHOWN:
         return turns

@@ -63,6 +63,8 @@ def checked(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[st
     for name, value in read.items():
         if known[name].kind in ("integer", "count") and isinstance(value, float) and value.is_integer():
             read[name] = value = int(value)  # to JSON, 7.0 is a whole number
+        if known[name].or_one and isinstance(value, str):
+            read[name] = value = [value]
         _check(known[name], value)
     missing = [name for name, parameter in known.items() if parameter.required and name not in read]
     if missing:

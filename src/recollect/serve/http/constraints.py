@@ -8,6 +8,7 @@ from typing import Any
 from recollect.core.artifacts import ArtifactKind, Status
 from recollect.core.attention import IntentAnswer, IntentCategory, IntentStatus
 from recollect.core.graph import EntityType
+from recollect.core.trust import Source
 from recollect.operations import Operation, Parameter
 from recollect.operations.log import ADD
 from recollect.recall.instruct import STYLES
@@ -27,10 +28,12 @@ _MOMENT: Schema = {"minimum": -62_135_596_800, "maximum": 253_402_300_799}  # th
 _POSITION: Schema = {"pattern": r"^(now|[a-z_]{1,30}\.[0-9]{1,18}(,[a-z_]{1,30}\.[0-9]{1,18})*)$", "maxLength": 900}
 
 _BY_NAME: dict[str, Schema] = {
-    **dict.fromkeys(("space", "wing", "session", "speaker", "tag", "key", "role"), _NAME),
+    **dict.fromkeys(("space", "wing", "session", "speaker", "tag", "key"), _NAME),
     **dict.fromkeys(("query", "text", "topic"), _TEXT),
     **dict.fromkeys(("name", "entity", "subject", "gone", "into"), _WORDS),
     **dict.fromkeys(("prefix", "holder", "thing", "of"), _TEXT),
+    "role": {"items": {"type": "string", **_NAME}, "minItems": 1},
+    "source": {"items": {"type": "string", "enum": [f"{no}{one}" for one in Source for no in ("", "!")]}},
     "k": {"maximum": 1_000},
     "budget": {"maximum": 1_000_000},
     "limit": {"maximum": MOST_LISTED},
@@ -53,6 +56,8 @@ _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("artifacts", "status"): {"enum": [*(one.value for one in Status), "any"]},
     ("artifacts", "tag"): {},
     ("show", "id"): _EVENT_ID,
+    ("add", "role"): _NAME,
+    ("add", "source"): {"enum": list(Source)},
     ("identity", "text"): {**_TEXT, "maxLength": 2_000},
     ("entities", "type"): {"enum": [one.value for one in EntityType]},
     ("intents", "status"): {"enum": [*(one.value for one in IntentStatus), "any"]},

@@ -130,6 +130,8 @@ class AgentTool:
         given = {name: value for name, value in (given or {}).items() if value is not None}
         known = {parameter.name: parameter for parameter in self.parameters}
         for name, value in given.items():
+            if name in known and known[name].or_one and isinstance(value, str):
+                given[name] = value = [value]
             if name not in known:
                 raise InvalidInput(f"{self.name} has no parameter {name!r}.", fix=f"It takes {', '.join(known)}.")
             if not _fits(known[name].kind, value):

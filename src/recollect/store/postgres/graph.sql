@@ -101,7 +101,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 -- name: claims_of_key
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, owner.home, claims.relation, claims.object,
        coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to, ended_by, claims.body,
-       events.id, events.text, events.at, events.at_offset, events.recorded_at
+       events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM names AS owner JOIN claims ON claims.space = owner.space AND claims.subject = owner.id
 JOIN events ON events.space = claims.space AND events.seq = claims.seq
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -113,7 +113,7 @@ WHERE owner.space = %(space)s AND owner.home = %(subject)s AND claims.relation =
 -- name: claims_of_events
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -125,7 +125,7 @@ SELECT seq FROM events WHERE space = $1 AND session_hash = hashtextextended($2, 
 -- name: claims_of_names
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -138,7 +138,7 @@ WHERE claims.space = $1 AND claims.number IN (
 -- name: claims_of_homes
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -153,7 +153,7 @@ WHERE claims.space = $1 AND claims.number IN (
 -- name: all_claims
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM events JOIN claims ON claims.space = events.space AND claims.seq = events.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -162,7 +162,7 @@ WHERE events.space = $1 ORDER BY claims.number;
 -- name: claims_by_number
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -349,6 +349,7 @@ SELECT count(*) FROM claims WHERE space = $1 AND seq NOT IN (SELECT seq FROM eve
 
 -- A claim without an object ends whatever holds, and is in no fact where nothing did.
 -- Claims that a person took back are in no fact, nor is what says so.
+-- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
 -- name: loose_claims
 SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FROM fact_claims WHERE space = $1)
   AND coalesce((SELECT home FROM names WHERE space = $1 AND id = subject), subject)
@@ -356,7 +357,9 @@ SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FRO
   AND object != '' AND NOT EXISTS (
     SELECT 1 FROM claims AS void WHERE void.space = $1 AND void.subject = claims.subject
       AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
-  );
+  )
+  AND EXISTS (
+    SELECT 1 FROM events WHERE events.space = $1 AND events.seq = claims.seq AND events.source = 'user');
 
 -- name: baseless_facts
 SELECT count(*) FROM facts WHERE space = $1 AND NOT EXISTS (

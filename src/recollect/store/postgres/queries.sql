@@ -42,8 +42,8 @@ UPDATE spaces SET epoch = epoch + 1 WHERE space = $1;
 
 -- name: insert_event
 INSERT INTO events
-  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 
 -- name: next_seqs
 SELECT nextval('event_seq') FROM generate_series(1, $1::bigint);
@@ -55,19 +55,19 @@ SELECT last_value FROM event_seq WHERE is_called;
 SELECT max(recorded_at) FROM events WHERE space = $1;
 
 -- name: events_by_id
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND id = ANY($2::bytea[]) ORDER BY seq;
 
 -- name: event_by_key
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND key_hash = hashtextextended($2, 0) AND key = $2;
 
 -- name: events_by_seq
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at FROM events WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
+SELECT seq, session, speaker, role, at, source, recorded_at FROM events WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- The runs around several events at once: a row for each turn, beside the event that it stands near.
 -- name: runs_around
@@ -81,15 +81,15 @@ SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN LATERAL (
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
 
 -- name: events_oldest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) > (%(at)s, %(seq)s) ORDER BY at, seq LIMIT %(limit)s;
 
 -- name: events_newest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) < (%(at)s, %(seq)s) ORDER BY at DESC, seq DESC LIMIT %(limit)s;
 
 -- name: log_after
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
 -- name: contents_after
@@ -133,11 +133,11 @@ SELECT count(*) FROM events WHERE space = $1 AND record IS NOT NULL;
 
 -- Of some kinds, in the order of the log.
 -- name: records
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND record = ANY($2::text[]) ORDER BY seq;
 
 -- name: latest_identity
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND record = 'identity' AND wing IS NOT DISTINCT FROM $2 ORDER BY seq DESC LIMIT 1;
 
 -- Words
@@ -340,7 +340,7 @@ WHERE near_spaces.state != 'wanted'
          AND unit >> 52 = model);
 
 -- name: events_without_vectors
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = $1 AND seq > $2 AND record IS NULL
   AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = $1 AND unit = ($3::bigint | (events.seq << 10)))
 ORDER BY seq LIMIT $4;
@@ -695,7 +695,7 @@ DELETE FROM reading_sources WHERE space = $1 AND (
 
 -- Events that an LLM has neither read nor is to read, the newest first.
 -- name: unread
-SELECT seq FROM events WHERE space = $1 AND record IS NULL AND lower(coalesce(role, '')) != ALL($2::text[])
+SELECT seq FROM events WHERE space = $1 AND record IS NULL AND lower(coalesce(role, '')) != ALL($2::text[]) AND source != ALL($5::text[])
   AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = $1 AND readings.seq = events.seq)
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = $1 AND jobs.kind = $3 AND jobs.seq = events.seq)
 ORDER BY seq DESC LIMIT $4;
@@ -852,6 +852,19 @@ AND recorded_at <= %(as_of)s;
 
 -- name: where_tag
 AND seq IN (SELECT seq FROM event_tags WHERE space = %(space)s AND tag = %(tag)s);
+
+-- A list of names comes as JSON. An event without a role has none of those that are excluded.
+-- name: where_role_in
+AND lower(coalesce(role, '')) IN (SELECT json_array_elements_text(%(role_in)s::json));
+
+-- name: where_role_not_in
+AND lower(coalesce(role, '')) NOT IN (SELECT json_array_elements_text(%(role_not_in)s::json));
+
+-- name: where_source_in
+AND source IN (SELECT json_array_elements_text(%(source_in)s::json));
+
+-- name: where_source_not_in
+AND source NOT IN (SELECT json_array_elements_text(%(source_not_in)s::json));
 
 -- A path is "$." and the member's name as JSON; both sides are read alike.
 -- name: where_meta

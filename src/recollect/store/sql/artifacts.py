@@ -163,7 +163,7 @@ class ArtifactRows(Snapshot):
         if found is None:
             return []
         firsts: dict[str, tuple[int, int]] = {}
-        for seq, session, _, _, at in self.rows("outlines_by_seq", (array(seqs), found.id)):
+        for seq, session, _, _, at, *_ in self.rows("outlines_by_seq", (array(seqs), found.id)):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         later: list[int] = []
@@ -181,9 +181,9 @@ class ArtifactRows(Snapshot):
         found = self.space(space)
         return {row[0]: row[1] for row in self.rows("readings_of_events", (found.id, array(seqs)))} if found else {}
 
-    def unread(self, space: str, *, but_roles: Sequence[str], limit: int) -> list[int]:
+    def unread(self, space: str, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         found = self.space(space)
-        values = (found.id, words(but_roles), READ, limit) if found else ()
+        values = (found.id, words(but_roles), READ, limit, words(but_sources)) if found else ()
         return [row[0] for row in self.rows("unread", values)] if found else []
 
     def resting_on(self, space: str, seqs: Sequence[int]) -> list[int]:

@@ -345,9 +345,8 @@ def _mention_values(space: int, row: MentionRow) -> tuple[Any, ...]:
 
 def _claim(row: Row) -> ClaimRow:
     """Read a claim; columns as every query of claims selects them. Times come back in the zone of the event."""
-    number, seq, start, stop, form, subject, relation, target, object, *times, body, raw_id, said, at, zone, learned = (
-        row
-    )
+    number, seq, start, stop, form, subject, relation, target, object, *times, body = row[:-6]
+    raw_id, said, at, zone, learned, source = row[-6:]
     text = said if isinstance(said, str) else bytes(said).decode("utf-8", "surrogatepass")
     held: dict[str, Any] = json.loads(body)
     valid_from, begun_by, holds_at, valid_to, ended_by = (
@@ -374,6 +373,7 @@ def _claim(row: Row) -> ClaimRow:
         object_form=target if held["entity"] else "",
         extractor=held["extractor"],
         voids=held.get("voids", ""),
+        source=source,
     )
     return ClaimRow(number, seq, draft)
 

@@ -9,6 +9,7 @@ from typing import Any
 from recollect.core.clock import from_micros, to_micros
 from recollect.core.ids import event_id
 from recollect.core.records import BY
+from recollect.core.trust import source_of, source_of_role
 from recollect.core.values import Event, Filter, Json
 from recollect.store.protocol import Draft
 from recollect.store.sql.snapshot import Row
@@ -31,12 +32,13 @@ def event_values(space: int, draft: Draft, recorded_at: int, text: str | bytes) 
         meta_json(event.meta) if event.meta else None,
         text,
         event.record,
+        source_of(event),
     )
 
 
 def event_of(space: str, row: Row) -> Event:
     """Read an event; columns as every query of events selects them."""
-    raw_id, _, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record = row
+    raw_id, _, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source = row
     held: dict[str, Json] = json.loads(meta) if meta else {}
     return Event(
         id=event_id(raw_id),
@@ -46,6 +48,7 @@ def event_of(space: str, row: Row) -> Event:
         session=session,
         speaker=speaker if record is None else held.get(BY),  # the author of a record is its editor
         role=role,
+        source=source or source_of_role(role),
         at=from_micros(at, at_offset),
         recorded_at=from_micros(recorded_at),
         meta=held,
@@ -71,11 +74,26 @@ def conditions(which: Filter, query: Callable[[str], str]) -> tuple[str, dict[st
         if (moment := getattr(which, name)) is not None:
             parts.append(query(f"where_{name}"))
             values[name] = to_micros(moment)[0]
+    for name in ("role", "source"):
+        if (chosen := getattr(which, name)) is not None:
+            parts += _choice(name, chosen, query, values)
     for number, (name, value) in enumerate((which.meta or {}).items()):
         parts.append(query("where_meta").replace("{n}", str(number)))
         values[f"path_{number}"] = "$." + json.dumps(name)
         values[f"value_{number}"] = meta_json(value)
     return " ".join(parts), values
+
+
+def _choice(name: str, chosen: Sequence[str], query: Callable[[str], str], values: dict[str, Any]) -> list[str]:
+    """Write which values of a column count: those named, less those named with a "!"."""
+    excluded = [one.removeprefix("!") for one in chosen if one.startswith("!")]
+    included = [one for one in chosen if not one.startswith("!")]
+    parts: list[str] = []
+    for how, several in (("in", included), ("not_in", excluded)):
+        if several:
+            values[f"{name}_{how}"] = json.dumps(several)
+            parts.append(query(f"where_{name}_{how}"))
+    return parts
 
 
 def names(gathered: str | Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.clock import from_micros, to_micros
+from recollect.core.trust import source_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import searchable_terms
 from recollect.store.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
@@ -305,7 +306,7 @@ class SqlWriter(
 
 
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
-    return replace(draft.event, space=space, recorded_at=from_micros(recorded_at))
+    return replace(draft.event, space=space, recorded_at=from_micros(recorded_at), source=source_of(draft.event))
 
 
 def _told(error: str) -> str:

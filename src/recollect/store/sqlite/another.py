@@ -23,28 +23,25 @@ from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
 
 _AT_ONCE = 200  # events read together
-_WITH_RECORDS = 15  # the schema from which on edits are records; before, nothing told them from events for certain
 
 
 class AnotherLog:
     """The events of one snapshot of a file."""
 
-    def __init__(self, reader: SqliteReader, version: int) -> None:
+    def __init__(self, reader: SqliteReader) -> None:
         self._reader = reader
-        self._log = "log_after" if version >= _WITH_RECORDS else "log_before_records"
-        self._count = "count_events" if version >= _WITH_RECORDS else "count_before_records"
 
     def spaces(self) -> dict[str, int]:
         """Count the events of each space that has any."""
         found = {name: self._reader.space(name) for name in self._reader.spaces()}
-        counts = {name: self._reader.one(self._count, (space.id,)) for name, space in found.items() if space}
+        counts = {name: self._reader.one("count_events", (space.id,)) for name, space in found.items() if space}
         return {name: count for name, count in counts.items() if count}
 
     def events(self, name: str, *, after: int) -> Iterator[tuple[int, Event | None]]:
         """Go through a space in the order of arrival; None for what is not what was once stored."""
         space = self._reader.space(name)
         while space is not None:
-            rows = self._reader.rows(self._log, (space.id, after, _AT_ONCE))
+            rows = self._reader.rows("log_after", (space.id, after, _AT_ONCE))
             contents = {row[0]: row[1] for row in self._reader.rows("contents_after", (space.id, after, _AT_ONCE))}
             for row in rows:
                 yield row[1], _sound(name, row, contents[row[1]])
@@ -60,9 +57,11 @@ def another_log(path: Path) -> Generator[AnotherLog]:
         inspect(path, create=False)
         with closing(_connected(path)) as connection:
             _check(path, connection)
+            if not connection.execute(query("has_source")).get:
+                connection.execute(query("with_source"))
             connection.execute("BEGIN")
             try:
-                yield AnotherLog(SqliteReader(connection, Caches()), schema.version(connection))
+                yield AnotherLog(SqliteReader(connection, Caches()))
             finally:
                 connection.execute("ROLLBACK")
 

@@ -99,7 +99,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- name: claims_of_key
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, owner.home, claims.relation, claims.object,
        coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to, ended_by, claims.body,
-       events.id, events.text, events.at, events.at_offset, events.recorded_at
+       events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM names AS owner INDEXED BY names_home
 CROSS JOIN claims INDEXED BY claims_subject ON claims.space = owner.space AND claims.subject = owner.id
 CROSS JOIN events ON events.seq = claims.seq
@@ -112,7 +112,7 @@ WHERE owner.space = :space AND owner.home = :subject AND claims.relation = :rela
 -- name: claims_of_events
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -124,7 +124,7 @@ SELECT seq FROM events WHERE space = ? AND session = ? ORDER BY at, seq;
 -- name: claims_of_names
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -136,7 +136,7 @@ WHERE claims.number IN (
 -- name: claims_of_homes
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -151,7 +151,7 @@ WHERE claims.number IN (
 -- name: all_claims
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM events JOIN claims ON claims.space = events.space AND claims.seq = events.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -160,7 +160,7 @@ WHERE events.space = ? ORDER BY claims.number;
 -- name: claims_by_number
 SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
        claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
-       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
 FROM claims JOIN events ON events.seq = claims.seq
 LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
 LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
@@ -334,6 +334,7 @@ SELECT count(*) FROM claims WHERE space = ?1 AND seq NOT IN (SELECT seq FROM eve
 
 -- A claim without an object ends whatever holds, and is in no fact where nothing did.
 -- Claims that a person took back are in no fact, nor is what says so.
+-- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
 -- name: loose_claims
 SELECT count(*) FROM claims WHERE space = ?1 AND number NOT IN (SELECT claim FROM fact_claims)
   AND coalesce((SELECT home FROM names WHERE space = ?1 AND id = subject), subject)
@@ -341,7 +342,8 @@ SELECT count(*) FROM claims WHERE space = ?1 AND number NOT IN (SELECT claim FRO
   AND object != '' AND NOT EXISTS (
     SELECT 1 FROM claims AS void WHERE void.space = ?1 AND void.subject = claims.subject
       AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
-  );
+  )
+  AND EXISTS (SELECT 1 FROM events WHERE events.seq = claims.seq AND events.source = 'user');
 
 -- name: baseless_facts
 SELECT count(*) FROM facts WHERE space = ?1 AND NOT EXISTS (

@@ -24,8 +24,8 @@ UPDATE spaces SET epoch = epoch + 1 WHERE id = ?;
 
 -- name: insert_event
 INSERT INTO events
-  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- The highest seq that was ever given, also to an event that is gone.
 -- name: last_seq
@@ -35,21 +35,21 @@ SELECT seq FROM sqlite_sequence WHERE name = 'events';
 SELECT max(recorded_at) FROM events WHERE space = ?;
 
 -- name: events_by_id
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND id IN carray(?);
 
 -- name: event_by_key
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND key = ?;
 
 -- By seq, not by an index of the space: hence the plus sign.
 -- name: events_by_seq
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE seq IN carray(?) AND +space = ?;
 
 -- Columns that stand before the text: of a long event only the first page is read.
 -- name: outlines_by_seq
-SELECT seq, session, speaker, role, at FROM events WHERE seq IN carray(?) AND +space = ?;
+SELECT seq, session, speaker, role, at, source, recorded_at FROM events WHERE seq IN carray(?) AND +space = ?;
 
 -- The two halves of a run; the index of sessions has the seq at its end.
 -- name: said_before
@@ -59,24 +59,16 @@ SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) < (?, ?) OR
 SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?;
 
 -- name: events_oldest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = :space AND record IS NULL {where} AND (at, seq) > (:at, :seq) ORDER BY at, seq LIMIT :limit;
 
 -- name: events_newest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = :space AND record IS NULL {where} AND (at, seq) < (:at, :seq) ORDER BY at DESC, seq DESC LIMIT :limit;
 
 -- name: log_after
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?;
-
--- Of another memory, whose file is older than records and is not changed.
--- name: log_before_records
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, NULL FROM events
-WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?;
-
--- name: count_before_records
-SELECT count(*) FROM events WHERE space = ?;
 
 -- For verify: the content hash beside the event that it must fit.
 -- name: contents_after
@@ -133,11 +125,11 @@ SELECT count(*) FROM events WHERE space = ? AND record IS NOT NULL;
 
 -- Of some kinds, in the order of the log.
 -- name: records
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND record IN carray(?) ORDER BY seq;
 
 -- name: latest_identity
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND record = 'identity' AND wing IS ? ORDER BY seq DESC LIMIT 1;
 
 -- Words
@@ -280,7 +272,7 @@ DELETE FROM pooled_blocks WHERE model = ?;
 DELETE FROM pooled_tail WHERE model = ?;
 
 -- name: events_without_vectors
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record FROM events
+SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
 WHERE space = ? AND seq > ? AND record IS NULL AND NOT EXISTS (SELECT 1 FROM vectors WHERE unit = (? | (events.seq << 10)))
 ORDER BY seq LIMIT ?;
 
@@ -589,7 +581,7 @@ DELETE FROM reading_sources WHERE space = ?1 AND (
 
 -- Events that an LLM has neither read nor is to read, the newest first.
 -- name: unread
-SELECT seq FROM events WHERE space = ?1 AND record IS NULL AND lower(coalesce(role, '')) NOT IN carray(?2)
+SELECT seq FROM events WHERE space = ?1 AND record IS NULL AND lower(coalesce(role, '')) NOT IN carray(?2) AND source NOT IN carray(?5)
   AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = ?1 AND readings.seq = events.seq)
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.kind = ?3 AND jobs.seq = events.seq AND jobs.space = ?1)
 ORDER BY seq DESC LIMIT ?4;
@@ -647,6 +639,13 @@ INSERT INTO receipts (space, at, upto, receipt) VALUES (?, ?, ?, ?);
 -- name: receipts
 SELECT upto, receipt FROM receipts WHERE space = ? ORDER BY id;
 
+-- name: has_source
+SELECT count(*) FROM pragma_table_info('events') WHERE name = 'source';
+
+-- For files from before there were records and sources, which came together: this view stands before the table, for this connection alone.
+-- name: with_source
+CREATE TEMP VIEW events AS SELECT *, NULL AS record, NULL AS source FROM main.events;
+
 -- Before another memory is read: its log is in tables of its own, neither views nor virtual.
 -- name: tables_of_log
 SELECT count(*) FROM sqlite_schema WHERE name IN ('spaces', 'events', 'facts_of_file') AND type = 'table' AND rootpage > 0;
@@ -688,6 +687,19 @@ AND recorded_at <= :as_of;
 
 -- name: where_tag
 AND seq IN (SELECT seq FROM event_tags WHERE space = :space AND tag = :tag);
+
+-- A list of names comes as JSON. An event without a role has none of those that are excluded.
+-- name: where_role_in
+AND lower(coalesce(role, '')) IN (SELECT value FROM json_each(:role_in));
+
+-- name: where_role_not_in
+AND lower(coalesce(role, '')) NOT IN (SELECT value FROM json_each(:role_not_in));
+
+-- name: where_source_in
+AND source IN (SELECT value FROM json_each(:source_in));
+
+-- name: where_source_not_in
+AND source NOT IN (SELECT value FROM json_each(:source_not_in));
 
 -- name: where_meta
 AND meta -> :path_{n} = :value_{n};
