@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from recollect.core.clock import utc_now
@@ -157,6 +158,30 @@ class Rates:
         self._left[name] = (left - 1, now)
         while len(self._left) > _MOST_KNOWN:
             self._left.popitem(last=False)
+
+
+class Concurrency:
+    """Count the unanswered requests of each key; the request's scope remembers by whom it is counted."""
+
+    _COUNTED_AS = "recollect.counted_as"
+
+    def __init__(self, most_of_a_key: int) -> None:
+        self._most = most_of_a_key
+        self._unanswered: Counter[str] = Counter()
+
+    def enter(self, scope: MutableMapping[str, Any], name: str) -> None:
+        """Count a request, or refuse it."""
+        if self._unanswered[name] >= self._most:
+            raise TooManyRequests(f"{self._most:,} requests with this key are not answered yet.")
+        self._unanswered[name] += 1
+        scope[self._COUNTED_AS] = name
+
+    def leave(self, scope: MutableMapping[str, Any]) -> None:
+        """Stop counting a request: it is answered, or is a stream, which has limits of its own."""
+        name = scope.pop(self._COUNTED_AS, None)
+        if name is not None:
+            self._unanswered[name] -= 1
+            self._unanswered += Counter()  # drops keys at zero
 
 
 def _host(header: str) -> str | None:

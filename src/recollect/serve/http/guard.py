@@ -68,6 +68,7 @@ class Guard:
                 await self._answered(scope, headers, receive, send_safely)
             finally:
                 service.metrics.in_flight -= 1
+                service.concurrency.leave(scope)
                 operation = _operation(scope)
                 service.metrics.request(operation, status, time.perf_counter() - began)
                 told |= {"recollect.operation": operation, "http.response.status_code": status}

@@ -32,6 +32,12 @@ class ServiceSettings:
     asking_threads: int = field(default_factory=lambda: (os.cpu_count() or 2) + 1)
     # Writes embed their events before they queue for the turn to write; more would only compete with questions.
     writing_threads: int = 2
+    # Bytes of a write above which it goes to the lane of large ones. About this much text takes a second to embed.
+    large_request_bytes: int = 8 * 1024
+    # Large writes of one key that may run or wait: each holds its text in memory.
+    most_large_of_a_key: int = 16
+    # Requests of one key that have no answer yet: half of the burst. Streams are counted by themselves.
+    most_requests_of_a_key: int = 100
     # Requests that may wait for a thread. At tens of milliseconds each, those behind would wait for half a minute.
     most_waiting: int = 1_000
     # Connections that follow /v1/stream: each costs a task and one read for each change.
