@@ -83,7 +83,7 @@ class Guard:
 
         try:
             if scope["path"] not in _FOR_ANYBODY and await self._service.doors.keyless():
-                self._service.doors.check_local(headers)
+                self._service.doors.check_local(headers, path=scope["path"])
             await self._app(scope, receive, noticed)
         except Exception as error:
             if begun:  # what was begun can't be taken back: the connection ends, and the client sees that
