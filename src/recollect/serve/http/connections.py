@@ -181,8 +181,9 @@ class LimitedProtocol(H11Protocol):
 
     def _refuse(self, error: RecollectError) -> None:
         """Answer with an error, where no answer has begun, and close the connection."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # what the application still answers is dropped
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True  # what the application still answers is dropped
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
             answer = refused(error, {"connection": "close"})
             for event in (
