@@ -14,6 +14,7 @@
     │   ├── KeyNeeded           no key, or none that counts
     │   ├── NotAllowed          the key does not reach this far
     │   ├── TooLarge
+    │   ├── RequestTimeout      the client sent it too slowly
     │   ├── TooManyRequests
     │   ├── Overloaded          more waits than can be answered soon
     │   └── Unreachable         the client got no answer
@@ -140,6 +141,12 @@ class TooLarge(ServiceError):
     """The request is larger than the service takes; send it in parts."""
 
     status = 413
+
+
+class RequestTimeout(ServiceError):
+    """The request did not arrive in time and was not carried out; send it again."""
+
+    status = 408
 
 
 class TooManyRequests(ServiceError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
 from enum import IntEnum
 from functools import partial
 from threading import Lock, Thread
@@ -42,6 +43,39 @@ Floats = NDArray[np.float32]
 Made = TypeVar("Made")
 
 
+class FairSlots:
+    """A semaphore whose slots go to whoever waits longest.
+
+    threading.Semaphore lets the thread that releases a slot take it again before one that waits wakes up.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._lock = Lock()
+        self._free = slots
+        self._waiting: deque[Lock] = deque()
+
+    @contextlib.contextmanager
+    def one(self) -> Generator[None]:
+        """Hold a slot."""
+        turn = Lock()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+            else:
+                turn.acquire()
+                self._waiting.append(turn)
+        with turn:  # released by whoever hands its slot on
+            pass
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().release()
+                else:
+                    self._free += 1
+
+
 class TextEncoder(Generic[Made]):
     """Run a model, one text at a time: with int8 weights a text's vectors depend on its batch neighbours."""
 
@@ -50,6 +84,7 @@ class TextEncoder(Generic[Made]):
         self._lock = Lock()
         self._single: Session | None = None
         self._parallel: Session | None = None
+        self._slots = FairSlots(_texts_at_once())
 
     def load(self) -> None:
         """Load what one text needs, if that was not done."""
@@ -60,8 +95,12 @@ class TextEncoder(Generic[Made]):
         return self._run(self._single_session(), marker, text)
 
     def many(self, texts: Sequence[str], marker: Marker) -> Iterator[Made]:
-        """Encode each text in turn, several texts at a time on as many cores."""
-        workers = min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE)
+        """Encode each text in turn, several texts at a time on as many cores.
+
+        Calls with many texts share the cores text by text. Those with few, as a question or a short event, never wait
+        for them.
+        """
+        workers = _texts_at_once()
         if len(texts) < MANY_TEXTS or workers == 1:
             session = self._single_session()
             yield from (self._run(session, marker, text) for text in texts)
@@ -72,7 +111,7 @@ class TextEncoder(Generic[Made]):
         session = self._parallel_session()
         self._load_tokenizer()
         with ThreadPoolExecutor(workers, thread_name_prefix="recollect-encode") as pool:
-            yield from pool.map(partial(self._run, session, marker), texts)
+            yield from pool.map(partial(self._run_in_slot, session, marker), texts)
 
     def unread(self, text: str) -> float:
         """Tell the share of a text's words that the model does not know."""
@@ -89,6 +128,10 @@ class TextEncoder(Generic[Made]):
             return self._made(session, row)
         except Exception as error:  # onnxruntime has no common error class of its own
             raise EmbeddingFailed(f"The model failed on a text of {len(words)} tokens: {error}") from error
+
+    def _run_in_slot(self, session: Session, marker: Marker, text: str) -> Made:
+        with self._slots.one():
+            return self._run(session, marker, text)
 
     def _made(self, session: Session, ids: NDArray[np.int64]) -> Made:
         """Run the model on the ids of a text."""
@@ -154,6 +197,10 @@ class TwoHeadEncoder(TextEncoder[Encoded]):
     def _made(self, session: Session, ids: NDArray[np.int64]) -> Encoded:
         tokens, pooled = session.run(["tokens", "pooled"], {"input_ids": ids})
         return Encoded(ids, tokens, pooled)
+
+
+def _texts_at_once() -> int:
+    return min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE)
 
 
 def _unread(text: str, encoding: Encoding) -> float:

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             mcp=given.mcp,
             tracing=given.tracing,
             socket=given.socket,
-        )
+        ).with_limits(given.limit)
         if given.processes < 1:
             raise InvalidSetting(f"processes must be at least 1, not {given.processes}.")
         if given.processes > 1:
@@ -74,6 +74,7 @@ def _again(given: argparse.Namespace) -> list[str]:
     flags = {"--no-worker": not given.worker, "--no-fold": not given.fold, "--no-mcp": not given.mcp}
     flags["--tracing"] = given.tracing
     options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
+    options += [part for limit in given.limit for part in ("--limit", limit)]
     return [*options, *(flag for flag, wanted in flags.items() if wanted)]
 
 
@@ -107,6 +108,13 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=ServiceSettings().requests_per_s,
         help="requests a second and key; 0: any",
+    )
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change a limit of docs/service.md, such as most_connections=500; may be given several times",
     )
     parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("RECOLLECT_EMBEDDER") or None)
     parser.add_argument("--llm", metavar="NAME", default=os.environ.get("RECOLLECT_LLM") or None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from recollect.core.clock import utc_now
@@ -17,6 +18,8 @@ from recollect.serve.http.lanes import Lane
 
 _KNOWN_FOR_S = 1.0  # how long a key is taken for what it was: so soon, a revoked one is refused
 _MOST_KNOWN = 1_000  # keys that are remembered meanwhile
+_OWN_SITES = ("none", "same-origin")  # typed or bookmarked; our own page
+PAGE_PATH = "/"
 _LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -116,8 +119,8 @@ class Doors:
             raise KeyNeeded(f"The key {how}.", fix="Make another with: recollect keys create")
         return Caller(key=key)
 
-    def check_local(self, headers: Mapping[str, str]) -> None:
-        """Refuse what a page from elsewhere makes a browser send: it names another host, or comes from another origin.
+    def check_local(self, headers: Mapping[str, str], *, path: str) -> None:
+        """Refuse what a page from elsewhere makes a browser send: it names another host, or comes from another site.
 
         Without keys, being able to connect is all that is asked for; a browser can be led to connect by any page, and a
         name can be pointed at this machine (DNS rebinding).
@@ -126,6 +129,11 @@ class Doors:
             raise NotAllowed("Without keys, only this machine is served.", fix="Use http://127.0.0.1, or make a key.")
         origin = headers.get("origin")
         if origin is not None and not _same_origin(origin, headers.get("host", "")):
+            raise NotAllowed("Without keys, pages from elsewhere are refused.", fix="Make a key and send it.")
+        # Browsers send no Origin with most GETs, but say which site made them ask. Other programs say nothing. Another
+        # port of this machine is "same-site".
+        site = headers.get("sec-fetch-site", "none")
+        if site not in _OWN_SITES and not (path == PAGE_PATH and _is_visit(headers)):
             raise NotAllowed("Without keys, pages from elsewhere are refused.", fix="Make a key and send it.")
 
     def _remember(self, shown: tuple[str, bytes], key: ApiKey) -> None:
@@ -159,11 +167,40 @@ class Rates:
             self._left.popitem(last=False)
 
 
+class Concurrency:
+    """Count the unanswered requests of each key; the request's scope remembers by whom it is counted."""
+
+    _COUNTED_AS = "recollect.counted_as"
+
+    def __init__(self, most_of_a_key: int) -> None:
+        self._most = most_of_a_key
+        self._unanswered: Counter[str] = Counter()
+
+    def enter(self, scope: MutableMapping[str, Any], name: str) -> None:
+        """Count a request, or refuse it."""
+        if self._unanswered[name] >= self._most:
+            raise TooManyRequests(f"{self._most:,} requests with this key are not answered yet.")
+        self._unanswered[name] += 1
+        scope[self._COUNTED_AS] = name
+
+    def leave(self, scope: MutableMapping[str, Any]) -> None:
+        """Stop counting a request: it is answered, or is a stream, which has limits of its own."""
+        name = scope.pop(self._COUNTED_AS, None)
+        if name is not None:
+            self._unanswered[name] -= 1
+            self._unanswered += Counter()  # drops keys at zero
+
+
 def _host(header: str) -> str | None:
     try:
         return urlsplit(f"//{header}").hostname
     except ValueError:
         return None
+
+
+def _is_visit(headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser's window goes there, as by a link: the page that links can't read what is shown."""
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
 def _same_origin(origin: str, host: str) -> bool:

@@ -72,9 +72,13 @@ def checked(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[st
     return read
 
 
-async def json_body(request: Request, most: int) -> dict[str, Any]:
-    """Read a JSON object; an empty body is an empty one."""
-    content = b"".join([chunk async for chunk in limited(request, most)])
+async def whole_body(request: Request, most: int) -> bytes:
+    """Read a body of a limited size."""
+    return b"".join([chunk async for chunk in limited(request, most)])
+
+
+def json_object(request: Request, content: bytes) -> dict[str, Any]:
+    """Parse a body as a JSON object; an empty body is an empty one."""
     if not content.strip():
         return {}
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()

@@ -16,7 +16,7 @@ from recollect.operations import Parameter
 from recollect.serial import plain
 from recollect.serve.http.access import Caller
 from recollect.serve.http.answers import as_json, packed
-from recollect.serve.http.arguments import checked, from_query, json_body
+from recollect.serve.http.arguments import checked, from_query, json_object, whole_body
 from recollect.serve.http.exposed import PREFIX, Exposed, exposed
 from recollect.serve.http.pages import page
 from recollect.serve.http.service import Service
@@ -60,12 +60,17 @@ def _endpoint(service: Service, one: Exposed) -> Answer:
         if request.method == "POST":
             if rest:
                 raise InvalidInput(f"{rest[0][0][:80]!r} belongs into the body.", fix="The query has space and wing.")
-            arguments = checked(inside, await json_body(request, service.settings.max_body_bytes))
+            body = await whole_body(request, service.settings.max_body_bytes)
+            arguments = checked(inside, json_object(request, body))
         else:
+            body = b""
             arguments = from_query((parameter for name, parameter in inside.items() if name not in scope), rest)
         accepts = request.headers.get("accept-encoding", "")
         response = await service.run(
-            one.lane, lambda: packed(as_json(_document(one, handle, arguments)), accepts=accepts)
+            service.lane_for(one.lane, len(body)),
+            lambda: packed(as_json(_document(one, handle, arguments)), accepts=accepts),
+            caller=caller,
+            space=where.get("space"),
         )
         if not one.operation.read_only:
             service.written()
@@ -109,7 +114,7 @@ def _spaces(service: Service) -> Answer:
     async def answer(request: Request) -> Response:
         from_query((), request.query_params.multi_items())
         caller = await service.admitted(request)
-        names = await service.run("asking", service.memory.spaces)
+        names = await service.run("asking", service.memory.spaces, caller=caller)
         document = {"spaces": [name for name in names if caller.opens(name)]}
         return packed(as_json(document), accepts=request.headers.get("accept-encoding", ""))
 

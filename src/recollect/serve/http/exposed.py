@@ -12,7 +12,7 @@ from recollect.memory import Memory
 from recollect.operations import OPERATIONS, Operation, Parameter
 from recollect.operations.programs import FOR_PROGRAMS
 
-LaneName = Literal["asking", "writing", "slow"]
+LaneName = Literal["asking", "writing", "large", "slow"]
 
 PREFIX = "/v1/"
 LISTED_BY_DEFAULT = 100  # entries of a page
@@ -84,14 +84,15 @@ def _exposed(operation: Operation) -> Exposed:
         operation=operation,
         parameters=parameters,
         needs=needed_for(operation),
-        lane=_lane(operation),
+        lane=lane_of(operation),
         returns=returns,
         listed=listed,
         page_method=_PAGES.get(operation.name) if listed else None,
     )
 
 
-def _lane(operation: Operation) -> LaneName:
+def lane_of(operation: Operation) -> LaneName:
+    """Tell which threads an operation runs on."""
     if operation.destructive or operation.scope == "file" or operation.progress:
         return "slow"
     return "asking" if operation.read_only else "writing"

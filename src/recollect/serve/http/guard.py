@@ -68,6 +68,7 @@ class Guard:
                 await self._answered(scope, headers, receive, send_safely)
             finally:
                 service.metrics.in_flight -= 1
+                service.concurrency.leave(scope)
                 operation = _operation(scope)
                 service.metrics.request(operation, status, time.perf_counter() - began)
                 told |= {"recollect.operation": operation, "http.response.status_code": status}
@@ -82,7 +83,7 @@ class Guard:
 
         try:
             if scope["path"] not in _FOR_ANYBODY and await self._service.doors.keyless():
-                self._service.doors.check_local(headers)
+                self._service.doors.check_local(headers, path=scope["path"])
             await self._app(scope, receive, noticed)
         except Exception as error:
             if begun:  # what was begun can't be taken back: the connection ends, and the client sees that

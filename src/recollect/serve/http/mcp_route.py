@@ -5,10 +5,12 @@ Without sessions: each request is checked by itself, so that no session can be t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+import json
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -24,11 +26,13 @@ from recollect.operations import Operation
 from recollect.serve.http.access import Caller
 from recollect.serve.http.arguments import from_query
 from recollect.serve.http.endpoints import SPACE, WING
-from recollect.serve.http.exposed import needed_for
+from recollect.serve.http.exposed import lane_of, needed_for
 from recollect.serve.http.service import Service
 from recollect.serve.http.stream import BEAT_S, check_followers
 from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.server import build
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class _Asking:
     space: str
     wing: str | None
     headers: Headers
+    scope: Scope
 
 
 _ASKING: ContextVar[_Asking] = ContextVar("recollect_asking")
@@ -67,7 +72,9 @@ class McpRoute:
         given = from_query((SPACE, WING), request.query_params.multi_items())
         space = given.get("space") or caller.own_space
         caller.check(Permission.READ, space)
-        token = _ASKING.set(_Asking(caller=caller, space=space, wing=given.get("wing"), headers=request.headers))
+        token = _ASKING.set(
+            _Asking(caller=caller, space=space, wing=given.get("wing"), headers=request.headers, scope=scope)
+        )
         try:
             await self._sessions.handle_request(scope, receive, send)
         finally:
@@ -97,11 +104,21 @@ class _OfTheCaller(Opened):
         asking = _ASKING.get()
         return self._service.handle(asking.caller, Permission.READ, asking.space, None)
 
+    async def in_thread(
+        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+    ) -> R:
+        """Run a call in its lane, in turn with the requests of others."""
+        asking, lane = _ASKING.get(), "asking" if operation is None else lane_of(operation)
+        if lane == "writing":
+            lane = self._service.lane_for(lane, len(json.dumps(given)))
+        return await self._service.run(lane, call, caller=asking.caller, space=asking.space)
+
     @contextmanager
     def following(self) -> Generator[None]:
         """Count somebody in, within what the service takes on."""
         caller = _ASKING.get().caller
         check_followers(self._service, caller)
+        self._service.concurrency.leave(_ASKING.get().scope)  # streams are counted by themselves
         with self._service.pulse.following(caller.name):
             yield
 

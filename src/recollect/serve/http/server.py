@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,12 +16,14 @@ from starlette.types import ASGIApp
 
 from recollect.memory import Memory
 from recollect.serve.http.app import MCP_PATH, STREAM_PATH, build
+from recollect.serve.http.connections import ACCEPTED_AT_ONCE, protocol_for
+from recollect.serve.http.log_limits import limit_log
 from recollect.serve.http.service import Service
 from recollect.serve.http.settings import ServiceSettings
 
 Told = Callable[[str], None]  # the address, once requests are answered
 
-_KEEP_ALIVE_S = 65  # longer than proxies keep theirs, so that it is never we who close first
+_BACKLOG = 2_048  # connections that may wait to be accepted
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _READ_WITHIN_S = 2.0  # for those who follow to take what was sent last
 _LATECOMERS_EVERY_S = 0.1  # time enough for one who has just connected to ask, and then to be answered
@@ -34,6 +37,7 @@ def server(memory: Memory, settings: ServiceSettings, *, told: Told | None = Non
 
 def configured(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
     """Say how an application is served."""
+    limit_log()
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -43,17 +47,26 @@ def configured(app: ASGIApp, settings: ServiceSettings) -> uvicorn.Config:
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_keep_alive=settings.idle_timeout_s,
         timeout_graceful_shutdown=settings.stop_within_s,
-        # Which is always there, and reads no more than 64 KB before it knows who asks: httptools, where that is
-        # installed, takes a header of any length.
-        http="h11",
+        # Over h11, which is always there, and reads no more than 64 KB before it knows who asks: httptools, where that
+        # is installed, takes a header of any length.
+        http=protocol_for(settings),
+        # asyncio accepts this many before it lets any be counted; Stoppable.startup sets how many may wait.
+        backlog=ACCEPTED_AT_ONCE,
         ws="none",
     )
 
 
 class Stoppable(uvicorn.Server):
     """A server that ends when told to. Unlike uvicorn's own way, the process lives on and can close the memory."""
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        for one in self._listening():
+            with one:
+                one.listen(_BACKLOG)
 
     def stop(self) -> None:
         """Answer what has been asked, then end; from any thread."""
@@ -71,6 +84,10 @@ class Stoppable(uvicorn.Server):
         finally:
             for one, action in before.items():
                 signal.signal(one, action)
+
+    def _listening(self) -> list[socket.socket]:
+        """Duplicate the sockets that it listens on."""
+        return [one.dup() for server in self.servers for one in server.sockets] if self.started else []
 
     def _told_to_stop(self, number: int, frame: FrameType | None) -> None:
         if self.should_exit and number == signal.SIGINT:

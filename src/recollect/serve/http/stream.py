@@ -58,6 +58,7 @@ class Stream:
         # The position is checked before the answer begins: an error is still an answer then.
         first = await service.following.run(lambda: handle.changes(after=after, limit=_NEWS_AT_ONCE))
         check_followers(service, caller)  # last: whoever passes is counted in at once
+        service.concurrency.leave(request.scope)  # streams are counted by themselves
         return StreamingResponse(
             self._lines(request, caller, handle, first if after == NOW else Feed(position=after, more=True), kinds),
             media_type="text/event-stream",

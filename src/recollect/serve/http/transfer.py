@@ -20,6 +20,7 @@ from recollect.core.keys import Permission
 from recollect.core.values import Imported
 from recollect.memory import Memory
 from recollect.operations import BY_NAME, Operation, Parameter
+from recollect.serve.http.access import Caller
 from recollect.serve.http.answers import as_json, packed
 from recollect.serve.http.arguments import from_query, limited
 from recollect.serve.http.exposed import PREFIX, needed_for
@@ -84,14 +85,14 @@ async def _export(service: Service, request: Request) -> Response:
     caller = await service.admitted(request)
     given = from_query(EXPORT.parameters, request.query_params.multi_items())
     handle = service.handle(caller, EXPORT.needs, given.get("space"), given.get("wing"))
-    return await _written(service, handle.export, "events.jsonl", EXPORT.media_type)
+    return await _written(service, caller, handle.export, "events.jsonl", EXPORT.media_type)
 
 
 async def _backup(service: Service, request: Request) -> Response:
     caller = await service.admitted(request)
     from_query(BACKUP.parameters, request.query_params.multi_items())
     caller.check_file(BACKUP.needs)
-    return await _written(service, service.memory.backup, "memory.db", BACKUP.media_type)
+    return await _written(service, caller, service.memory.backup, "memory.db", BACKUP.media_type)
 
 
 async def _import(service: Service, request: Request) -> Response:
@@ -106,19 +107,23 @@ async def _import(service: Service, request: Request) -> Response:
             async for chunk in limited(request, service.settings.max_import_bytes):
                 file.write(chunk)
         options = {name: given[name] for name in ("format", "redact") if name in given}
-        done = await service.run("slow", lambda: _imported(handle, path, options))
+        done = await service.run(
+            "slow", lambda: _imported(handle, path, options), caller=caller, space=given.get("space")
+        )
     finally:
         folder.cleanup()
     service.written()
     return packed(as_json(IMPORT.operation.document(done)), accepts="")
 
 
-async def _written(service: Service, write: Callable[[str], Any], name: str, media_type: str) -> Response:
+async def _written(
+    service: Service, caller: Caller, write: Callable[[str], Any], name: str, media_type: str
+) -> Response:
     """Let a file be written, send it, and remove it."""
     folder = tempfile.TemporaryDirectory(prefix="recollect-")
     path = str(Path(folder.name) / name)
     try:
-        await service.run("slow", lambda: write(path))
+        await service.run("slow", lambda: write(path), caller=caller)
     except BaseException:
         folder.cleanup()
         raise

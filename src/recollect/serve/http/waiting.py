@@ -63,7 +63,7 @@ class _Waiting(Stoppable):
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         # Copies: ours are closed when we end, and whoever connects in that moment waits for who comes after us.
-        self.listening = [one.dup() for server in self.servers for one in server.sockets]
+        self.listening = self._listening()
         # A thread that the process does not wait for: to connect may take seconds.
         threading.Thread(target=self._open, name="recollect-opening", daemon=True).start()
 

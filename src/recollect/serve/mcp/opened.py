@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.core.errors import Closed, RecollectError
 from recollect.core.paths import expanded
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.operations import Operation
 
+R = TypeVar("R")
 
 _LOOK_EVERY_S = 0.5  # how late a client is told of what was written
 
@@ -47,6 +48,14 @@ class Opened:
 
     def check(self, operation: Operation) -> None:
         """Refuse an operation that clients may not use: none, where whoever can connect is the owner."""
+
+    async def in_thread(
+        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+    ) -> R:
+        """Run a call in a thread. operation, given: the tool that is called, where it is one."""
+        from anyio import to_thread  # only a server that runs waits
+
+        return await to_thread.run_sync(call)
 
     @contextmanager
     def following(self) -> Generator[None]:

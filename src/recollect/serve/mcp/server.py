@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import mcp_types as types
-from anyio import to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
@@ -48,13 +47,14 @@ def build(opened: Opened, *, reference_tools: bool = False, connections: bool = 
     async def call_tool(_: Asked, call: types.CallToolRequestParams) -> types.CallToolResult:
         given = call.arguments or {}
         if call.name in tools:
-            return await to_thread.run_sync(_answer, lambda: _run(tools[call.name], opened, given))
+            tool = tools[call.name]
+            return await _answer(opened, lambda: _run(tool, opened, given), operation=tool.operation, given=given)
         if call.name in graph_tools:
-            return await to_thread.run_sync(_answer, lambda: _run_reference(graph_tools[call.name], opened, given))
+            return await _answer(opened, lambda: _run_reference(graph_tools[call.name], opened, given))
         raise MCPError(types.INVALID_PARAMS, f"There is no tool {call.name[:200]!r}.")
 
     async def list_resources(asked: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        found = await _in_thread(lambda: resources.resources(opened))
+        found = await _in_thread(opened, lambda: resources.resources(opened))
         if connections and asked.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             await subscriptions.follow_list(asked)
         return types.ListResourcesResult(resources=[*found, _GRAPH_RESOURCE] if reference_tools else found)
@@ -65,16 +65,16 @@ def build(opened: Opened, *, reference_tools: bool = False, connections: bool = 
     async def read_resource(_: Asked, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(asked.uri)
         if uri == GRAPH_URI and reference_tools:
-            content = await _in_thread(lambda: _graph_as_text(opened))
+            content = await _in_thread(opened, lambda: _graph_as_text(opened))
         else:
-            content = await _in_thread(lambda: resources.read(opened, uri))
+            content = await _in_thread(opened, lambda: resources.read(opened, uri))
         return types.ReadResourceResult(contents=[content])
 
     async def list_prompts(_: Asked, _page: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=prompts.PROMPTS)
 
     async def get_prompt(_: Asked, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await _in_thread(lambda: prompts.prompt(opened, asked.name, asked.arguments))
+        return await _in_thread(opened, lambda: prompts.prompt(opened, asked.name, asked.arguments))
 
     return _Server(
         NAME,
@@ -146,18 +146,18 @@ def _run_reference(tool: ReferenceTool, opened: Opened, given: Mapping[str, Any]
     )
 
 
-def _answer(run: Callable[[], types.CallToolResult]) -> types.CallToolResult:
+async def _answer(opened: Opened, run: Callable[[], types.CallToolResult], **called: Any) -> types.CallToolResult:
     """Give errors as answers: the model reads them, and may do better."""
     try:
-        return run()
+        return await opened.in_thread(run, **called)
     except Exception as error:
         return types.CallToolResult(content=_text(worded_error(error)).content, is_error=True)
 
 
-async def _in_thread(call: Callable[[], R]) -> R:
+async def _in_thread(opened: Opened, call: Callable[[], R]) -> R:
     """Do what is no tool; here an error is the protocol's own."""
     try:
-        return await to_thread.run_sync(call)
+        return await opened.in_thread(call)
     except RecollectError as error:
         code = types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR
         raise MCPError(code, worded_error(error)) from error
