@@ -18,6 +18,7 @@ from recollect.core.errors import (
     NewerSchema,
     StoreBusy,
     StoreError,
+    StoreForked,
     StoreInterrupted,
     StoreReadOnly,
     StoreUnreachable,
@@ -103,6 +104,7 @@ class PostgresStore:
                     connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
                 writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
                 yield writer
+                self._check_usable()  # not a child that was forked in the block
                 if writer.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
                 self._end_writing(connection)
@@ -295,7 +297,7 @@ class PostgresStore:
         if self._pool.closed:
             raise Closed
         if os.getpid() != self._pid:
-            raise Closed("This memory was opened before the process forked; open it again in the child.")
+            raise StoreForked
 
 
 def _commit(connection: Connection) -> None:

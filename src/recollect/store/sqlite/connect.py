@@ -12,6 +12,7 @@ import apsw
 
 from recollect.core.errors import BadLocation, ForeignFile, StoreCorrupt, StoreReadOnly
 from recollect.core.settings import Settings
+from recollect.store.sqlite.forking import check_openable, track
 from recollect.store.sqlite.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\x00"
@@ -111,12 +112,14 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
 
     spills: what is in memory goes to disk where it is too large, to a file without a name, gone with the process.
     """
+    check_openable(path)
     if path is None:
         connection = apsw.Connection("" if spills else ":memory:")
     elif read_only:
         connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    track(connection, path)
     connection.set_busy_timeout(int(settings.busy_timeout_s * 1000))
     connection.pragma("cache_size", -_CACHE_KIB)
     connection.pragma("temp_store", "memory")
