@@ -86,7 +86,7 @@ class PostgresStore:
     @contextmanager
     def reader(self) -> Generator[PostgresReader]:
         self._check_usable()
-        with in_our_words(self._place.password), self._pool.taken(self._begin_reading) as connection:
+        with self._in_our_words(), self._pool.taken(self._begin_reading) as connection:
             try:
                 yield PostgresReader(connection, self._caches, self._everywhere)
             finally:
@@ -97,7 +97,7 @@ class PostgresStore:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+        with self._in_our_words(), self._pool.taken(self._begin_writing) as connection:
             try:
                 if patience_s is not None:
                     wait_ms = sql.Literal(int(patience_s * 1000))
@@ -254,6 +254,16 @@ class PostgresStore:
                 schema.migrate(connection, self._place, self._begin_writing)
         finally:
             connection.close()
+
+    @contextmanager
+    def _in_our_words(self) -> Generator[None]:
+        with in_our_words(self._place.password):
+            try:
+                yield
+            except psycopg.Error as error:
+                if os.getpid() != self._pid:  # forked in the block, and cut off
+                    raise StoreForked from error
+                raise
 
     def _end_writing(self, connection: Connection) -> None:
         """Commit; where the answer is cut off, learn from the server what became of it."""
