@@ -209,9 +209,11 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
     thread.start()
     reading.wait(30)
     _in_child(
-        lambda: _refuses(lambda: SqliteStore(path, Settings()))
-        and _refuses(lambda: SqliteStore(path.with_name("other.db"), Settings()))
-        and _refuses(lambda: Memory.open(":memory:", embedder="hashing"))
+        lambda: (
+            _refuses(lambda: SqliteStore(path, Settings()))
+            and _refuses(lambda: SqliteStore(path.with_name("other.db"), Settings()))
+            and _refuses(lambda: Memory.open(":memory:", embedder="hashing"))
+        )
     )
     enough.set()
     thread.join()

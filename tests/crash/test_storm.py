@@ -11,7 +11,7 @@ import pytest
 from benchmarks.survival import storm
 
 from recollect import Memory
-from recollect.core.errors import StoreForked
+from recollect.core.errors import Closed, StoreForked
 
 MOST_WAIT_S = 2.0  # of any writer, for its turn and its write
 MOST_ROUNDS = 6  # of everybody's turn, on a machine so busy that those take longer: waiting is fair, starving is not

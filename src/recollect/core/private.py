@@ -5,15 +5,14 @@ What exists keeps its mode: somebody may have shared it on purpose.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from pathlib import Path
+from contextlib import suppress
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
 
-def open_private(path: str | os.PathLike[str], flags: int, *, like: Path | None = None) -> int:
+def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.PathLike[str] | None = None) -> int:
     """Open a file, created if need be for its owner alone, or with the mode of the file `like` where that exists."""
     flags |= getattr(os, "O_CLOEXEC", 0)
     mode = _mode_of(like)
@@ -23,11 +22,11 @@ def open_private(path: str | os.PathLike[str], flags: int, *, like: Path | None 
         except FileExistsError:
             if flags & os.O_EXCL:
                 raise
-            with contextlib.suppress(FileNotFoundError):  # removed since
+            with suppress(FileNotFoundError):  # removed since
                 return os.open(path, flags)
         else:
             if hasattr(os, "fchmod"):
-                with contextlib.suppress(OSError):  # a file system without modes
+                with suppress(OSError):  # a file system without modes
                     os.fchmod(fd, mode)  # what the umask took, or a default ACL gave
             return fd
 
@@ -39,22 +38,23 @@ def private_opener(path: str, flags: int) -> int:
 
 def make_private_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder and those above it that are missing, each for its owner alone."""
-    folder = Path(path)
-    if folder.is_dir():
+    if os.path.isdir(path):
         return
-    if folder.parent != folder:
-        make_private_folder(folder.parent)
+    above = os.path.dirname(os.path.abspath(path))
+    if above != os.path.abspath(path):
+        make_private_folder(above)
     try:
-        os.mkdir(folder, FOLDER_MODE)
-        with contextlib.suppress(OSError):
-            os.chmod(folder, FOLDER_MODE)
+        os.mkdir(path, FOLDER_MODE)
     except FileExistsError:
-        if not folder.is_dir():
+        if not os.path.isdir(path):
             raise
+    else:
+        with suppress(OSError):  # a file system without modes
+            os.chmod(path, FOLDER_MODE)  # what the umask took
 
 
-def _mode_of(like: Path | None) -> int:
+def _mode_of(like: str | os.PathLike[str] | None) -> int:
     try:
-        return FILE_MODE if like is None else like.stat().st_mode & 0o666
+        return FILE_MODE if like is None else os.stat(like).st_mode & 0o666
     except OSError:
         return FILE_MODE

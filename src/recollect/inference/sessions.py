@@ -1,8 +1,8 @@
 """Open ONNX models fast: optimise a graph once, keep the result, and load that the next time.
 
 A session has threads, which fork() does not copy: in a child an inherited session may wait for them for ever, also when
-it is freed. There it is never used or freed, and whoever had it opens another. A fork waits for models that are loading:
-the child could not finish what a thread of its parent had begun to import.
+it is freed. There it is never used or freed, and whoever had it opens another. A fork waits for models that are being
+loaded: the child could not finish what a thread of its parent had begun to import.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from recollect.core.errors import ModelError
 from recollect.core.forking import MODELS, Use, in_use, never_free, on_fork
+from recollect.core.private import FILE_MODE
 from recollect.inference.cache import cache_folder, is_trusted, trust
 
 # onnxruntime's "fatal": it would warn that an optimised graph holds for one kind of CPU; our key names it.
@@ -94,6 +95,7 @@ def _open_and_keep(runtime: Any, model: Path, threads: int, graph: Path, key: st
         except Exception:
             # Perhaps only the writing failed (a full disk), and onnxruntime does not say which.
             return _open(runtime, model, threads, optimise=True)
+        draft.chmod(FILE_MODE)
         draft.replace(graph)
         trust(graph, key)
         return session

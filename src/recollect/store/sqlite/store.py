@@ -22,7 +22,7 @@ from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
-from recollect.store.sqlite.connect import Frozen, connect, frozen, inspect
+from recollect.store.sqlite.connect import Frozen, connect, create, frozen, inspect
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.forking import check_openable, in_use, register, track
 from recollect.store.sqlite.queries import query
@@ -142,6 +142,7 @@ class SqliteStore:
         partial = beside(target)
         try:
             with in_our_words(), in_use(self), self._reading() as source:
+                create(partial)
                 copy = track(apsw.Connection(str(partial)), partial)
                 try:
                     # One step: pages copied in several would start anew whenever another process writes.

@@ -107,8 +107,14 @@ class Turn:
             return
         with self.taken_here():
             fd = self._opened(self._path)
-            if self._tried(fd):
-                _unlock(fd)
+            try:
+                if self._tried(fd):
+                    _unlock(fd)
+            except NoFileLocks:
+                self.close()
+                if new:
+                    self._path.unlink(missing_ok=True)
+                raise
 
     def _locked_file(self, timeout_s: float) -> int | None:
         if self._path is None:
