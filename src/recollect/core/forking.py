@@ -45,7 +45,7 @@ class _Process:
         self.changed = threading.Condition()
         self.uses: dict[Use, None] = {}
         self.forking: int | None = None  # the thread that is about to fork
-        self.one_fork = threading.Lock()
+        self.one_fork = threading.RLock()
 
 
 _process = _Process()
@@ -110,11 +110,11 @@ def _before() -> None:
 def _after_in_parent() -> None:
     process = _process
     with process.changed:
-        if process.forking != threading.get_ident():
-            return
-        process.forking = None
-        process.changed.notify_all()
-    process.one_fork.release()
+        if process.forking == threading.get_ident():
+            process.forking = None
+            process.changed.notify_all()
+    with contextlib.suppress(RuntimeError):  # this thread waited for it in vain
+        process.one_fork.release()
 
 
 def _after_in_child() -> None:

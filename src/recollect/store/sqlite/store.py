@@ -182,8 +182,9 @@ class SqliteStore:
 
     def disconnect(self) -> None:
         # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
-        if self._path is not None and not self._closed:
+        if self._held is not None and not self._closed:
             self._close_connections()
+            self._held.drop_gone()
 
     # Inside
 
