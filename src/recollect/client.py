@@ -32,6 +32,7 @@ from recollect.core.extras import need
 from recollect.core.feed import Page
 from recollect.core.held import opened
 from recollect.core.paths import beside
+from recollect.core.private import private_opener
 from recollect.core.values import Event, Imported
 from recollect.from_json import element_of, value_of
 from recollect.memory import Memory
@@ -250,7 +251,7 @@ class Client(_Methods):
                 if answer.status_code != 200:
                     raise _refusal(answer.status_code, answer.read())
                 _check_ours(answer, media_type)
-                with partial.open("wb") as file:
+                with open(partial, "wb", opener=private_opener) as file:
                     for chunk in answer.iter_bytes(_CHUNK):
                         lines += chunk.count(b"\n")
                         file.write(chunk)

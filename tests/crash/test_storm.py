@@ -11,7 +11,7 @@ import pytest
 from benchmarks.survival import storm
 
 from recollect import Memory
-from recollect.core.errors import Closed
+from recollect.core.errors import Closed, StoreForked
 
 MOST_WAIT_S = 2.0  # of any writer, for its turn and its write
 MOST_ROUNDS = 6  # of everybody's turn, on a machine so busy that those take longer: waiting is fair, starving is not
@@ -101,7 +101,7 @@ def test_a_memory_from_before_a_fork_is_closed_in_the_child(tmp_path: Path, loca
                 for use in (lambda: memory.add("x"), lambda: memory.recall("fork"), memory.stats, memory.verify):
                     try:
                         use()
-                    except Closed as error:
+                    except StoreForked as error:
                         told = "fork" in str(error)
                     else:
                         told = False

@@ -362,11 +362,11 @@ def test_a_transaction_that_failed_inside_is_never_taken_for_committed(location:
 
 
 def test_a_child_process_must_open_it_anew(location: str) -> None:
-    from recollect.core.errors import Closed
+    from recollect.core.errors import StoreForked
 
     store = PostgresStore(location, Settings())
     store._pid = -1
-    with pytest.raises(Closed, match="forked"), store.reader():
+    with pytest.raises(StoreForked, match="forked"), store.reader():
         pass
     store._pid = os.getpid()
     store.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import threading
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.core.errors import StoreBusy
+from recollect import Memory
+from recollect.core.errors import NoFileLocks, StoreBusy
 from recollect.store.sqlite.turn import Turn
 
 fcntl = pytest.importorskip("fcntl")  # on Windows, a lock belongs to the process
@@ -94,4 +97,62 @@ def test_an_interrupted_thread_leaves_the_turn_to_the_threads_behind_it(tmp_path
     holder.join()
     with turn.taken():
         pass
+    turn.close()
+
+
+def test_a_forked_child_neither_keeps_nor_releases_the_turn(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    turn = Turn(path, 5)
+    left, end = os.pipe(), os.pipe()
+    with contextlib.ExitStack() as block:
+        block.enter_context(turn.taken())
+        child = os.fork()
+        if child == 0:
+            try:
+                block.close()  # as a child does that leaves the block
+                held = [os.readlink(f"/dev/fd/{one}") for one in os.listdir("/dev/fd") if _is_link(one)]
+                os.write(left[1], b"no" if str(path) in held else b"ok")
+                os.read(end[0], 1)
+            finally:
+                os._exit(0)
+        assert os.read(left[0], 2) == b"ok"
+        with pytest.raises(StoreBusy), Turn(path, 0.2).taken():
+            pass
+    with Turn(path, 0.2).taken():  # while the child lives
+        pass
+    turn.close()
+    os.write(end[1], b".")
+    os.waitpid(child, 0)
+    for fd in (*left, *end):
+        os.close(fd)
+
+
+def _is_link(fd: str) -> bool:
+    return os.path.islink(f"/dev/fd/{fd}")
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO])
+def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(_fd: int, _how: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(NoFileLocks, match=rf"{errno.errorcode[number]}.*local disk"):
+        Memory.open(tmp_path / "memory.db", embedder="hashing")
+    assert os.listdir(tmp_path) == []  # nothing was begun
+    with pytest.raises(NoFileLocks), Turn(tmp_path / "lock", 1).taken():
+        pass
+
+
+def test_locks_that_fail_while_waiting_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_fd: int, how: int) -> None:
+        if how & fcntl.LOCK_NB:
+            raise BlockingIOError(errno.EWOULDBLOCK, "busy")
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    turn = Turn(tmp_path / "lock", 5)
+    with pytest.raises(NoFileLocks, match="ENOLCK"), turn.taken():
+        pass
+    _waiters_left()
     turn.close()

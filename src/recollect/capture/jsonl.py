@@ -11,6 +11,7 @@ from pathlib import Path
 
 from recollect.core.errors import BadLocation
 from recollect.core.paths import beside
+from recollect.core.private import private_opener
 from recollect.core.values import Event, Json
 
 
@@ -45,7 +46,7 @@ def write_events(path: Path, events: Iterable[Event]) -> int:
     count = 0
     try:
         # Line by line, and with lone surrogates escaped by JSON: what is read back is what was stored.
-        with partial.open("w", encoding="ascii", newline="\n") as file:
+        with open(partial, "w", encoding="ascii", newline="\n", opener=private_opener) as file:
             for event in events:
                 file.write(json.dumps(event_to_json(event)) + "\n")
                 count += 1

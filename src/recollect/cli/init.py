@@ -15,6 +15,7 @@ from typing import Any
 
 from recollect.core.errors import RecollectError
 from recollect.core.paths import expanded
+from recollect.core.private import make_private_folder
 
 STEPS = ("import", "vectors", "hooks", "mcp")
 _MEGABYTE = 1_000_000
@@ -71,7 +72,7 @@ def _walk(plan: _Plan) -> None:
     from recollect.memory import Memory
 
     with suppress(OSError):  # whatever is wrong with the folder, opening says it better
-        Path(plan.memory).parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(Path(plan.memory).parent)
     there = Path(plan.memory).exists()
     with Memory.open(plan.memory, embedder=plan.embedder) as memory:
         _show(f"Memory: {plan.memory} ({'it is there already' if there else 'made'})")

@@ -17,6 +17,7 @@ from recollect.cli.progress import progress
 from recollect.cli.terminal import Terminal
 from recollect.core.errors import BadLocation, InvalidInput
 from recollect.core.paths import expanded, user_folder
+from recollect.core.private import make_private_folder
 from recollect.operations import Operation
 from recollect.operations.asking import ASK
 from recollect.operations.log import EVENTS, FORGET, IMPORT
@@ -91,7 +92,7 @@ def default_path(*, make_folder: bool = False) -> str:
     location = expanded(named) if named else user_folder("data") / "memory.db"
     if make_folder:
         try:
-            location.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(location.parent)
         except OSError as error:
             raise BadLocation(f"The folder of {location} can't be made ({error.strerror}).") from error
     return str(location)

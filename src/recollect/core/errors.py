@@ -33,8 +33,10 @@
         ├── BadLocation
         ├── ForeignFile
         ├── NewerSchema
+        ├── NoFileLocks         the file system can't lock files
         ├── StoreBusy
         ├── StoreCorrupt
+        ├── StoreForked         opened before the process forked, or unsafe to open in the child
         ├── StoreFull
         ├── StoreReadOnly
         ├── StoreUnreachable    no server answers there, or not now
@@ -257,6 +259,12 @@ class NewerSchema(StoreError):
     exit_code = 11
 
 
+class NoFileLocks(StoreError):
+    """The file system can't lock files; move the memory to a local disk, or use PostgreSQL."""
+
+    exit_code = 23
+
+
 class StoreBusy(StoreError):
     """Another process holds the write turn for too long; try again, or see who does with recollect doctor."""
 
@@ -268,6 +276,12 @@ class StoreCorrupt(StoreError):
     """The file is damaged; keep a copy, then restore a backup or export what can still be read."""
 
     exit_code = 13
+
+
+class StoreForked(StoreError):
+    """This memory was opened before the process forked; open it again in the child. Nothing was changed."""
+
+    exit_code = 22
 
 
 class StoreFull(StoreError):

@@ -53,13 +53,19 @@ class Held:
 
     def note(self) -> set[Inode]:
         """Note what is there by now; give what is new of it."""
-        beside = [self._path.with_name(self._path.name + ending) for ending in ("", *_BESIDE)]
         with _changed:
             _open.add(self)
-            new = {inode for inode in map(_inode, beside) if inode is not None} - self._inodes
+            new = self._there() - self._inodes
             self._inodes |= new
             _held.update(new)
             return new
+
+    def drop_gone(self) -> None:
+        """Forget files that are not there any more, while none of them is open: their numbers are given to others."""
+        with _changed:
+            gone = self._inodes - self._there()
+            self._inodes -= gone
+            _held.subtract(gone)
 
     def release(self) -> None:
         """Let others read them again."""
@@ -68,6 +74,10 @@ class Held:
             if os.getpid() == self._pid:
                 _held.subtract(self._inodes)
             self._inodes.clear()
+
+    def _there(self) -> set[Inode]:
+        beside = [self._path.with_name(self._path.name + ending) for ending in ("", *_BESIDE)]
+        return {inode for inode in map(_inode, beside) if inode is not None}
 
     def __del__(self) -> None:
         """Do so for a store that nobody closed: its connections end with it."""

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from recollect.core.errors import BadLocation
 from recollect.core.graph import ENTITY_PREFIX, Entity, Fact
 from recollect.core.paths import beside
+from recollect.core.private import private_opener
 from recollect.core.values import Session
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,7 +39,7 @@ def write_graph(path: Path, entities: Sequence[Entity], facts: Sequence[Fact], s
     try:
         if path.exists():
             raise BadLocation(f"{path} exists already; an export never overwrites. Choose another name.")
-        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with open(partial, "w", encoding="utf-8", errors="replace", newline="\n", opener=private_opener) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

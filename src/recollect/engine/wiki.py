@@ -18,6 +18,7 @@ from pathlib import Path
 
 from recollect.core.errors import BadLocation
 from recollect.core.graph import RELATIONS, Entity, EntityType, Fact
+from recollect.core.private import make_private_folder, open_private
 from recollect.core.scripts import whole_until
 from recollect.core.values import Session
 
@@ -77,7 +78,7 @@ def _there(folder: Path, report: WikiReport) -> tuple[list[Path], dict[str, tupl
     theirs: list[Path] = []
     ours: dict[str, tuple[Path, bool]] = {}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         for path in sorted(folder.rglob("*.md")):
             text = path.read_bytes().decode("utf-8", "replace")
             head = _HEAD.match(text)
@@ -96,9 +97,10 @@ def _write(path: Path, text: str, there: tuple[Path, bool] | None, report: WikiR
     if there is not None and there[0] == path and path.read_bytes() == text.encode("utf-8"):
         report.unchanged += 1
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(text.encode("utf-8"))
+    with open(open_private(partial, os.O_WRONLY | os.O_TRUNC, like=path), "wb") as file:
+        file.write(text.encode("utf-8"))
     os.replace(partial, path)
     report.written += 1
 

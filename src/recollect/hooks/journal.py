@@ -6,6 +6,8 @@ import os
 import time
 from contextlib import suppress
 
+from recollect.core.private import open_private
+
 FILE = "hooks.log"
 _MOST_BYTES = 1 << 20  # then it becomes the old one, and the one before that goes
 
@@ -17,7 +19,7 @@ def note(home: str, what: str) -> None:
     with suppress(OSError):
         if os.path.exists(path) and os.path.getsize(path) > _MOST_BYTES:
             os.replace(path, f"{path}.1")
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        fd = open_private(path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(fd, line.encode("utf-8", "replace"))
         finally:

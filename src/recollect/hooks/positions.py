@@ -13,6 +13,8 @@ from contextlib import suppress
 from typing import Any, cast
 from zlib import crc32
 
+from recollect.core.private import make_private_folder, private_opener
+
 _FOLDER = "saved"
 _OWED = "owed-"
 _KEPT_S = 60 * 24 * 3600  # then agents have long removed the transcript themselves
@@ -34,9 +36,9 @@ def read(home: str, transcript: str) -> dict[str, Any]:
 def write(home: str, transcript: str, position: Mapping[str, Any], format: str) -> None:
     """Note how far a transcript is saved, all or nothing."""
     path = _path(home, transcript)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private_folder(os.path.dirname(path))
     new = f"{path}.{os.urandom(4).hex()}"  # of this call alone: threads of one process save one transcript too
-    with open(new, "w", encoding="utf-8") as file:
+    with open(new, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump({"transcript": transcript, "format": format, "position": dict(position)}, file)
     os.replace(new, path)
 
@@ -58,8 +60,8 @@ def unsaved(home: str) -> Iterator[tuple[str, str]]:
 def owe(home: str, session: str) -> None:
     """Note that a session began without being told what an agent should know."""
     path = _owed(home, session)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
+    make_private_folder(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8", opener=private_opener) as file:
         file.write("{}")
 
 

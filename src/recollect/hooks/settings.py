@@ -9,6 +9,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from recollect.core.private import make_private_folder, open_private
+
 if TYPE_CHECKING:
     from recollect.core.errors import InvalidSetting
 
@@ -82,8 +84,8 @@ def save(home: str, settings: HookSettings) -> None:
     """Write the settings, all or nothing."""
     path = os.path.join(home, FILE)
     try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
+        make_private_folder(home)
+        with open(open_private(f"{path}.new", os.O_WRONLY | os.O_TRUNC, like=path), "w", encoding="utf-8") as file:
             json.dump(settings._asdict(), file, indent=2)
         os.replace(f"{path}.new", path)
     except OSError as error:

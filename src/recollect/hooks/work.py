@@ -21,6 +21,7 @@ from recollect.capture.secrets import redact_event
 from recollect.core.clock import utc_now
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.held import opened
+from recollect.core.private import make_private_folder
 from recollect.core.spans import asks
 from recollect.core.values import Hits
 from recollect.core.words import question_terms, term_counts
@@ -66,7 +67,7 @@ class Work:
             if self._memory is None:
                 location = self.settings.memory
                 if "://" not in location:
-                    Path(location).parent.mkdir(parents=True, exist_ok=True)
+                    make_private_folder(Path(location).parent)
                 self._memory = Memory.open(location, embedder=self.settings.embedder)
             whole = self._memory
         return whole if self.settings.space is None else whole.space(self.settings.space)

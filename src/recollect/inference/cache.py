@@ -10,6 +10,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from recollect.core.private import FILE_MODE, make_private_folder
+
 
 def cache_folder(part: str) -> Path | None:
     """Give the user's cache folder for one kind of thing, made if need be; None where there can't be one."""
@@ -18,7 +20,7 @@ def cache_folder(part: str) -> Path | None:
 
     try:
         folder = user_cache_path("recollect", appauthor=False) / part
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except (OSError, RuntimeError):
         return None
     return folder
@@ -38,7 +40,7 @@ def trust(path: Path, as_what: str) -> None:
     with contextlib.suppress(OSError):
         mark = _mark(path, as_what)
         if mark is not None:
-            mark.touch()
+            mark.touch(FILE_MODE)
 
 
 def _mark(path: Path, as_what: str) -> Path | None:

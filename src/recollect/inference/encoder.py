@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.core.errors import EmbeddingFailed, RecollectError
 from recollect.inference.codec import unit
-from recollect.inference.sessions import Session, load_runtime, open_session
+from recollect.inference.sessions import Session, load_runtime, loading, open_session, register
 from recollect.inference.text import well_formed
 from recollect.inference.tokens import Encoding, open_tokenizer
 from recollect.inference.weights import ModelFiles
@@ -81,6 +81,10 @@ class TextEncoder(Generic[Made]):
 
     def __init__(self, files: ModelFiles) -> None:
         self._files = files
+        self.forget_sessions()
+        register(self)
+
+    def forget_sessions(self) -> None:
         self._lock = Lock()
         self._single: Session | None = None
         self._parallel: Session | None = None
@@ -138,7 +142,9 @@ class TextEncoder(Generic[Made]):
         raise NotImplementedError
 
     def _single_session(self) -> Session:
-        with self._lock:
+        if self._single is not None:
+            return self._single
+        with loading(), self._lock:
             if self._single is None:
                 # Imported before the thread starts: two imports at a time only delay each other.
                 load_runtime()
@@ -150,8 +156,10 @@ class TextEncoder(Generic[Made]):
             return self._single
 
     def _parallel_session(self) -> Session:
+        if self._parallel is not None:
+            return self._parallel
         # One thread a text and a text a core is the best throughput; one session serves all threads.
-        with self._lock:
+        with loading(), self._lock:
             if self._parallel is None:
                 self._parallel = self._open(1)
             return self._parallel

@@ -1,4 +1,9 @@
-"""Open ONNX models fast: optimise a graph once, keep the result, and load that the next time."""
+"""Open ONNX models fast: optimise a graph once, keep the result, and load that the next time.
+
+A session has threads, which fork() does not copy: in a child an inherited session may wait for them for ever, also when
+it is freed. There it is never used or freed, and whoever had it opens another. A fork waits for models that are being
+loaded: the child could not finish what a thread of its parent had begun to import.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,20 @@ import contextlib
 import hashlib
 import os
 import platform
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.errors import ModelError
+from recollect.core.forking import MODELS, Use, in_use, never_free, on_fork
+from recollect.core.private import FILE_MODE
 from recollect.inference.cache import cache_folder, is_trusted, trust
 
 # onnxruntime's "fatal": it would warn that an optimised graph holds for one kind of CPU; our key names it.
@@ -25,6 +35,28 @@ class Session(Protocol):
     """The part of onnxruntime.InferenceSession that is used here."""
 
     def run(self, outputs: list[str], feeds: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
+
+
+class HoldsSessions(Protocol):
+    """Whoever keeps sessions for later."""
+
+    def forget_sessions(self) -> None:
+        """Open sessions anew when they are next needed, and locks that another thread may have held."""
+        ...
+
+
+_sessions: WeakSet[Session] = WeakSet()
+_holders: WeakSet[HoldsSessions] = WeakSet()
+
+
+def register(holder: HoldsSessions) -> None:
+    """Have a holder forget its sessions in a forked child."""
+    _holders.add(holder)
+
+
+def loading() -> AbstractContextManager[None]:
+    """Keep the process from forking while a model and what belongs to it are loaded."""
+    return in_use(MODELS)
 
 
 def load_runtime() -> Any:
@@ -63,6 +95,7 @@ def _open_and_keep(runtime: Any, model: Path, threads: int, graph: Path, key: st
         except Exception:
             # Perhaps only the writing failed (a full disk), and onnxruntime does not say which.
             return _open(runtime, model, threads, optimise=True)
+        draft.chmod(FILE_MODE)
         draft.replace(graph)
         trust(graph, key)
         return session
@@ -82,6 +115,7 @@ def _open(runtime: Any, path: Path, threads: int, *, optimise: bool, keep: Path 
     if keep:
         options.optimized_model_filepath = os.fspath(keep)
     session: Session = runtime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])
+    _sessions.add(session)
     return session
 
 
@@ -96,3 +130,14 @@ def _cpu_features() -> str:
             return next((line for line in lines if line.startswith(("flags", "Features"))), "")
     except OSError:
         return platform.processor()
+
+
+def _in_child(_: Sequence[Use]) -> None:
+    for session in list(_sessions):
+        never_free(session)
+    _sessions.clear()
+    for holder in list(_holders):
+        holder.forget_sessions()
+
+
+on_fork(in_child=_in_child)

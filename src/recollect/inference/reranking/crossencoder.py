@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.core.errors import ModelDamaged, ModelMissing, RerankFailed
 from recollect.inference.encoder import MAX_CHARACTERS, MAX_TEXTS_AT_ONCE, MAX_TOKENS
-from recollect.inference.sessions import Session, open_session
+from recollect.inference.sessions import Session, loading, open_session, register
 from recollect.inference.text import well_formed
 from recollect.inference.tokens import open_tokenizer
 from recollect.inference.weights import (
@@ -76,6 +76,10 @@ class CrossEncoder:
     def __init__(self, files: ModelFiles, *, name: str) -> None:
         self._files = files
         self._name = name
+        self.forget_sessions()
+        register(self)
+
+    def forget_sessions(self) -> None:
         self._lock = Lock()
         self._session: _PairSession | None = None
 
@@ -126,7 +130,9 @@ class CrossEncoder:
         return float(found.reshape(()))
 
     def _opened(self) -> _PairSession:
-        with self._lock:
+        if self._session is not None:
+            return self._session
+        with loading(), self._lock:
             if self._session is None:
                 # The optimised graph is kept by this hash: it must change with the weights, wherever they lie.
                 digests = self._files.sha256

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from recollect.core.errors import InvalidSetting, RecollectError
+from recollect.core.private import make_private_folder
 from recollect.serve.http import ServiceSettings, run_when_there
 from recollect.serve.http.settings import DEFAULT_PORT
 
@@ -57,7 +58,7 @@ def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
 
     if "://" not in given.memory:
         with suppress(OSError):  # whatever is wrong with the folder, opening says it better
-            Path(given.memory).expanduser().parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(Path(given.memory).expanduser().parent)
     models = {"embedder": given.embedder, "llm": given.llm, "reranker": given.reranker}
     run_when_there(
         lambda: Memory.open(given.memory, **models, fold=given.fold),

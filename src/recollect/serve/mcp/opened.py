@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.core.errors import Closed, RecollectError
 from recollect.core.paths import expanded
+from recollect.core.private import make_private_folder
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -99,6 +100,6 @@ class Opened:
 
                 if "://" not in self.location and self.location != ":memory:":
                     with suppress(OSError):  # whatever is wrong with the folder, opening says it better
-                        expanded(self.location).parent.mkdir(parents=True, exist_ok=True)
+                        make_private_folder(expanded(self.location).parent)
                 self._whole = Memory.open(self.location, embedder=self._embedder)
             return self._whole

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import queue
 import re
+import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from weakref import WeakSet
 
 import psycopg
 from psycopg import conninfo, sql
 
 from recollect.core.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
+from recollect.core.forking import Use, never_free, on_fork
 from recollect.store.postgres.adapt import adapt
 from recollect.store.postgres.errors import in_our_words
 from recollect.store.postgres.queries import statement
@@ -29,6 +32,8 @@ OLDEST_VECTOR = (0, 8)  # the first that goes on looking when a filter leaves to
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,48}")
 _BETWEEN_TRIES_S = 0.1  # to connect to a server that was there before
 _CONNECT_S = 10  # to wait for a server that does not answer, unless the location says otherwise
+
+_connections: WeakSet[Connection] = WeakSet()  # of this process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,7 @@ def connect(place: Place) -> Connection:
     """Open a connection with the settings that every connection has."""
     with in_our_words(place.password, connecting=True):
         connection = psycopg.Connection.connect(place.conninfo, autocommit=True)
+        _connections.add(connection)
         try:
             if connection.info.server_version < OLDEST_SERVER:
                 raise StoreError(
@@ -216,3 +222,18 @@ class _Outage:
     def end(self) -> None:
         """Take note that it is there."""
         self._seen, self._error = float("-inf"), None
+
+
+def _in_child(_: Sequence[Use]) -> None:
+    """Cut a forked child off from its parent's sessions: not a byte of it may reach the server, not even a goodbye."""
+    inherited = [connection for connection in _connections if not connection.closed]
+    _connections.clear()
+    for connection in inherited:
+        never_free(connection)
+        ours, nobody = socket.socketpair()
+        nobody.close()
+        os.dup2(ours.fileno(), connection.fileno(), inheritable=False)
+        ours.close()
+
+
+on_fork(in_child=_in_child)

@@ -18,6 +18,7 @@ from recollect.core.errors import (
     NewerSchema,
     StoreBusy,
     StoreError,
+    StoreForked,
     StoreInterrupted,
     StoreReadOnly,
     StoreUnreachable,
@@ -85,7 +86,7 @@ class PostgresStore:
     @contextmanager
     def reader(self) -> Generator[PostgresReader]:
         self._check_usable()
-        with in_our_words(self._place.password), self._pool.taken(self._begin_reading) as connection:
+        with self._in_our_words(), self._pool.taken(self._begin_reading) as connection:
             try:
                 yield PostgresReader(connection, self._caches, self._everywhere)
             finally:
@@ -96,13 +97,14 @@ class PostgresStore:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+        with self._in_our_words(), self._pool.taken(self._begin_writing) as connection:
             try:
                 if patience_s is not None:
                     wait_ms = sql.Literal(int(patience_s * 1000))
                     connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
                 writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
                 yield writer
+                self._check_usable()  # not a child that was forked in the block
                 if writer.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
                 self._end_writing(connection)
@@ -253,6 +255,16 @@ class PostgresStore:
         finally:
             connection.close()
 
+    @contextmanager
+    def _in_our_words(self) -> Generator[None]:
+        with in_our_words(self._place.password):
+            try:
+                yield
+            except psycopg.Error as error:
+                if os.getpid() != self._pid:  # forked in the block, and cut off
+                    raise StoreForked from error
+                raise
+
     def _end_writing(self, connection: Connection) -> None:
         """Commit; where the answer is cut off, learn from the server what became of it."""
         whole = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS  # no query has failed
@@ -295,7 +307,7 @@ class PostgresStore:
         if self._pool.closed:
             raise Closed
         if os.getpid() != self._pid:
-            raise Closed("This memory was opened before the process forked; open it again in the child.")
+            raise StoreForked
 
 
 def _commit(connection: Connection) -> None:

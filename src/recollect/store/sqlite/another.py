@@ -19,6 +19,7 @@ from recollect.store.sql.snapshot import Row
 from recollect.store.sqlite import schema
 from recollect.store.sqlite.connect import inspect, rests
 from recollect.store.sqlite.errors import in_our_words
+from recollect.store.sqlite.forking import check_openable, in_use, track
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
 
@@ -53,7 +54,8 @@ class AnotherLog:
 @contextmanager
 def another_log(path: Path) -> Generator[AnotherLog]:
     """Open a memory's file for its events alone."""
-    with in_our_words():
+    check_openable(path)
+    with in_our_words(), in_use(None):
         inspect(path, create=False)
         with closing(_connected(path)) as connection:
             _check(path, connection)
@@ -69,7 +71,8 @@ def another_log(path: Path) -> Generator[AnotherLog]:
 def _connected(path: Path) -> apsw.Connection:
     # As if nobody wrote where nobody does: else SQLite would make a log beside it, and leave it there.
     how = "immutable=1" if rests(path) else "mode=ro"
-    connection = apsw.Connection(f"{path.resolve().as_uri()}?{how}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = track(apsw.Connection(f"{path.resolve().as_uri()}?{how}", flags), path)
     connection.set_busy_timeout(int(Settings().busy_timeout_s * 1000))
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # it comes from anywhere
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import struct
+import threading
 import time
 from pathlib import Path
 
 import apsw
 
 from recollect.core.errors import BadLocation, ForeignFile, StoreCorrupt, StoreReadOnly
+from recollect.core.private import open_private
 from recollect.core.settings import Settings
+from recollect.store.sqlite.forking import check_openable, track
 from recollect.store.sqlite.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\x00"
@@ -22,6 +26,8 @@ _CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows tha
 _LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
 _BETWEEN_LOOKS_S = 0.01
 _WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
+
+_creating = threading.Lock()
 
 Frozen = tuple[int, int] | None  # bytes, and when they were last changed
 
@@ -111,12 +117,15 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
 
     spills: what is in memory goes to disk where it is too large, to a file without a name, gone with the process.
     """
+    check_openable(path)
     if path is None:
         connection = apsw.Connection("" if spills else ":memory:")
     elif read_only:
         connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
+        create(path)
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    track(connection, path)
     connection.set_busy_timeout(int(settings.busy_timeout_s * 1000))
     connection.pragma("cache_size", -_CACHE_KIB)
     connection.pragma("temp_store", "memory")
@@ -127,6 +136,16 @@ def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: b
         connection.pragma("synchronous", settings.durability)
         connection.pragma("journal_size_limit", _WAL_KEPT_BYTES)
     return connection
+
+
+def create(path: Path) -> None:
+    """Make an empty file for its owner alone, if there is none; SQLite gives what it puts beside it the same mode.
+
+    One at a time, and for everybody who is about to connect: to close the file would drop the locks that another
+    thread has on it by then. What can't be made, SQLite says better.
+    """
+    with _creating, contextlib.suppress(OSError):
+        os.close(open_private(path, os.O_RDWR | os.O_EXCL))
 
 
 def frozen(path: Path) -> Frozen:

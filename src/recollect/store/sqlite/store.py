@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreReadOnly
+from recollect.core.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreForked, StoreReadOnly
 from recollect.core.held import Held
 from recollect.core.paths import beside
 from recollect.core.settings import Settings
@@ -22,8 +22,9 @@ from recollect.store.protocol import IN_MEMORY, Audit
 from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
-from recollect.store.sqlite.connect import Frozen, connect, frozen, inspect
+from recollect.store.sqlite.connect import Frozen, connect, create, frozen, inspect
 from recollect.store.sqlite.errors import in_our_words
+from recollect.store.sqlite.forking import check_openable, in_use, register, track
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
 from recollect.store.sqlite.tables import SqliteTables
@@ -47,12 +48,15 @@ class SqliteStore:
         self._closed = False
         self._caches = Caches()
         self._commits = Commits()
+        self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
         self._looking = threading.Lock()
         self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
-        with in_our_words():
+        check_openable(self._path)
+        with in_our_words(), in_use(self):
             self._open(create=create)
+        register(self)
 
     @property
     def location(self) -> str:
@@ -69,7 +73,7 @@ class SqliteStore:
     @contextmanager
     def reader(self) -> Generator[SqliteReader]:
         self._check_usable()
-        with in_our_words(), self._reading() as connection:
+        with in_our_words(), in_use(self), self._reading() as connection:
             connection.execute("BEGIN")
             try:
                 yield SqliteReader(connection, self._caches)
@@ -81,17 +85,17 @@ class SqliteStore:
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with in_our_words(), self._turn.taken(patience_s), self._memory_guard():
+        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
             self._check_usable()
-            self._check_in_place()
-            self._writing.execute("BEGIN IMMEDIATE")
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield SqliteWriter(self._writing, self._caches)
-                self._writing.execute("COMMIT")
+                yield SqliteWriter(connection, self._caches)
+                connection.execute("COMMIT")
                 self._commits.count += 1
             except BaseException:
-                if self._writing.in_transaction:
-                    self._writing.execute("ROLLBACK")
+                if self._is_ours() and connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 self._caches.clear()
                 raise
 
@@ -119,9 +123,8 @@ class SqliteStore:
         # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
         # left copies of themselves in unused space. A rewritten file has no unused space.
         self._check_usable()
-        with in_our_words(), self._turn.taken(), self._memory_guard():
-            self._check_in_place()
-            self._writing.execute("VACUUM")
+        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard():
+            self._connected().execute("VACUUM")
         if self._path is not None:
             self._empty_the_log()
 
@@ -138,8 +141,9 @@ class SqliteStore:
             raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
         partial = beside(target)
         try:
-            with in_our_words(), self._reading() as source:
-                copy = apsw.Connection(str(partial))
+            with in_our_words(), in_use(self), self._reading() as source:
+                create(partial)
+                copy = track(apsw.Connection(str(partial)), partial)
                 try:
                     # One step: pages copied in several would start anew whenever another process writes.
                     with copy.backup("main", source, "main") as task:
@@ -154,12 +158,12 @@ class SqliteStore:
 
     def schema(self) -> int:
         self._check_usable()
-        with in_our_words(), self._reading() as connection:
+        with in_our_words(), in_use(self), self._reading() as connection:
             return schema.version(connection)
 
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
         self._check_usable()
-        with in_our_words(), self._reading() as connection:
+        with in_our_words(), in_use(self), self._reading() as connection:
             pages = connection.pragma("page_count") * connection.pragma("page_size")
             parts = dict(connection.execute(query("bytes_by_part"))) if by_part else {}
         return self._bytes_on_disk() or pages, parts
@@ -168,14 +172,19 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
-        if os.getpid() != self._pid:  # a forked child must not touch its parent's connections
+        if not self._is_ours():  # a forked child must not touch its parent's connections
             return
         # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
-        with in_our_words(), self._turn.taken_here(), self._memory_guard():
-            self._let_go_of_idle()
-            self._writing.close()
+        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
+            self._close_connections()
             self._turn.close()
             self._let_others_read()
+
+    def disconnect(self) -> None:
+        # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
+        if self._held is not None and not self._closed:
+            self._close_connections()
+            self._held.drop_gone()
 
     # Inside
 
@@ -189,25 +198,27 @@ class SqliteStore:
         self._held = None if self._path is None else Held(self._path)
         try:
             self._keep_others_out()
+            self._turn.check_locks(new=not there)
             self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
         except BaseException:
             self._let_others_read()
             raise
+        writing = self._writing
         try:
             if self._read_only:
-                self._check_schema()
-            elif schema.version(self._writing) < schema.newest():
+                self._check_schema(writing)
+            elif schema.version(writing) < schema.newest():
                 with self._turn.taken():
-                    schema.migrate(self._writing)
+                    schema.migrate(writing)
             else:
-                self._check_schema()
-            if self._path is not None and not self._read_only and self._writing.pragma("journal_mode") != "wal":
+                self._check_schema(writing)
+            if self._path is not None and not self._read_only and writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
-                    self._writing.pragma("journal_mode", "wal")
+                    writing.pragma("journal_mode", "wal")
             self._inode = None if self._path is None else _inode(self._path)
             self._keep_others_out()  # also of what was made just now, such as the log
         except BaseException:
-            self._writing.close()
+            writing.close()
             self._turn.close()
             self._let_others_read()
             raise
@@ -220,8 +231,8 @@ class SqliteStore:
         if self._held is not None:
             self._held.release()
 
-    def _check_schema(self) -> None:
-        have = schema.version(self._writing)
+    def _check_schema(self, connection: apsw.Connection) -> None:
+        have = schema.version(connection)
         if have > schema.newest():
             raise NewerSchema(
                 f"This memory has schema {have}; this Recollect knows {schema.newest()}.", fix=NewerSchema.__doc__
@@ -235,8 +246,21 @@ class SqliteStore:
     def _check_usable(self) -> None:
         if self._closed:
             raise Closed
-        if os.getpid() != self._pid:
-            raise Closed("This memory was opened before the process forked; open it again in the child.")
+        if not self._is_ours():
+            raise StoreForked
+
+    def _is_ours(self) -> bool:
+        return os.getpid() == self._pid
+
+    def _connected(self) -> apsw.Connection:
+        """Give the connection that writes, opened again if a fork closed it; the caller holds the turn."""
+        if self._closed:
+            raise Closed
+        self._check_in_place()
+        if self._writing is None:
+            self._writing = connect(self._path, self._settings, read_only=self._read_only)
+            self._keep_others_out()  # of a log that was made since
+        return self._writing
 
     def _check_in_place(self) -> None:
         # What is written to a file that has lost its name is written nowhere, and a new connection would go elsewhere.
@@ -250,7 +274,7 @@ class SqliteStore:
     def _reading(self) -> Generator[apsw.Connection]:
         if self._path is None:
             with self._memory_lock:
-                yield self._writing
+                yield self._connected()
             return
         self._check_in_place()
         seen = self._look_again(self._path) if self._read_only else None
@@ -261,7 +285,8 @@ class SqliteStore:
         try:
             yield connection
         except BaseException:
-            connection.close()
+            if self._is_ours():
+                connection.close()
             raise
         if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
             self._idle.put(connection)
@@ -277,6 +302,12 @@ class SqliteStore:
                 self._let_go_of_idle()
                 self._caches.clear()
         return seen
+
+    def _close_connections(self) -> None:
+        self._let_go_of_idle()
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
 
     def _let_go_of_idle(self) -> None:
         with contextlib.suppress(queue.Empty):
@@ -295,12 +326,13 @@ class SqliteStore:
         deadline = time.monotonic() + _CHECKPOINT_TRIES_S
         while True:
             # A try at a time and without waiting inside it: a slow reader must not keep writers from their turn.
-            with in_our_words(), self._turn.taken():
-                self._writing.set_busy_timeout(0)
+            with in_our_words(), self._turn.taken(), in_use(self):
+                connection = self._connected()
+                connection.set_busy_timeout(0)
                 try:
-                    busy = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+                    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
                 finally:
-                    self._writing.set_busy_timeout(int(self._settings.busy_timeout_s * 1000))
+                    connection.set_busy_timeout(int(self._settings.busy_timeout_s * 1000))
             if not busy:
                 return
             if time.monotonic() > deadline:

@@ -7,6 +7,7 @@ of one process queue on a lock of their own first, because the system's lock bel
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -14,7 +15,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.core.errors import StoreBusy, StoreReadOnly
+from recollect.core.errors import NoFileLocks, StoreBusy, StoreReadOnly
+from recollect.core.private import open_private
+from recollect.store.sqlite.forking import forget_lock_file, in_use, track_lock_file
 
 if sys.platform == "win32":
     import msvcrt
@@ -56,10 +59,14 @@ else:
 
 
 class Turn:
-    """The right to write, one holder at a time among all threads and processes."""
+    """The right to write, one holder at a time among all threads and processes.
+
+    A lock belongs to the open lock file, which a forked child shares with its parent: a child never releases it.
+    """
 
     def __init__(self, lock_path: Path | None, timeout_s: float) -> None:
         self._path = lock_path
+        self._pid = os.getpid()
         self._timeout_s = timeout_s
         self._threads = _FairLock()
         self._fd: int | None = None
@@ -72,7 +79,7 @@ class Turn:
             try:
                 yield
             finally:
-                if fd is not None:
+                if fd is not None and os.getpid() == self._pid:
                     _unlock(fd)
 
     @contextmanager
@@ -88,46 +95,96 @@ class Turn:
     def close(self) -> None:
         """Let go of the lock file."""
         if self._fd is not None:
-            os.close(self._fd)
+            _close(self._fd)
             self._fd = None
+
+    def check_locks(self, *, new: bool) -> None:
+        """Refuse a file system without locks before SQLite, which would take that for a file in use, and wait.
+
+        new: also where there is no lock file yet. An old memory may have none because it is only read.
+        """
+        if self._path is None or not (new or self._path.exists()):
+            return
+        with self.taken_here():
+            fd = self._opened(self._path)
+            try:
+                if self._tried(fd):
+                    _unlock(fd)
+            except NoFileLocks:
+                self.close()
+                if new:
+                    self._path.unlink(missing_ok=True)
+                raise
 
     def _locked_file(self, timeout_s: float) -> int | None:
         if self._path is None:
             return None
+        fd = self._opened(self._path)
+        if not self._tried(fd):
+            self._wait(fd, timeout_s)
+        return fd
+
+    def _opened(self, path: Path) -> int:
         if self._fd is None:
             try:
-                self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+                with in_use(None):
+                    self._fd = track_lock_file(open_private(path, os.O_RDWR, like=self._memory))
             except OSError as error:
-                raise StoreReadOnly(f"The lock file {self._path} can't be written ({error.strerror}).") from error
-        if not _try_lock(self._fd):
-            self._wait(self._fd, timeout_s)
+                raise StoreReadOnly(f"The lock file {path} can't be written ({error.strerror}).") from error
         return self._fd
+
+    @property
+    def _memory(self) -> Path | None:
+        """The file whose lock file this is: who may write the one may lock the other."""
+        return None if self._path is None else self._path.with_name(self._path.name.removesuffix("-lock"))
+
+    def _tried(self, fd: int) -> bool:
+        try:
+            return _try_lock(fd)
+        except OSError as error:
+            raise self._no_locks(error) from error
+
+    def _no_locks(self, error: OSError) -> NoFileLocks:
+        return NoFileLocks(
+            f"{self._path} can't be locked ({errno.errorcode.get(error.errno or 0, 'error')}: {error.strerror}), so "
+            "that two processes could write at once; nothing was changed.",
+            fix="Move the memory to a local disk, turn on locking for this file system (on NFS: lockd), or use "
+            "PostgreSQL.",
+        )
 
     def _wait(self, fd: int, timeout_s: float) -> None:
         # The system's queue is fair but has no time limit, so a thread waits there for us and hands over.
         granted = threading.Event()
         given_up = threading.Event()
         handover = threading.Lock()
+        failed: list[OSError] = []
 
         def wait() -> None:
-            _wait_lock(fd)
+            try:
+                _wait_lock(fd)
+            except OSError as error:
+                failed.append(error)
             with handover:
-                if given_up.is_set():
-                    os.close(fd)  # and with it the turn that nobody wants any more
-                else:
+                if not given_up.is_set():
                     granted.set()
+                    return
+                if not failed:
+                    _unlock(fd)  # nobody wants this turn any more; to close it is not enough where a child has a copy
+                _close(fd)
 
         threading.Thread(target=wait, name="recollect-turn", daemon=True).start()
         try:
             granted.wait(timeout_s)
         except BaseException:  # an interrupt, most likely: the turn must not come to somebody who has left
             with handover:
-                if granted.is_set():
-                    _unlock(fd)
-                else:
+                if not granted.is_set():
                     self._leave_waiting(given_up)
+                elif not failed:
+                    _unlock(fd)
             raise
         with handover:
+            if failed:
+                raise self._no_locks(failed[0]) from failed[0]
             if granted.is_set():
                 return
             self._leave_waiting(given_up)
@@ -137,6 +194,11 @@ class Turn:
         # The waiting thread owns the descriptor from here on; the next try opens another.
         given_up.set()
         self._fd = None
+
+
+def _close(fd: int) -> None:
+    forget_lock_file(fd)
+    os.close(fd)
 
 
 class _FairLock:

@@ -1,0 +1,60 @@
+"""Create files and folders that only their owner can read: 0600 and 0700, whatever the umask.
+
+What exists keeps its mode: somebody may have shared it on purpose.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.PathLike[str] | None = None) -> int:
+    """Open a file, created if need be for its owner alone, or with the mode of the file `like` where that exists."""
+    flags |= getattr(os, "O_CLOEXEC", 0)
+    mode = _mode_of(like)
+    while True:
+        try:
+            fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError:
+            if flags & os.O_EXCL:
+                raise
+            with suppress(FileNotFoundError):  # removed since
+                return os.open(path, flags)
+        else:
+            if hasattr(os, "fchmod"):
+                with suppress(OSError):  # a file system without modes
+                    os.fchmod(fd, mode)  # what the umask took, or a default ACL gave
+            return fd
+
+
+def private_opener(path: str, flags: int) -> int:
+    """Create files for open(..., opener=private_opener)."""
+    return open_private(path, flags)
+
+
+def make_private_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder and those above it that are missing, each for its owner alone."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(os.path.abspath(path))
+    if above != os.path.abspath(path):
+        make_private_folder(above)
+    try:
+        os.mkdir(path, FOLDER_MODE)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    else:
+        with suppress(OSError):  # a file system without modes
+            os.chmod(path, FOLDER_MODE)  # what the umask took
+
+
+def _mode_of(like: str | os.PathLike[str] | None) -> int:
+    try:
+        return FILE_MODE if like is None else os.stat(like).st_mode & 0o666
+    except OSError:
+        return FILE_MODE

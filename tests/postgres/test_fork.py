@@ -1,0 +1,106 @@
+"""A process that forks beside a memory on a server: the child reaches none of its parent's sessions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import StoreForked
+from recollect.core.settings import Settings
+from recollect.store.postgres import PostgresStore
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
+
+
+def _in_child(work: Callable[[], bool]) -> None:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _refuses(use: Callable[[], object], kind: type[Exception] = StoreForked) -> bool:
+    try:
+        use()
+    except kind:
+        return True
+    return False
+
+
+def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
+    with Memory.open(location, embedder="hashing") as memory:
+        memory.add("Before the fork.")
+        session = memory._engine.store._pool._idle.queue[-1].info.backend_pid
+
+        def child() -> bool:
+            with Memory.open(location, embedder="hashing") as own:
+                own.add("In the child.")
+            refused = _refuses(lambda: memory.add("x")) and _refuses(memory.stats)
+            memory.close()
+            return refused
+
+        for _ in range(3):
+            _in_child(child)
+        memory.add("After the fork.")
+        assert memory._engine.store._pool._idle.queue[-1].info.backend_pid == session
+        assert memory.stats().events == 5
+        assert memory.verify().ok
+
+
+def test_a_fork_in_a_transaction_leaves_it_to_the_parent(location: str) -> None:
+    store = PostgresStore(location, Settings())
+    with contextlib.ExitStack() as block:
+        writer = block.enter_context(store.writer())
+        writer.set_fact("mine", "yes")
+
+        def child() -> bool:
+            refused = _refuses(lambda: writer.set_fact("mine", "no"), psycopg.Error) and _refuses(block.close)
+            own = PostgresStore(location, Settings())
+            with own.reader() as reader:
+                return refused and reader.fact("mine") is None
+
+        _in_child(child)
+        writer.set_fact("more", "yes")
+    with store.reader() as reader:
+        assert (reader.fact("mine"), reader.fact("more")) == ("yes", "yes")
+        _in_child(lambda: _refuses(lambda: reader.fact("mine"), psycopg.Error))
+        assert reader.fact("mine") == "yes"
+    store.close()
+
+
+def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_session(location: str) -> None:
+    script = (
+        "import os, sys\n"
+        "from recollect.core.settings import Settings\n"
+        "from recollect.store.postgres import PostgresStore\n"
+        "store = PostgresStore(sys.argv[1], Settings())\n"
+        "with store.writer() as writer:\n"
+        "    writer.set_fact('mine', 'yes')\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        sys.exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+        "    writer.set_fact('more', 'yes')\n"
+        "store.close()\n"
+    )
+    run = [sys.executable, "-c", script, location]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    store = PostgresStore(location, Settings())
+    with store.reader() as reader:
+        assert (reader.fact("mine"), reader.fact("more")) == ("yes", "yes")
+    store.close()
