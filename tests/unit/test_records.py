@@ -197,6 +197,13 @@ def test_the_author_of_an_edit_is_who_edits(memory: Memory, clock: Clock) -> Non
         memory.identity("You are Lee.", by="")
 
 
+def test_a_context_tells_a_corrected_statement_as_one(memory: Memory) -> None:
+    memory.correct(memory.artifacts()[0].id, "I live in Basel.", by="Eve")
+    told = memory.context("Where does Ana live?", budget=200).text
+    assert "Ana, corrected by Eve" in told
+    assert "] Eve: I live" not in told
+
+
 # Facts follow
 
 
