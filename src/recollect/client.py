@@ -95,8 +95,8 @@ class Client(_Methods):
         where = _ELSEWHERE.get(name, "it is done where the file is: see recollect keys, webhooks and worker")
         raise AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
 
-    def space(self, name: str, *, walled: bool = True) -> Client:
-        """Give a client of another space."""
+    def space(self, name: str, *, walled: bool = True, editor: str | None = None) -> Client:
+        """Give a client of another space; who edits is who holds the key."""
         return self._scoped(name, None)
 
     def wing(self, name: str) -> Client:

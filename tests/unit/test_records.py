@@ -197,6 +197,13 @@ def test_the_author_of_an_edit_is_who_edits(memory: Memory, clock: Clock) -> Non
         memory.identity("You are Lee.", by="")
 
 
+def test_a_context_tells_a_corrected_statement_as_one(memory: Memory) -> None:
+    memory.correct(memory.artifacts()[0].id, "I live in Basel.", by="Eve")
+    told = memory.context("Where does Ana live?", budget=200).text
+    assert "Ana, corrected by Eve" in told
+    assert "] Eve: I live" not in told
+
+
 # Facts follow
 
 
@@ -361,7 +368,8 @@ def old_file(path: Path, clock: Clock) -> str:
     """Write a file as version 14 of the schema had it."""
     home = write_old_edits(path, clock)
     connection = apsw.Connection(str(path))
-    connection.execute("DROP INDEX events_record; ALTER TABLE events DROP COLUMN record; PRAGMA user_version = 14")
+    connection.execute("DROP INDEX events_source; ALTER TABLE events DROP COLUMN source; "
+        "DROP INDEX events_record; ALTER TABLE events DROP COLUMN record; PRAGMA user_version = 14")
     connection.close()
     return home
 

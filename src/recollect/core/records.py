@@ -11,7 +11,7 @@ of `meta` makes an event one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -22,6 +22,7 @@ BY = "by"  # who edited
 EVENTS = "events"  # ids of the events, or records, that it is about: it is forgotten with them
 NUMBER = "number"  # of the space's records, so that two edits of one moment are two
 WAS = "was"  # of records that were events before there were records: what their id was made from
+SPEAKER = "speaker"  # of a correction: whose statement it puts right
 _OWN = frozenset((BY, EVENTS, NUMBER, WAS))
 
 
@@ -73,6 +74,21 @@ def record_of(event: Event) -> Record:
 
 
 _WORDLESS = (RecordKind.RETRACTION, RecordKind.UNFOLD)
+
+
+def speaks_for(event: Event) -> str | None:
+    """Tell whose statement a correction puts right: "I" in it means that person."""
+    speaker: str | None = event.meta.get(SPEAKER)
+    return speaker
+
+
+def shown_as_edit(event: Event) -> Event:
+    """Name, as the speaker of a correction, whose statement it puts right and who did; give all else as it is."""
+    if event.record is None:
+        return event
+    whose = speaks_for(event)
+    by = f"corrected by {event.speaker}"
+    return replace(event, speaker=f"{whose}, {by}" if whose else by)
 
 
 def events_of(event: Event) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from recollect.core.artifacts import BY_HAND, ArtifactDraft
 from recollect.core.clock import to_micros
 from recollect.core.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
 from recollect.core.ids import raw_event_id
-from recollect.core.records import RecordKind
+from recollect.core.records import RecordKind, speaks_for
 from recollect.core.trust import effective_at, states_nothing
 from recollect.core.values import Event, Span
 from recollect.engine.records import records_about
 from recollect.engine.summaries import summarise_new
-from recollect.extract.corrections import correction_of, speaks_for
+from recollect.extract.corrections import correction_of
 from recollect.extract.entities import NameIndex, find_mentions
 from recollect.extract.entities.index import SPEAKER_VOTE
 from recollect.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts

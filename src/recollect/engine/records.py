@@ -98,7 +98,12 @@ def convert_old_records(engine: Engine) -> None:
     from recollect.engine.graph_forgetting import restart
 
     with engine.store.writer() as writer:
-        for space in writer.spaces():
+        spaces = writer.spaces()
+        for space in spaces:
+            writer.memo(space)  # takes the turn to write there; who waited for it finds the work done
+        if writer.fact(RECORDS_INDEXED) != "1":
+            return
+        for space in spaces:
             found = writer.records(space, KINDS)
             if not found:
                 continue

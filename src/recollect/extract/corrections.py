@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from recollect.core.artifacts import BY_HAND, Artifact, ArtifactDraft, Stance
 from recollect.core.clock import as_datetime
-from recollect.core.records import Reason, RecordKind
+from recollect.core.records import SPEAKER, Reason, RecordKind
 from recollect.core.values import Event, Json, Span
 from recollect.extract.compare import Action
 
@@ -16,7 +16,6 @@ from recollect.extract.compare import Action
 ARTIFACT = "artifact"
 REASON = "reason"
 UNTIL = "until"
-SPEAKER = "speaker"
 
 
 class Correction(NamedTuple):
@@ -62,12 +61,6 @@ def correction_of(event: Event) -> Correction | None:
         never_true=payload.get(REASON) == Reason.NEVER_TRUE,
         until=None if until is None else as_datetime(until, UNTIL),
     )
-
-
-def speaks_for(event: Event) -> str | None:
-    """Tell whose statement a correction puts right: "I" in it means that person."""
-    speaker: str | None = event.meta.get(SPEAKER)
-    return speaker
 
 
 def corrected(event: Event, target: Artifact) -> ArtifactDraft:

@@ -31,9 +31,9 @@ from recollect.recall.answer import abstain, grounded, quoted
 from recollect.recall.candidates import Candidate
 from recollect.recall.elapsed import compared, elapsed
 from recollect.recall.instruct import STYLES, instruction
-from recollect.recall.known import LEADS, known_now
+from recollect.recall.known import LEADS, corrected, known_now
 from recollect.recall.leads import leads
-from recollect.recall.pack import Said, pack
+from recollect.recall.pack import pack
 from recollect.recall.reread import reread
 from recollect.recall.search import search
 
@@ -212,9 +212,11 @@ class Recalling(Handle):
             hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
             allowed = reader.matching(self._space, which)
             led = leads(reader, self._space, hits, allowed)
-            known: list[Said] = []
+            known = corrected(reader, self._space, hits, which)
             if lead == "artifacts":
-                known = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
+                told_already = {said.event.id for said in known}
+                more = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
+                known += [said for said in more if said.event.id not in told_already]
         return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
 
     def _search(self, query: str, k: int | None, which: Filter, now: Time | None, *, further: bool = False) -> Hits:

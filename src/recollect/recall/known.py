@@ -12,7 +12,8 @@ from datetime import datetime
 
 from recollect.core.artifacts import Artifact, Status
 from recollect.core.ids import raw_event_id
-from recollect.core.values import Hit
+from recollect.core.records import RecordKind, events_of, shown_as_edit
+from recollect.core.values import Filter, Hit, Span
 from recollect.core.words import question_terms, term_counts
 from recollect.recall.analyse import Analysis
 from recollect.recall.pack import Said
@@ -49,6 +50,26 @@ def known_now(
     return _said(reader, space, fitting[: 2 * _MOST], allowed)[:_MOST]
 
 
+def corrected(reader: Reader, space: str, hits: Sequence[Hit], which: Filter) -> list[Said]:
+    """Read what stands in the place of statements in hits that somebody put right, the best hit's first."""
+    found: list[Said] = []
+    edits = reader.records(space, (RecordKind.CORRECTION.value,))
+    for hit in hits if edits else ():
+        about = {hit.event.id}
+        for seq, event in edits:
+            if not about & set(events_of(event)):
+                continue
+            about.add(event.id)  # which may have been corrected in turn
+            known = which.as_of is None or event.recorded_at <= which.as_of
+            if known and which.wing in (None, event.wing) and _stands(reader, space, seq):
+                found.append(Said(shown_as_edit(event), seq, Span(0, len(event.text))))
+    return found[:_MOST]
+
+
+def _stands(reader: Reader, space: str, seq: int) -> bool:
+    return any(one.status is Status.CURRENT for one in reader.artifacts_of(space, [seq]).get(seq, ()))
+
+
 def _abouts(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
     spoke = [hit.event.speaker for hit in hits[:_ABOUTS] if hit.event.speaker]
     return list(dict.fromkeys((*asked.names, *spoke)))[:_ABOUTS]
@@ -71,5 +92,5 @@ def _said(reader: Reader, space: str, artifacts: Sequence[Artifact], allowed: Se
         if known is None or (may is not None and known.seq not in may):
             continue
         if len(one.quote) >= _WHOLE * len(known.event.text.strip()):
-            said.setdefault(one.event_id, Said(known.event, known.seq, one.span))
+            said.setdefault(one.event_id, Said(shown_as_edit(known.event), known.seq, one.span))
     return list(said.values())
