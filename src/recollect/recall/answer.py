@@ -11,6 +11,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.dates import DateMention, find_dates
 from recollect.core.dates.tense import leaning
+from recollect.core.rendering import indented, name
 from recollect.core.spans import asks, sentences
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
 from recollect.core.words import question_terms, term_counts
@@ -162,8 +163,8 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
 
 def _said(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
-    who = f"{hit.event.speaker}, " if hit.event.speaker else ""
-    quote = f"“{words}” ({who}{day_in_words(hit.event.at)}) {mark}"
+    who = f"{name(hit.event.speaker)}, " if hit.event.speaker else ""
+    quote = f"“{indented(words)}” ({who}{day_in_words(hit.event.at)}) {mark}"
     date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
 
