@@ -85,7 +85,7 @@ def one_line(text: str) -> str:
 
 def within_line(text: str) -> str:
     """Keep a text on the line that it stands in, with all its spaces."""
-    return visible(f"{text}\n")[:-1].replace("\n", REPLACEMENT)
+    return visible(text.removesuffix("\r")).replace("\n", REPLACEMENT)
 
 
 def indented(text: str, indent: str = INDENT) -> str:
