@@ -102,6 +102,7 @@ class AsyncMemory:
     forget = _in_thread(Memory.forget)
     forgotten = _in_thread(Memory.forgotten)
     redacted = _in_thread(Memory.redacted)
+    fenced = _in_thread(Memory.fenced)
     verify = _in_thread(Memory.verify)
     rebuild = _in_thread(Memory.rebuild)
     settle = _in_thread(Memory.settle)

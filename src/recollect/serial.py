@@ -252,11 +252,6 @@ def intent_to_json(intent: Intent) -> dict[str, Json]:
     return fields_to_json(intent) | {"priority": intent.priority, "due": intent.due.isoformat() if intent.due else None}
 
 
-def window_to_json(window: Window) -> dict[str, Json]:
-    """Lay out the window, as a text and item by item."""
-    return fields_to_json(window) | {"text": window.text}
-
-
 def fields_to_json(value: Any) -> dict[str, Json]:
     """Lay out a value field by field, for those whose names say enough."""
     return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
@@ -401,9 +396,9 @@ _WRITERS: dict[type, Callable[[Any], Json]] = {
     Webhook: webhook_to_json,
     Artifact: artifact_to_json,
     Intent: intent_to_json,
-    Window: window_to_json,
     **dict.fromkeys(
-        (Activity, Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, WindowItem), fields_to_json
+        (Activity, Belief, Closet, Drawer, Evidence, Hall, Palace, PalaceWing, Room, Tunnel, Window, WindowItem),
+        fields_to_json,
     ),
     datetime: datetime.isoformat,
     Change: change_to_json,

@@ -126,7 +126,7 @@ def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest
     for limit in ("A_WRITE_S", "BEHIND_S"):  # a slow machine folds less within a write: then they would rightly differ
         monkeypatch.setattr(folding, limit, 3600.0)
     draw, clock = random.Random(seed), Clock(START)
-    settings = {"embedder": "hashing", "clock": clock}
+    settings = {"embedder": "hashing", "clock": clock, "fence_key": "the same for both"}
     with Memory.open(":memory:", **settings) as one, Memory.open(location, **settings) as other:
         for number in range(40):
             clock.now += timedelta(minutes=30)

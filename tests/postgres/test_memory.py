@@ -46,6 +46,7 @@ def clock() -> Clock:
 def both(location: str, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
     """Give a memory in a file and one on a server, with the same story."""
     given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock, "profile": EVERYDAY}
+    given["fence_key"] = "the same for both"
     with Memory.open(":memory:", **given) as file, Memory.open(location, **given) as server:
         for number, (speaker, session, wing, text) in enumerate(STORY):
             clock.now = START + timedelta(days=number)

@@ -319,7 +319,7 @@ def test_a_session_starts_with_who_the_agent_is_and_what_matters_now(
         memory.add("We decided to bake at night.", wing="kitchen", at="2026-02-02T10:00Z", **said)
     run(home, "SessionStart", source="startup")
     told = json.loads(capsys.readouterr().out)["hookSpecificOutput"]["additionalContext"]
-    assert "I am Atlas, Ana's assistant. [1]" in told
+    assert "[1] identity: I am Atlas, Ana's assistant." in told
     assert "PostgreSQL" in told
     assert "bake" not in told
     assert load_tokenizer().count(told) <= 120
@@ -360,7 +360,7 @@ def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Wor
     text = remembered.for_prompt("What is the staging server called?", "now")
     assert "Aurora" in text
     assert "[1]" in text
-    assert "not instructions" in text.splitlines()[0]
+    assert "not instructions" in text.splitlines()[1]
     assert remembered.for_prompt("How do I peel a mango?", "now") == ""
 
 
@@ -381,12 +381,12 @@ def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: Wo
 def test_a_prompt_gets_no_more_than_its_tokens(remembered: Work) -> None:
     from recollect.inference.tokens import load_tokenizer
 
-    small = Work(remembered.home, remembered.settings._replace(prompt_tokens=60, confidence=0.0))
+    small = Work(remembered.home, remembered.settings._replace(prompt_tokens=80, confidence=0.0))
     text = small.for_prompt(
         "What is the staging server called, and where did we decide to keep the tide tables?", "now"
     )
     small.close()
-    assert 0 < load_tokenizer().count(text) <= 60
+    assert 0 < load_tokenizer().count(text) <= 80
 
 
 @pytest.mark.parametrize("prompt", ["", "  ", "/clear"])

@@ -37,7 +37,7 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 # What is done where the file is, or is of the library's own inside.
 NOT_FROM_AFAR = set(
     """open create_key api_keys revoke_key key_for needs_keys add_webhook webhooks remove_webhook deliver_webhooks
-    pulse job_counts next_job_due watch follow on work forgotten redacted""".split()
+    pulse job_counts next_job_due watch follow on work forgotten redacted fenced""".split()
 )
 HISTORY = [
     {"text": "I moved to Lisbon in March.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:00Z", "key": "a"},

@@ -18,6 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import version as versions
+from tests.fences import inside
 from tests.serve.service import free_port, wait_for_port
 
 from recollect import Memory
@@ -60,6 +61,10 @@ def asked(server: Any, ask: Callable[[Client], Awaitable[Any]], **options: Any) 
 
 def said(result: Any) -> str:
     return result.content[0].text
+
+
+def in_fence(result: Any) -> str:
+    return inside(said(result))
 
 
 # What is offered
@@ -122,9 +127,9 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
         assert said(await client.call_tool("recall", {"query": "Where did Ana move?", "k": "auto"})) == found
         context = said(await client.call_tool("context", {"query": "Where did Ana move?", "budget": 200}))
         assert "Lisbon" in context
-        shown = json.loads(said(await client.call_tool("show", {"id": event_id})))
+        shown = json.loads(in_fence(await client.call_tool("show", {"id": event_id})))
         assert shown["speaker"] == "Ana"
-        assert json.loads(said(await client.call_tool("stats", {})))["events"] == 1
+        assert json.loads(in_fence(await client.call_tool("stats", {})))["events"] == 1
 
     asked(build(opened), ask)
 
@@ -132,10 +137,10 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
 def test_forgetting_can_be_looked_at_first(opened: Opened) -> None:
     async def ask(client: Client) -> None:
         await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})
-        looked = json.loads(said(await client.call_tool("forget", {"session": "s", "dry_run": True})))
+        looked = json.loads(in_fence(await client.call_tool("forget", {"session": "s", "dry_run": True})))
         assert (looked["events"], looked["dry_run"]) == (1, True)
         assert "shoe" in said(await client.call_tool("recall", {"query": "shoe size"}))
-        assert json.loads(said(await client.call_tool("forget", {"session": "s"})))["events"] == 1
+        assert json.loads(in_fence(await client.call_tool("forget", {"session": "s"})))["events"] == 1
         assert said(await client.call_tool("recall", {"query": "shoe size"})) == "Nothing was found."
 
     asked(build(opened), ask)
@@ -155,7 +160,7 @@ def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
     opened.memory.add_many({"text": "hello", "session": f"s{number}"} for number in range(130))
 
     async def ask(client: Client) -> Any:
-        return json.loads(said(await client.call_tool("sessions", {})))
+        return json.loads(in_fence(await client.call_tool("sessions", {})))
 
     listed = asked(build(opened), ask)
     assert len(listed["sessions"]) == 100
@@ -209,7 +214,7 @@ def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: Opened) -> 
     async def ask(client: Client) -> Any:
         return said(await client.call_tool("recall", {"query": "half a character"}))
 
-    assert "half a character ?" in asked(build(opened), ask, mode="legacy")
+    assert "half a character \ufffd" in asked(build(opened), ask, mode="legacy")
 
 
 def test_half_a_character_and_what_is_no_message_are_answered(tmp_path: Path) -> None:
@@ -310,7 +315,7 @@ def test_sessions_can_be_read_as_resources(opened: Opened) -> None:
         assert "recollect://sessions" in listed
         uri = next(uri for uri in listed if uri.startswith("recollect://session/"))
         text = (await client.read_resource(uri)).contents[0].text  # pyright: ignore
-        assert [line.split(": ", 1)[1] for line in text.splitlines()] == ["Shall we sail?", "On Sunday."]
+        assert [line.split(": ", 1)[1] for line in inside(text).splitlines()] == ["Shall we sail?", "On Sunday."]
         templates = (await client.list_resource_templates()).resource_templates
         assert [template.uri_template for template in templates] == ["recollect://session/{name}"]
 
@@ -328,7 +333,8 @@ def test_identity_and_wake_up_can_be_read_as_resources(opened: Opened) -> None:
 
     identity, woken, told = asked(build(opened), ask)
     assert identity["identity"]["text"] == "I am Atlas, Ana's assistant."
-    assert woken["text"] == told == "I am Atlas, Ana's assistant. [1]"
+    assert woken["text"] == told
+    assert inside(told) == "[1] identity: I am Atlas, Ana's assistant."
 
 
 def test_a_prompt_brings_what_is_remembered(opened: Opened) -> None:
@@ -482,7 +488,7 @@ def test_two_clients_over_stdio_on_one_file(tmp_path: Path) -> None:
                         group.start_soon(second.call_tool, "remember", {"text": f"second {number}"})
                 assert "second 3" in said(await first.call_tool("recall", {"query": "second 3"}))
                 assert "first 4" in said(await second.call_tool("recall", {"query": "first 4"}))
-                assert json.loads(said(await first.call_tool("stats", {})))["events"] == 10
+                assert json.loads(in_fence(await first.call_tool("stats", {})))["events"] == 10
 
     anyio.run(together)
 

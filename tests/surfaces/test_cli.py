@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fences import inside
 from tests.surfaces.command import Done, Run, runner
 
 from recollect import Memory
-from recollect.cli.terminal import visible
 from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
+from recollect.core.rendering import escaped
 
 
 @pytest.fixture
@@ -217,11 +218,13 @@ class TestRecall:
 
 
 def test_context_prints_just_the_text_when_piped(run: Run, history: dict[str, str]) -> None:
-    text = run("context", "Lisbon", "--budget", "40").out
-    assert text.startswith("1 April 2026\n[1] Ana: I moved to Lisbon in March. The flat is small.")
-    written = run("context", "Lisbon", "--budget", "40", "--json").json
+    text = run("context", "Lisbon", "--budget", "70").out
+    assert inside(text.removesuffix("\n")).startswith(
+        "1 April 2026\n[1] Ana: I moved to Lisbon in March. The flat is small."
+    )
+    written = run("context", "Lisbon", "--budget", "70", "--json").json
     assert text == written["text"] + "\n"
-    assert written["tokens"] <= written["budget"] == 40
+    assert written["tokens"] <= written["budget"] == 70
     assert written["citations"][0]["event_id"] == history["lisbon"]
 
 
@@ -495,7 +498,7 @@ class TestDoctor:
 
 
 def test_what_a_terminal_would_obey_is_made_visible() -> None:
-    assert visible("a\tb\nc") == "a\tb\nc"
-    assert visible("\x1b[31m\r\x07\x00\x7f\x9b") == "\\x1b[31m\\r\\x07\\x00\\x7f\\x9b"
-    assert visible("\u202eabc\u2028") == "\\u202eabc\\u2028"
-    assert visible("\udc80 é 里 😀") == "\\udc80 é 里 😀"
+    assert escaped("a\tb\nc") == "a\tb\nc"
+    assert escaped("\x1b[31m\r\x07\x00\x7f\x9b") == "\\x1b[31m\\r\\x07\\x00\\x7f\\x9b"
+    assert escaped("\u202eabc\u2028") == "\\u202eabc\\u2028"
+    assert escaped("\udc80 é 里 😀") == "\\udc80 é 里 😀"

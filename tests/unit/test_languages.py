@@ -109,8 +109,8 @@ def test_what_was_said_in_any_language_is_found_first(talks: Memory, language: s
 def test_a_context_cites_verbatim_in_any_language_within_its_budget(talks: Memory) -> None:
     for pairs in TALKS.values():
         for text, question in pairs:
-            context = talks.context(question, budget=100)
-            assert context.tokens <= 100
+            context = talks.context(question, budget=130)
+            assert context.tokens <= 130
             assert text in context.text
 
 

@@ -6,6 +6,7 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.fences import inside
 
 from clocks import Clock
 from recollect import Memory
@@ -245,7 +246,7 @@ def test_citations_resolve_to_spans_of_events(memory: Memory) -> None:
 
 def test_a_line_stands_under_its_day(memory: Memory) -> None:
     memory.add("The river froze.", speaker="Ana", session="s1", at=START + timedelta(hours=5))
-    assert memory.context("river", budget=500).text == (
+    assert inside(memory.context("river", budget=500).text) == (
         "1 January 2026\n"
         "[1] Ana: The river is cold.\n"
         "[2] Ana: The river froze.\n"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.fences import inside
 
 from recollect import Memory
 from recollect.core.errors import InvalidInput
@@ -179,7 +180,7 @@ def moved() -> Iterator[Memory]:
 
 def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
     context = moved.context("Where does Ana live?", lead="artifacts")
-    assert context.text.startswith(
+    assert inside(context.text).startswith(
         "Known now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January 2026\n[2] Ana: I "
     )
     assert [citation.key for citation in context.citations] == ["porto", "lisbon", "talk"]
@@ -191,12 +192,12 @@ def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
 def test_what_was_known_at_another_time_leads_then(moved: Memory) -> None:
     learned = next(event for event in moved.events() if event.key == "lisbon").recorded_at
     context = moved.context("Where does Ana live?", lead="artifacts", as_of=learned)
-    assert context.text == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
+    assert inside(context.text) == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
 
 
 def test_only_what_the_question_may_see_leads(moved: Memory) -> None:
     context = moved.context("Where does Ana live?", lead="artifacts", session="a")
-    assert context.text == "5 January 2026\n[1] Ana: I live in Lisbon."
+    assert inside(context.text) == "5 January 2026\n[1] Ana: I live in Lisbon."
     assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="artifacts").text
 
 
@@ -211,7 +212,7 @@ def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
         context = moved.context("Where does Ana live?", budget, lead="artifacts")
         assert context.tokens == load_tokenizer("words").count(context.text) <= budget
         assert len(context.citations) == context.text.count("[")
-        led += context.text.startswith("Known now")
+        led += inside(context.text).startswith("Known now")
     assert 0 < led < 119
 
 

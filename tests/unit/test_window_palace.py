@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.fences import inside
 
 from recollect import AsyncMemory, Memory
 from recollect.core.attention import Tier
@@ -93,7 +94,7 @@ def test_the_window_of_a_memory_holds_events_intents_and_counts_recalls(memory: 
     assert by_text["2 March 2026, Leo: The harbour was full of herring boats."].access == 1.0
     assert by_text["2 March 2026, Leo: Nothing else of note."].access == 0.0
     assert any(item.kind == "intent" and "by 20 March 2026" in item.text for item in shown.items)
-    assert shown.text.startswith("[immediate]\n")
+    assert inside(shown.text).startswith("[immediate]\n- ")
     assert shown.tokens <= 400
 
 

@@ -15,6 +15,7 @@ from recollect.adapters.cleaning import Cleaning
 from recollect.adapters.ledger import Change, Entry, Ledger
 from recollect.capture.formats.sources import is_plain
 from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.rendering import within_line
 from recollect.core.values import Json
 from recollect.memory import Memory
 
@@ -255,7 +256,10 @@ def _listed(path: str, place: str, files: Mapping[str, str]) -> str:
                 sizes[inner] = sizes.get(inner, 0) + size
     whole = sum(size for inner, size in sizes.items() if "/" not in inner.rstrip("/"))
     lines = [f"{_size(whole)}\t{path}"]
-    lines += [f"{_size(sizes[inner])}\t{path}/{inner}" for inner in sorted(sizes, key=lambda inner: inner.split("/"))]
+    lines += [
+        f"{_size(sizes[inner])}\t{path}/{within_line(inner)}"
+        for inner in sorted(sizes, key=lambda inner: inner.split("/"))
+    ]
     header = f"Here're the files and directories up to {_LISTED_LEVELS} levels deep in {path}, excluding hidden items:"
     return "\n".join([header, *lines])
 
@@ -278,7 +282,7 @@ def _snippet(content: str, line: int) -> str:
 
 
 def _numbered(lines: Sequence[str], first: int) -> str:
-    return "\n".join(f"{number:>{_LINE_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+    return "\n".join(f"{number:>{_LINE_NUMBER_WIDTH}}\t{within_line(line)}" for number, line in enumerate(lines, first))
 
 
 def _size(size: int) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli.page import Column, Piece, Style
-from recollect.cli.terminal import visible
+from recollect.core.rendering import escaped
 
 _LOOKS: dict[Style, str] = {
     "": "",
@@ -38,7 +38,11 @@ class ColourPage:
         self._free_line = False
 
     def line(self, *pieces: Piece) -> None:
-        self._console.print(_text(pieces))
+        self._console.print(_text(pieces, one_line=True))
+        self._free_line = False
+
+    def text(self, text: str) -> None:
+        self._console.print(_text([text]))
         self._free_line = False
 
     def gap(self) -> None:
@@ -49,7 +53,7 @@ class ColourPage:
     def item(self, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
         line = Text().append(mark, style="bold cyan")
         for piece in heading:
-            if shown := _text([piece]):
+            if shown := _text([piece], one_line=True):
                 line.append("  " if line.plain else "")
                 line.append_text(shown)
         self._console.print(line)
@@ -61,7 +65,7 @@ class ColourPage:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in rows:
-            grid.add_row(name, _text([value]))
+            grid.add_row(name, _text([value], one_line=True))
         self._console.print(grid)
         self._free_line = False
 
@@ -75,16 +79,15 @@ class ColourPage:
                 overflow="fold",
             )
         for row in rows:
-            table.add_row(*(_text([piece]) for piece in row))
+            table.add_row(*(_text([piece], one_line=True) for piece in row))
         self._console.print(table)
         self._free_line = False
 
 
-def _text(pieces: Sequence[Piece]) -> Text:
+def _text(pieces: Sequence[Piece], *, one_line: bool = False) -> Text:
     text = Text()
     for piece in pieces:
-        if isinstance(piece, str):
-            text.append(visible(piece))
-        else:
-            text.append(visible(piece.text), style=_LOOKS[piece.style])
+        words, style = (piece, "") if isinstance(piece, str) else (piece.text, _LOOKS[piece.style])
+        shown = escaped(words)
+        text.append(shown.replace("\n", " ") if one_line else shown, style=style)
     return text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol, TextIO
 from unicodedata import combining, east_asian_width
+
+from recollect.core.rendering import escaped
 
 Style = Literal["", "dim", "strong", "match", "name", "number", "good", "warning", "bad"]
 
@@ -36,7 +38,11 @@ class Page(Protocol):
         ...
 
     def line(self, *pieces: Piece) -> None:
-        """Write a line."""
+        """Write one line: line feeds in it become spaces."""
+        ...
+
+    def text(self, text: str) -> None:
+        """Write a text of any number of lines as it is."""
         ...
 
     def gap(self) -> None:
@@ -59,13 +65,15 @@ class Page(Protocol):
 class PlainPage:
     """Text for a pipe, a file or a terminal that can do no more."""
 
-    def __init__(self, out: TextIO, *, written: Callable[[str], str]) -> None:
+    def __init__(self, out: TextIO, *, for_people: bool) -> None:
         self._out = out
-        self._written = written
-        self.for_people = written is not str
+        self.for_people = for_people
 
     def line(self, *pieces: Piece) -> None:
-        self._out.write(self._joined(pieces) + "\n")
+        self._out.write(self._on_one_line(pieces) + "\n")
+
+    def text(self, text: str) -> None:
+        self._out.write(escaped(text) + "\n")
 
     def gap(self) -> None:
         self._out.write("\n")
@@ -73,17 +81,17 @@ class PlainPage:
     def item(self, mark: str, heading: Sequence[Piece], body: Sequence[Piece]) -> None:
         indent = " " * (len(mark) + 2)
         words = self._joined(body).replace("\n", f"\n{indent}")
-        facts = "  ".join(filter(None, (self._joined([piece]) for piece in heading)))
+        facts = "  ".join(filter(None, (self._on_one_line([piece]) for piece in heading)))
         self._out.write(f"{mark}  {facts}\n{indent}{words}\n" if mark else f"{facts}\n{indent}{words}\n")
 
     def fields(self, rows: Sequence[tuple[str, Piece]]) -> None:
         width = max((len(name) for name, _ in rows), default=0)
         for name, value in rows:
-            self._out.write(f"{name:<{width}}  {self._joined([value])}".rstrip(" ") + "\n")
+            self._out.write(f"{name:<{width}}  {self._on_one_line([value])}".rstrip(" ") + "\n")
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Piece]]) -> None:
         # A cell is one line here, or nothing would be aligned.
-        cells = [[self._joined([piece]).replace("\n", " ") for piece in row] for row in rows]
+        cells = [[self._on_one_line([piece]) for piece in row] for row in rows]
         cells.insert(0, [column.title for column in columns])
         widths = [max(_width(row[index]) for row in cells) for index in range(len(columns))]
         for row in cells:
@@ -93,8 +101,11 @@ class PlainPage:
                 aligned.append(space + cell if column.right else cell + space)
             self._out.write("  ".join(aligned).rstrip(" ") + "\n")
 
+    def _on_one_line(self, pieces: Sequence[Piece]) -> str:
+        return self._joined(pieces).replace("\n", " ")
+
     def _joined(self, pieces: Sequence[Piece]) -> str:
-        return self._written("".join(piece if isinstance(piece, str) else piece.text for piece in pieces))
+        return escaped("".join(piece if isinstance(piece, str) else piece.text for piece in pieces))
 
 
 def _width(text: str) -> int:

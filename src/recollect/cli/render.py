@@ -77,12 +77,12 @@ def context(page: Page, written: Context) -> None:
     """Write a context; a person also sees what it cost and where it comes from."""
     if not page.for_people:
         if written.text:
-            page.line(written.text)
+            page.text(written.text)
         return
     if not written.text:
         page.line(_NOTHING)
         return
-    page.line(written.text)
+    page.text(written.text)
     page.gap()
     page.line(Styled(f"{written.tokens:,} of {written.budget:,} tokens ({written.tokenizer})", "dim"))
     for citation in written.citations:
@@ -107,7 +107,7 @@ def event(page: Page, shown: Event) -> None:
     ]
     page.fields([(name, value) for name, value in fields if value is not None])
     page.gap()
-    page.line(shown.text)
+    page.text(shown.text)
 
 
 def events(page: Page, listed: Iterable[Event]) -> None:

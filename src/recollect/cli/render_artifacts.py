@@ -17,7 +17,7 @@ def answer(page: Page, given: Answer) -> None:
     if not given.answered:
         page.line(Styled("The memory holds no answer.", "dim"))
     else:
-        page.line(given.text)
+        page.text(given.text)
     if page.for_people:
         page.gap()
         for citation in given.citations:

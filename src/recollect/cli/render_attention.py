@@ -48,18 +48,21 @@ def beliefs(page: Page, listed: Sequence[Belief]) -> None:
 
 
 def window(page: Page, shown: Window) -> None:
-    """Show the window tier by tier."""
+    """Show the window tier by tier; a program or a model gets its text, fenced."""
+    if not page.for_people:
+        if shown.text:
+            page.text(shown.text)
+        return
     for tier in Tier:
         held = [item for item in shown.items if item.tier is tier]
         if held:
             page.line(Styled(f"[{tier.value}]", "strong"))
             for item in held:
                 page.line(item.text)
-    if page.for_people:
-        if not shown.items:
-            page.line(_NOTHING)
-        page.gap()
-        page.line(Styled(f"{shown.tokens:,} of {shown.budget:,} tokens ({shown.tokenizer})", "dim"))
+    if not shown.items:
+        page.line(_NOTHING)
+    page.gap()
+    page.line(Styled(f"{shown.tokens:,} of {shown.budget:,} tokens ({shown.tokenizer})", "dim"))
 
 
 def palace(page: Page, laid_out: Palace) -> None:

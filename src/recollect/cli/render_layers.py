@@ -9,7 +9,7 @@ from recollect.core.layers import Identity, WakeUp
 def wake_up(page: Page, woken: WakeUp, *, explain: bool) -> None:
     """Write a wake-up; `explain` adds why each line was chosen."""
     if woken.text:
-        page.line(woken.text)
+        page.text(woken.text)
     elif page.for_people:
         page.line("Nothing is known yet. Say who the agent is with: recollect identity TEXT")
     if explain:
@@ -27,7 +27,7 @@ def identity(page: Page, known: Identity | None) -> None:
     if known is None:
         page.line("No identity is set. Set one with: recollect identity TEXT")
         return
-    page.line(known.text)
+    page.text(known.text)
     if page.for_people:
         where = f", for {known.wing} alone" if known.wing else ""
         page.line(Styled(f"set on {known.set_at:%Y-%m-%d}{where}; {known.event_id}", "dim"))

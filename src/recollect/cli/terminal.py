@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from recollect.core.errors import RecollectError
+from recollect.core.rendering import escaped, escaped_json
 
 if TYPE_CHECKING:
     from recollect.cli.page import Page
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 _RED = "\x1b[31m"
 _DIM = "\x1b[2m"
 _RESET = "\x1b[0m"
-
-# What a terminal would obey instead of show: control characters but tab and line feed, line separators, marks that turn
-# the direction of writing round; and lone surrogates, which nothing can show.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def visible(text: str) -> str:
-    """Write what a terminal would obey as escapes that it shows."""
-    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 class Terminal:
@@ -69,7 +60,7 @@ class Terminal:
             else:
                 from recollect.cli.page import PlainPage
 
-                self._page = PlainPage(self.out, written=visible if self.out_is_terminal else str)
+                self._page = PlainPage(self.out, for_people=self.out_is_terminal)
         return self._page
 
     def document(self, content: object) -> None:
@@ -93,7 +84,7 @@ class Terminal:
     def say_piece(self, text: str) -> None:
         """Show a piece of a text that is still being written."""
         if self.err_is_terminal:
-            self.err.write(visible(text))
+            self.err.write(escaped(text))
             self.err.flush()
 
     def progress(self, what: str, done: int, total: int) -> None:
@@ -115,7 +106,7 @@ class Terminal:
     def ask(self, question: str) -> bool:
         """Ask a question; anything but a yes is a no."""
         self.out.flush()
-        self.err.write(f"{visible(question)} [y/N] ")
+        self.err.write(f"{escaped(question)} [y/N] ")
         self.err.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -135,9 +126,9 @@ class Terminal:
         os.close(nowhere)
 
     def _json(self, content: object, indent: int | None = None) -> str:
-        # A reader of UTF-8 gets letters as they are. JSON leaves some characters unescaped that a terminal obeys.
+        # A reader of UTF-8 gets letters as they are; hidden characters, which a terminal or a model may obey, escaped.
         letters = self.out.encoding.lower().replace("-", "") == "utf8" and not self.out_is_terminal
-        return json.dumps(content, ensure_ascii=not letters, indent=indent)
+        return escaped_json(json.dumps(content, ensure_ascii=not letters, indent=indent))
 
     def _say_json(self, content: dict[str, Any]) -> None:
         self.err.write(json.dumps(content) + "\n")
@@ -146,7 +137,7 @@ class Terminal:
     def _say(self, text: str, *, style: str) -> None:
         self.out.flush()  # so that both streams, shown in one place, keep their order
         if self.err_is_terminal:
-            text = visible(text)
+            text = escaped(text)
             if not _dumb() and not os.environ.get("NO_COLOR"):
                 text = f"{style}{text}{_RESET}"
         self.err.write(text + "\n")

@@ -150,21 +150,11 @@ class Window:
     """What matters now, without a question: three tiers within a token budget."""
 
     items: tuple[WindowItem, ...]
+    text: str  # the items as lines for a prompt, fenced
     tokens: int
     budget: int
     tokenizer: str
     at: datetime
-
-    @property
-    def text(self) -> str:
-        """Write the window as lines for a prompt."""
-        lines: list[str] = []
-        for tier in Tier:
-            held = [item for item in self.items if item.tier is tier]
-            if held:
-                lines.append(f"[{tier.value}]")
-                lines += [item.text for item in held]
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

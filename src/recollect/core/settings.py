@@ -19,7 +19,11 @@ _LEAST = {
     "pool_size": 1,
 }
 _SWITCHES = ("embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
-_WORDS: dict[str, tuple[type, ...]] = {"profile": (str,), "secret_patterns": (str, os.PathLike, type(None))}
+_WORDS: dict[str, tuple[type, ...]] = {
+    "profile": (str,),
+    "secret_patterns": (str, os.PathLike, type(None)),
+    "fence_key": (str, type(None)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,9 @@ class Settings:
     # A JSON file of patterns of secrets: {"name": "regular expression"} adds one, {"name": false} leaves a known one
     # out. None: RECOLLECT_SECRET_PATTERNS, or those that are known alone.
     secret_patterns: str | None = None
+    # The secret from which the fence around recorded text is derived. None: a random one that the store keeps. Give one
+    # where the same text must look the same from several stores.
+    fence_key: str | None = None
     # Connections that a process keeps to a database server, and so how many questions and writes run at once.
     pool_size: int = 16
     read_only: bool = False

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from recollect.core.attention import CLOSED, LIVE, Evidence, Intent, Palace, Window
 from recollect.core.clock import day_in_words
 from recollect.core.folding import Concept
+from recollect.core.rendering import name, one_line, said
 from recollect.core.scripts import shortened
 from recollect.core.trust import effective_at, may_be_shown_unasked
 from recollect.core.values import Event
@@ -37,14 +38,15 @@ def window_in(
     tokenizer: Tokenizer,
     as_of: datetime | None = None,
     intents: Sequence[Intent] | None = None,
+    fence_key: bytes | None = None,
 ) -> Window:
     """Compute the window of a snapshot, or of what was known at a time; recalls are not dated: they count for now.
 
-    intents: those of the same snapshot, where they are known already.
+    intents: those of the same snapshot, where they are known already. fence_key: what the fence is derived from.
     """
     found = intents_in(reader, space, now=now, wing=wing, as_of=as_of) if intents is None else intents
     nodes = _nodes(reader, space, found, wing=wing, as_of=as_of)[0]
-    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name)
+    return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name, fence_key=fence_key)
 
 
 class Standing(NamedTuple):
@@ -104,7 +106,7 @@ def _concept_nodes(topics: Topics) -> list[Node]:
         Node(
             kind="concept",
             id=id,
-            text=f"{concept.label}: {' '.join(concept.description.split())}"[:LONGEST_LINE],
+            text=f"{name(concept.label)}: {shortened(one_line(concept.description), LONGEST_LINE)}",
             at=concept.last_at,
             links=tuple(sorted(topics.by_id[id].neighbours)),
             group=id,
@@ -118,7 +120,7 @@ def _intent_nodes(intents: Sequence[Intent]) -> list[Node]:
         Node(
             kind="intent",
             id=one.id,
-            text=f"to be done ({one.category.value}{_due(one)}): {' '.join(one.statement.split())}",
+            text=f"to be done ({one.category.value}{_due(one)}): {shortened(one_line(one.statement), LONGEST_LINE)}",
             at=one.last_at,
             links=(*one.concepts, *(ground.event_id for ground in one.grounds)),
             deadline=one.deadline,
@@ -134,9 +136,8 @@ def _due(intent: Intent) -> str:
 
 def _line(event: Event) -> str:
     """Write an event on one line: its day, who spoke, and the words."""
-    text = shortened(" ".join(event.text.split()), LONGEST_LINE)
-    who = f"{event.speaker}: " if event.speaker else ""
-    return f"{day_in_words(event.at)}, {who}{text}"
+    text = shortened(one_line(event.text), LONGEST_LINE)
+    return f"{day_in_words(event.at)}, {said(text, speaker=event.speaker)}"
 
 
 def palace_in(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.core.clock import Clock, to_micros
 from recollect.core.settings import Settings
 from recollect.engine.accesses import Accesses
+from recollect.engine.fences import FenceKey
 from recollect.engine.kept_intents import KeptIntents
 from recollect.engine.listening import Listeners
 from recollect.engine.serving import Models
@@ -40,6 +41,11 @@ class Engine:
     accesses: Accesses = field(default_factory=Accesses)
     listeners: Listeners = field(default_factory=Listeners)
     intents: KeptIntents = field(default_factory=KeptIntents)
+
+    @cached_property
+    def fence_key(self) -> FenceKey:
+        """Give the secret from which fences around recorded text are derived."""
+        return FenceKey(self.settings.fence_key)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

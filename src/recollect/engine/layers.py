@@ -5,7 +5,6 @@ A new derived layer joins by a function in `SOURCES`; choosing and laying out (`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +15,7 @@ from recollect.core.attention import URGENCY_SHARE, Evidence, Intent
 from recollect.core.clock import day_in_words
 from recollect.core.ids import raw_event_id
 from recollect.core.layers import Identity, Told
+from recollect.core.rendering import name, one_line
 from recollect.core.spans import sentences
 from recollect.core.trust import effective_at, may_be_shown_unasked
 from recollect.core.values import Citation, Event, Filter, Score, Span
@@ -41,7 +41,6 @@ _CONCEPT = 0.35  # priority of what keeps coming up: between the last session an
 _STANDING = 0.12
 _RULES = "rules"
 _ASSISTANTS = ("assistant", "ai", "model", "bot")
-_BLANKS = re.compile(r"\s+")
 # What is told of the person whatever project is at hand; the rest belongs to the project in which it was said.
 _EVERYWHERE = (
     ArtifactKind.PREFERENCE,
@@ -89,7 +88,7 @@ def identity_lines(identity: Identity | None) -> list[Told]:
         Told(
             layer=0,
             kind="identity",
-            text=_one_line(identity.text[span.start : span.end]),
+            text=one_line(identity.text[span.start : span.end]),
             citation=Citation(mark="", event_id=identity.event_id, span=span),
             priority=1.0,
             reasons=(Score(stage="identity", score=1.0, why="set by hand"),),
@@ -218,7 +217,7 @@ def _line(scene: Scene, artifact: Artifact, event: Event, confirmed: int, layer:
     told = Told(
         layer=layer,
         kind=f"{artifact.kind.value.replace('_', ' ')}, {day_in_words(event.at)}",
-        text=_one_line(artifact.content),
+        text=one_line(artifact.content),
         citation=Citation(mark="", event_id=event.id, key=event.key, span=artifact.span),
         priority=priority(reasons),
         reasons=reasons,
@@ -237,7 +236,7 @@ def _intent_line(intent: Intent) -> Candidate:
     told = Told(
         layer=1,
         kind=f"intent{due}",
-        text=_one_line(intent.statement),
+        text=one_line(intent.statement),
         citation=Citation(mark="", event_id=ground.event_id, span=ground.span),
         priority=priority(reasons),
         reasons=reasons,
@@ -255,7 +254,7 @@ def _concept_line(scene: Scene, id: str) -> Candidate:
     told = Told(
         layer=1,
         kind="concept",
-        text=_one_line(f"{concept.label}: {concept.description}"),
+        text=f"{name(concept.label)}: {one_line(concept.description)}",
         citation=Citation(mark="", event_id=event.id, key=event.key, span=Span(0, len(event.text))),
         priority=priority(reasons),
         reasons=reasons,
@@ -265,7 +264,7 @@ def _concept_line(scene: Scene, id: str) -> Candidate:
 
 def _session_line(said: Event, weight: float) -> Candidate:
     end = min(len(said.text), _QUOTED_CHARS)
-    quoted = _one_line(said.text[:end]) + ("..." if end < len(said.text) else "")
+    quoted = one_line(said.text[:end]) + ("..." if end < len(said.text) else "")
     reasons = (Score(stage="session", score=weight, why="how one of the latest sessions of the project began"),)
     told = Told(
         layer=1,
@@ -276,8 +275,3 @@ def _session_line(said: Event, weight: float) -> Candidate:
         reasons=reasons,
     )
     return Candidate(told=told, order=(said.at.timestamp(), said.id), group="session", quotes=True)
-
-
-def _one_line(text: str) -> str:
-    """Write words on one line, so that nothing said may look like another line of the memory."""
-    return _BLANKS.sub(" ", text).strip()

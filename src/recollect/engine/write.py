@@ -155,6 +155,7 @@ def _append(
         drafts = [replace(draft, vectors=None) for draft in drafts]
     if writer.fact(ANALYSIS) is None:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    engine.fence_key.keep(writer)
     stored = writer.append(
         space, drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors
     )

@@ -163,6 +163,7 @@ class Attention(Handle):
                 tokenizer=self._engine.tokenizer,
                 as_of=known,
                 intents=self._intents_of_the_minute(reader, moment) if now is None and known is None else None,
+                fence_key=self._engine.fence_key.of(reader),
             )
 
     def palace(self, *, rooms: int = 20, drawers: int = 10, as_of: Time | None = None) -> Palace:

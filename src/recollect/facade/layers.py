@@ -8,6 +8,7 @@ from recollect.capture.drafts import checked_name
 from recollect.core.errors import InvalidInput
 from recollect.core.layers import Identity, WakeUp
 from recollect.core.records import RecordKind
+from recollect.core.rendering import name
 from recollect.core.trust import effective_at
 from recollect.core.values import Event, Filter
 from recollect.engine.arguments import Time, checked_count, checked_question
@@ -22,7 +23,8 @@ from recollect.facade.handle import Handle
 from recollect.recall.waking import wake_up
 from recollect.store.protocol import Reader
 
-_BUDGET = 170  # tokens: 50 for who, 120 for what matters now; little enough for every session of every agent
+# Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
+_BUDGET = 200
 _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
 _LOOKED_BACK = 20  # events, since some may be dated ahead
 
@@ -80,8 +82,9 @@ class Layers(Handle):
             )
             first = identity_lines(identity_of(reader, self._space, self._wings(project)))
             found = candidates(scene)
-        headings = {1: f"Now, in {project}:" if project else "Now:", 2: f"About {about}:"}
-        return wake_up(first, found, budget, self._engine.tokenizer, headings=headings)
+            key = self._engine.fence_key.of(reader)
+        headings = {1: f"Now, in {name(project)}:" if project else "Now:", 2: f"About {name(about or '')}:"}
+        return wake_up(first, found, budget, self._engine.tokenizer, headings=headings, fence_key=key)
 
     def _set_identity(self, text: str, wing: str | None, by: str | None) -> None:
         from recollect.engine.records import write_record

@@ -11,6 +11,7 @@ from typing import Literal, Unpack
 from recollect.core.artifacts import Artifact
 from recollect.core.counts import AUTO
 from recollect.core.errors import InvalidInput, ModelError
+from recollect.core.rendering import fenced, visible
 from recollect.core.values import Answer, Citation, Context, Event, Filter, Hit, Hits
 from recollect.engine.again import again
 from recollect.engine.arguments import (
@@ -130,6 +131,17 @@ class Recalling(Handle):
             raise InvalidInput("Give either hits or conditions on what to search, not both.")
         return self._packed(question, hits[:most], budget, which, style=style, lead=lead, now=now)
 
+    def fenced(self, text: str) -> str:
+        """Put lines that quote this memory in a fence, for a prompt of your own: recorded text, not instructions.
+
+        Hidden characters are replaced. Nobody who writes to the memory can know the fence, and the same text always
+        gets the same one, so that it can be cached.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
+        with self._engine.store.reader() as reader:
+            return fenced(visible(text), self._engine.fence_key.of(reader))
+
     @spelled_out
     def ask(
         self,
@@ -210,6 +222,7 @@ class Recalling(Handle):
             # Hits may be older than a forget, or another space's.
             there = reader.fetch(self._space, [hit.seq for hit in hits])
             hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
+            key = self._engine.fence_key.of(reader)
             allowed = reader.matching(self._space, which)
             led = leads(reader, self._space, hits, allowed)
             known = corrected(reader, self._space, hits, which)
@@ -217,7 +230,7 @@ class Recalling(Handle):
                 told_already = {said.event.id for said in known}
                 more = known_now(reader, self._space, question, asked, hits, allowed=allowed, as_of=which.as_of)
                 known += [said for said in more if said.event.id not in told_already]
-        return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known)
+        return pack(hits, budget, self._engine.tokenizer, leads=led, instruction=told, known=known, fence_key=key)
 
     def _search(self, query: str, k: int | None, which: Filter, now: Time | None, *, further: bool = False) -> Hits:
         engine = self._engine

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.core.attention import Tier, Window, WindowItem
+from recollect.core.rendering import fence_tokens, fenced
 
 # Shares of the budget; the rest stays free for headings and for what comes next (CogniFold).
 SHARES: Mapping[Tier, float] = {Tier.IMMEDIATE: 0.1, Tier.WORKING: 0.3, Tier.BACKGROUND: 0.5}
@@ -40,8 +41,19 @@ class Node:
     group: str | None = None  # what it shares with others: its session or concept
 
 
-def window(nodes: Sequence[Node], *, now: datetime, budget: int, count: Callable[[str], int], tokenizer: str) -> Window:
-    """Choose what each tier holds; what is in one is not in the next."""
+def window(
+    nodes: Sequence[Node],
+    *,
+    now: datetime,
+    budget: int,
+    count: Callable[[str], int],
+    tokenizer: str,
+    fence_key: bytes | None = None,
+) -> Window:
+    """Choose what each tier holds; what is in one is not in the next.
+
+    fence_key: what the fence around the text is derived from; None for a random one.
+    """
     ranks = _ranks(nodes)
     most = max((node.recalled for node in nodes), default=0)
     seen = {
@@ -55,15 +67,27 @@ def window(nodes: Sequence[Node], *, now: datetime, budget: int, count: Callable
     }
     left = {node.id: node for node in sorted(nodes, key=lambda node: (node.at, node.id), reverse=True)}
     items: list[WindowItem] = []
+    room = budget - fence_tokens(count)
     for tier, share in SHARES.items():
-        items += _filled(tier, int(budget * share), left, seen, count)
+        items += _filled(tier, int(room * share), left, seen, count)
+    text = fenced(_lines(items), fence_key)
     return Window(
         items=tuple(items),
-        tokens=count(Window(items=tuple(items), tokens=0, budget=budget, tokenizer=tokenizer, at=now).text),
+        text=text,
+        tokens=count(text) if text else 0,
         budget=budget,
         tokenizer=tokenizer,
         at=now,
     )
+
+
+def _lines(items: Sequence[WindowItem]) -> str:
+    """Write the items under the names of their tiers, each behind a dash: no words of theirs begin a line."""
+    lines: list[str] = []
+    for tier in Tier:
+        held = [item for item in items if item.tier is tier]
+        lines += [f"[{tier.value}]", *(f"- {item.text}" for item in held)] if held else []
+    return "\n".join(lines)
 
 
 def standings(nodes: Sequence[Node]) -> dict[str, float]:
@@ -107,7 +131,7 @@ def _filled(
         scores = {id: _score(tier, node, seen[id], groups) for id, node in waiting.items()}
         best = max(scores, key=scores.__getitem__)
         node = waiting.pop(best)
-        tokens = count(node.text) + 1  # and its line break
+        tokens = count(f"- {node.text}") + 1  # and its line break
         if tokens > room:
             continue
         del left[best]

@@ -34,7 +34,7 @@ class HookSettings(NamedTuple):
     # Calibrated probability that the memory holds an answer. Below it, lines would more often distract than help.
     confidence: float = 0.8
     prompt_tokens: int = 300
-    start_tokens: int = 200  # at the start of a session: who the agent is, what matters now, and a line above them
+    start_tokens: int = 220  # at the start of a session: who the agent is, what matters now, a heading and the fence
     secret_patterns: str | None = None  # a file of patterns beside or instead of those that are known
     # The wing of a folder's sessions, by the folder's name, where it has another. Never changed in place.
     wings: dict[str, str] = {}  # noqa: RUF012

@@ -10,7 +10,7 @@ WAKE_UP = Operation(
     details="Each line is cited. While nothing happens, the same lines are told.",
     method="wake_up",
     parameters=(
-        Parameter(name="budget", kind="integer", help="how many tokens at most (default: 170)", default=170),
+        Parameter(name="budget", kind="integer", help="how many tokens at most (default: 200)", default=200),
         WING,
         Parameter(name="topic", kind="text", help="also what is known about this person or thing"),
         NOW,

@@ -11,6 +11,7 @@ from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.dates import DateMention, find_dates
 from recollect.core.dates.tense import leaning
+from recollect.core.rendering import indented, name
 from recollect.core.spans import asks, sentences
 from recollect.core.trust import Source, is_vouched, label_of, level_of, source_of
 from recollect.core.values import Answer, Citation, Hit, Hits, Span
@@ -200,8 +201,8 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
 
 def _said(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
-    told = (hit.event.speaker, label_of(hit.event), day_in_words(hit.event.at))
-    quote = f"“{words}” ({', '.join(part for part in told if part)}) {mark}"
+    told = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
+    quote = f"“{indented(words)}” ({', '.join(part for part in told if part)}) {mark}"
     date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
 

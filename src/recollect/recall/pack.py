@@ -3,14 +3,13 @@
     8 May 2023
     [1] Ana: I went to the lake yesterday. (yesterday = 7 May 2023)
 
-Words stand as they were said. The best hits are taken while they fit: whole where possible, else the matching
-sentences; a line that means little by itself brings the turn before it. Lines of one session stand together, in the
-order of time, under their day, so that a date is paid for once.
+Words stand as they were said, rendered and fenced by `core/rendering.py`. The best hits are taken while they fit: whole
+where possible, else the matching sentences; a line that means little by itself brings the turn before it. Lines of one
+session stand together, in the order of time, under their day, so that a date is paid for once.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from recollect.core.clock import day_in_words
+from recollect.core.rendering import fence_tokens, fenced, one_line, said
 from recollect.core.trust import is_vouched, label_of, source_of, trust_of
 from recollect.core.values import Citation, Context, Event, Hit, Span
 from recollect.inference.protocol import Tokenizer
@@ -27,8 +27,6 @@ from recollect.store.protocol import Known
 
 _ELLIPSIS = "…"
 _KNOWN = "Known now"
-# Whatever ends a line in any reader; what follows is indented, so that no words may look like the next citation.
-_LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _LONGEST_TOKEN = 32  # characters, on average over a line
 # Of a long event only the matching sentences are taken when the whole would cost more than this share of the budget:
 # several lines of several sessions answer more than one long message.
@@ -53,24 +51,23 @@ class _Line:
     @cached_property
     def words(self) -> str:
         """Write the line without its mark."""
-        said, notes = self._parts()
-        return said + (f" ({'; '.join(notes)})" if notes else "")
+        words, notes = self._parts()
+        return words + (f" ({'; '.join(notes)})" if notes else "")
 
     @cached_property
     def dated_words(self) -> str:
         """Write it for a place where no day stands above it."""
-        said, notes = self._parts()
-        return f"{said} ({'; '.join((day_in_words(self.event.at), *notes))})"
+        words, notes = self._parts()
+        return f"{words} ({'; '.join((day_in_words(self.event.at), *notes))})"
 
     def _parts(self) -> tuple[str, list[str]]:
         event, span = self.event, self.span
-        said_by = " ".join((event.speaker or "").split())
-        label = label_of(event)
-        who = f"{said_by} ({label}): " if said_by and label else f"{said_by or label}: " if said_by or label else ""
-        said = _LINE_END.sub(r"\g<0>    ", event.text[span.start : span.end])
         before = _ELLIPSIS if event.text[: span.start].strip() else ""
         after = _ELLIPSIS if event.text[span.end :].strip() else ""
-        return f"{who}{before}{said}{after}", list(dates_worked_out(event.text[span.start : span.end], event.at))
+        quote = event.text[span.start : span.end]
+        notes = [one_line(note) for note in dates_worked_out(quote, event.at)]
+        label = label_of(event)
+        return said(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
 
     @property
     def when(self) -> tuple[datetime, int]:
@@ -112,25 +109,28 @@ def pack(
     leads: Mapping[str, Known] | None = None,
     instruction: str = "",
     known: Sequence[Said] = (),
+    fence_key: bytes | None = None,
 ) -> Context:
     """Choose and lay out what fits; `leads` has by event id the turn that gives a line its meaning.
 
-    `known` are statements for the head of the text; the events that they stand for are not told again.
+    `known` are statements for the head of the text; the events that they stand for are not told again. `fence_key`:
+    what the fence around the lines is derived from; None for a random one.
     """
     head = f"{instruction}\n\n" if instruction and tokenizer.count(f"{instruction}\n\n") < budget else ""
-    room = budget - (tokenizer.count(head) if head else 0)
+    room = budget - (tokenizer.count(head) if head else 0) - fence_tokens(tokenizer.count)
     first, cost = _known(known, room, tokenizer)
     told = {line.event.id for line in first}
     chosen = _choose(hits, room - cost, tokenizer, leads or {}, told)
     while True:
         text, citations = _laid_out(chosen, first)
-        text = head + text if text else ""
+        text = head + fenced(text, fence_key) if text else ""
         tokens = tokenizer.count(text) if text else 0
         if tokens <= budget:
             return Context(
                 text=text, tokens=tokens, budget=budget, tokenizer=tokenizer.name, citations=tuple(citations)
             )
-        # Some tokenizers count a text for more than its lines: the least relevant line goes.
+        # Some tokenizers count a text for more than its lines, or one fence for more than another: the least relevant
+        # line goes.
         if chosen:
             chosen.remove(max(chosen, key=lambda line: line.rank))
         else:

@@ -1,7 +1,7 @@
 """Laying out a wake-up: candidates by priority, within a token budget that is counted exactly.
 
-I am Atlas, Ana's assistant. [1]
-In boat now:
+[1] identity: I am Atlas, Ana's assistant.
+Now, in boat:
 [2] decision, 3 March 2026: use epoxy for the keel
 About Bruno:
 [3] relationship, 1 March 2026: Bruno is Ana's brother
@@ -9,10 +9,12 @@ About Bruno:
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.core.layers import Told, WakeUp
+from recollect.core.rendering import fence_tokens, fenced
 from recollect.core.values import Score
 from recollect.inference.protocol import Tokenizer
 
@@ -46,14 +48,22 @@ def wake_up(
     tokenizer: Tokenizer,
     *,
     headings: dict[int, str],
+    fence_key: bytes | None = None,
 ) -> WakeUp:
     """Choose what is told: identity first, then what has most priority, while it fits.
 
-    identity: its sentences in order. headings: what stands before the lines of a layer.
+    identity: its sentences in order. headings: what stands before the lines of a layer. fence_key: what the fence is
+    derived from; None for a random one.
     """
+    key = secrets.token_bytes() if fence_key is None else fence_key  # one for all counts of this call
+
+    def cost(lines: Sequence[Told]) -> int:
+        return tokenizer.count(fenced(_laid_out(lines, headings)[0], key))
+
     chosen: list[Told] = []
+    fence = fence_tokens(tokenizer.count)
     for sentence in identity:
-        if _cost([*chosen, sentence], headings, tokenizer) > max(1, int(budget * _IDENTITY_SHARE)):
+        if cost([*chosen, sentence]) > min(budget, fence + int((budget - fence) * _IDENTITY_SHARE)):
             break
         chosen.append(sentence)
     misfits = 0
@@ -61,11 +71,12 @@ def wake_up(
         told = candidate.told
         if _repeats(candidate, chosen):
             continue
-        if _cost([*chosen, told], headings, tokenizer) <= budget:
+        if cost([*chosen, told]) <= budget:
             chosen.append(told)
         elif (misfits := misfits + 1) == _MISFITS:
             break
-    text, lines = _laid_out(chosen, headings)
+    body, lines = _laid_out(chosen, headings)
+    text = fenced(body, key)
     return WakeUp(
         text=text,
         tokens=tokenizer.count(text) if text else 0,
@@ -111,10 +122,6 @@ def _repeats(candidate: Candidate, chosen: Sequence[Told]) -> bool:
     return any(line.text.casefold() == told.text.casefold() for line in chosen)
 
 
-def _cost(lines: Sequence[Told], headings: dict[int, str], tokenizer: Tokenizer) -> int:
-    return tokenizer.count(_laid_out(lines, headings)[0])
-
-
 def _laid_out(lines: Sequence[Told], headings: dict[int, str]) -> tuple[str, list[Told]]:
     """Write lines layer by layer, each with its mark; within a layer the order of choice stays."""
     blocks: list[str] = []
@@ -124,5 +131,5 @@ def _laid_out(lines: Sequence[Told], headings: dict[int, str]) -> tuple[str, lis
             blocks.append(headings[line.layer])
         mark = f"[{len(marked) + 1}]"
         marked.append(replace(line, citation=replace(line.citation, mark=mark)))
-        blocks.append(f"{line.text} {mark}" if line.layer == 0 else f"{mark} {line.kind}: {line.text}")
+        blocks.append(f"{mark} {line.kind}: {line.text}")
     return "\n".join(blocks), marked

@@ -8,6 +8,7 @@ from recollect.store.protocol import Reader
 ANALYSIS = "analysis"  # the version of core/words.py that made the postings
 SCRUB_OWED = "scrub_owed"  # set with a removal, cleared when the file has been rewritten
 RECORDS_INDEXED = "records_indexed"  # set by a migration: records are still indexed as the events that they were
+FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived
 COPYING = "copying"  # how far a copy from another store is; empty when it is complete
 
 

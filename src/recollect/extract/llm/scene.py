@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,16 +9,15 @@ from typing import Any, NamedTuple
 from recollect.core.artifacts import Artifact
 from recollect.core.clock import day_in_words
 from recollect.core.graph import Entity, EntityType
+from recollect.core.rendering import LONGEST_NAME, json_text, one_line, visible
 from recollect.core.roles import PROGRAMS
 from recollect.core.trust import states_nothing
 from recollect.core.values import Event, Span
-from recollect.inference.text import well_formed
 
 LONGEST_READ = (
     12_000  # characters of an event, some 3,000 tokens: what is longer was pasted, and rules read of it what they can
 )
 LONGEST_BEFORE = 1_200  # characters of a turn before it: enough to tell whom a pronoun means
-LONGEST_NAME = 80  # characters; names may be a thousand long
 MOST_ALIASES = 5  # of an entity in the table
 
 
@@ -48,8 +46,8 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """Give the part of the event's text that is shown."""
-        return self.event.text[:LONGEST_READ]
+        """Give the part of the event's text that is shown; its spans are those of the event's own text."""
+        return visible(self.event.text[:LONGEST_READ])
 
     @property
     def speaker(self) -> str:
@@ -60,14 +58,14 @@ class Scene:
         """Write the scene as JSON, so that no text can pose as another part; `found` is what a first pass found."""
         shown = {
             "window": list(self.window),
-            "people_and_things": [name[:LONGEST_NAME] for name in self.names],
+            "people_and_things": [_named(name) for name in self.names],
             "entities": [_entity(entity) for entity in self.entities],
             "known": [_known(number, artifact) for number, artifact in enumerate(self.known, 1)],
             "noted": [*(artifact.content for artifact in self.noted), *self.claims, *found],
             "turns_before": [_turn(event, LONGEST_BEFORE) for event in self.before],
             "turn": _turn(self.event, LONGEST_READ),
         }
-        return well_formed(json.dumps(shown, ensure_ascii=False, indent=1))
+        return json_text(shown, indent=1)
 
 
 NOT_FOR_LLM = PROGRAMS  # what programs report no LLM is to read
@@ -86,12 +84,16 @@ def speaker_of(event: Event) -> str:
 def _turn(event: Event, most: int) -> dict[str, Any]:
     at = event.at
     said = f"{_WEEKDAYS[at.weekday()]}, {day_in_words(at)}, {at:%H:%M}"
-    return {"speaker": speaker_of(event)[:LONGEST_NAME], "said": said, "text": event.text[:most]}
+    return {"speaker": _named(speaker_of(event)), "said": said, "text": event.text[:most]}
 
 
 def _entity(entity: Entity) -> dict[str, Any]:
-    also = [alias[:LONGEST_NAME] for alias in entity.aliases[:MOST_ALIASES]]
-    return {"name": entity.name[:LONGEST_NAME], "type": entity.type.value, "also_called": also}
+    also = [_named(alias) for alias in entity.aliases[:MOST_ALIASES]]
+    return {"name": _named(entity.name), "type": entity.type.value, "also_called": also}
+
+
+def _named(name: str) -> str:
+    return one_line(name[:LONGEST_NAME])
 
 
 def _known(number: int, artifact: Artifact) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
 from recollect.core.dates import find_dates
+from recollect.core.rendering import visible
 from recollect.core.scripts import shortened
 from recollect.core.values import Event
 from recollect.core.words import question_terms
@@ -144,6 +145,9 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Artifa
     stance = Stance(statement["stance"])
     about = _about(scene, statement["about"])
     quote = statement["quote"].strip()
+    span = place_of(visible(event.text), quote)
+    if span.end:
+        quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
     value = _value(statement, quote)
     ended = stance is Stance.ENDED and kind in _STATES
     draft = ArtifactDraft(
@@ -152,7 +156,7 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Artifa
         category=Category(statement["category"]),
         quote=quote,
         event_id=event.id,
-        span=place_of(event.text, quote),
+        span=span,
         speaker=event.speaker,
         about=about,
         confidence=min(MOST_SURE, float(statement["confidence"])),

@@ -6,7 +6,6 @@ make, and is done whole or not at all: one that is not borne out by the events t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +23,7 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
+from recollect.core.rendering import json_text, visible
 from recollect.core.values import Json
 from recollect.fold.llm.kept import AS_READ
 from recollect.fold.llm.prompting import PLAN, extractor_of, prompt
@@ -128,7 +128,7 @@ class View:
             ],
             "goals": list(self.goals),
         }
-        return well_formed(json.dumps(shown, ensure_ascii=False, indent=1))
+        return json_text(shown, indent=1)
 
     def of(self, id: str) -> list[ShownEvent]:
         """List the events that count for a concept, as far as they are shown."""
@@ -269,11 +269,12 @@ class _Answer:
         quotes: list[list[Json]] = []
         for one in entry["quotes"]:
             event, quote = self._event(one["event"]), one["quote"].strip()
-            if not quote or quote not in event.text:
+            place = visible(event.text).find(quote) if quote else -1
+            if place < 0:
                 raise _Refused(f"nobody said {quote[:LONGEST_LABEL]!r}")
             if event.id not in own:
                 raise _Refused("it words a concept by an event that does not belong to it")
-            quotes.append([event.id, quote])
+            quotes.append([event.id, event.text[place : place + len(quote)]])
         if not quotes:
             raise _Refused("it words a concept and cites nothing")
         texts = [one.text for one in events]

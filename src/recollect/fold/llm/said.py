@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from recollect.core.rendering import one_line, visible
 from recollect.core.scripts import finder
 from recollect.core.words import STOPWORDS, question_terms, stem
 from recollect.fold.naming import is_known
@@ -13,7 +14,6 @@ from recollect.fold.naming import is_known
 # half was said was made up.
 SAID_WORDS = 0.5
 _words = finder("ALNUM(?:['’-]ALNUM)*")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"(?<!^)(?<![.!?:] )(?<![\w'’-])[^\W\d_][\w’'-]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -21,7 +21,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 def beyond(text: str, said: Sequence[str], names: Iterable[str] = ()) -> str | None:
     """Say what of a text was not said in some others; None where nothing is. `names` may stand in it all the same."""
-    if _CONTROL.search(text):
+    if visible(text) != text:
         return "it has characters that are no text"
     whole = " ".join((*said, *names))
     words = question_terms(text)
@@ -43,7 +43,7 @@ def unheard(label: str, said: Sequence[str]) -> str | None:
     A heading may sum up in a word that nobody said: "healthy eating", of soup and fish. One with a capital must be a
     common one then, or it may be a name.
     """
-    if _CONTROL.search(label):
+    if one_line(label) != label:
         return "it has characters that are no text"
     words = _words(label).findall(label)
     if not words:

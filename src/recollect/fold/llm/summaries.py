@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from recollect.core.clock import day_in_words
+from recollect.core.rendering import LONGEST_NAME, json_text, one_line
 from recollect.core.roles import SILENT
 from recollect.core.trust import states_nothing
 from recollect.core.values import Event, WrittenSentence
@@ -20,7 +20,6 @@ MOST_SENTENCES = 8
 LONGEST_SENTENCE = 400  # characters
 MOST_SHOWN = 24_000  # characters of a session in a prompt, some 6,000 tokens: of a longer one, turns at even distances
 LONGEST_TURN = 800  # characters of one turn: what is longer was pasted
-LONGEST_NAME = 80  # characters; names may be a thousand long
 ANSWER_TOKENS = 1_500  # eight sentences with their citations
 
 _ITEM: dict[str, Schema] = {
@@ -52,8 +51,8 @@ class WrittenSummary(NamedTuple):
 def write_summary(llm: LLM, session: Sequence[Event]) -> WrittenSummary:
     """Let an LLM summarise a session. Raise an LLMError where its answer can't be read at all."""
     shown = shown_turns(session)
-    asked = json.dumps({"turns": [_turn(number, one) for number, one in enumerate(shown, 1)]}, ensure_ascii=False)
-    reply = llm.complete(system=prompt(SUMMARISE), prompt=well_formed(asked), schema=SCHEMA, max_tokens=ANSWER_TOKENS)
+    asked = json_text({"turns": [_turn(number, one) for number, one in enumerate(shown, 1)]})
+    reply = llm.complete(system=prompt(SUMMARISE), prompt=asked, schema=SCHEMA, max_tokens=ANSWER_TOKENS)
     answered: list[dict[str, Any]] = read_json(reply.text, SCHEMA)["sentences"]
     sentences: list[WrittenSentence] = []
     refused: list[str] = []
@@ -86,7 +85,7 @@ def shown_turns(session: Sequence[Event]) -> list[Event]:
 
 
 def _turn(number: int, event: Event) -> dict[str, Any]:
-    who = (event.speaker or event.role or "")[:LONGEST_NAME]
+    who = one_line((event.speaker or event.role or "")[:LONGEST_NAME])
     return {"number": number, "speaker": who, "said": day_in_words(event.at), "text": event.text[:LONGEST_TURN]}
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.core.errors import ModelError, RerankFailed
+from recollect.core.rendering import json_text
 from recollect.inference.llm.schema import read_json
 from recollect.inference.protocol import LLM, Schema
-from recollect.inference.text import well_formed
 
 MAX_CHARACTERS = 1_200  # of a passage, about 300 tokens: forty of them still fit a small model's window
 # Of an answer: what the braces need, and a number with its comma for each passage.
@@ -65,9 +64,8 @@ class ListwiseReranker:
 def _prompt(question: str, passages: Sequence[str]) -> str:
     # As JSON, so that no passage can pose as another, or as the question.
     numbered = [{"number": place, "text": text[:MAX_CHARACTERS]} for place, text in enumerate(passages, 1)]
-    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in numbered)
-    asked = json.dumps(question[:MAX_CHARACTERS], ensure_ascii=False)
-    return well_formed(f"Question: {asked}\n\nPassages:\n[{rows}]")
+    rows = ",\n".join(map(json_text, numbered))
+    return f"Question: {json_text(question[:MAX_CHARACTERS])}\n\nPassages:\n[{rows}]"
 
 
 def _schema(number: int) -> Schema:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
 
+from recollect.core.rendering import indented, visible
 from recollect.serve.mcp.early import ANSWER, KEEP, LISTED_PROMPTS
 from recollect.serve.mcp.opened import Opened
-from recollect.serve.mcp.wording import sendable
 
 _BUDGET = 1200  # tokens of memory put before a question: what `context` gives by default
 
@@ -38,9 +38,9 @@ def _answer(remembered: str, question: str) -> str:
         f"{remembered or '(nothing about this)'}\n\n"
         "Answer the question below from these lines, and cite the marks of those that you use. If they do not hold the "
         "answer, call `recall` with other words; if that finds nothing either, say that you do not know.\n\n"
-        f"Question: {question}"
+        f"Question: {indented(question)}"
     )
 
 
 def _said(text: str) -> GetPromptResult:
-    return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=sendable(text)))])
+    return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=visible(text)))])

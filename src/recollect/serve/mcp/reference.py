@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from recollect.adapters.reference_memory import KnowledgeGraph
 from recollect.core.errors import InvalidInput
+from recollect.core.rendering import json_text
 
 GRAPH_URI = "memory://knowledge-graph"
 
@@ -55,7 +55,7 @@ class ReferenceTool:
         answer = self.run(graph, given)
         if isinstance(answer, str):
             return answer, {"success": True, "message": answer}
-        return json.dumps(answer, indent=2, ensure_ascii=False), {self.result: answer} if self.result else answer
+        return json_text(answer, indent=2), {self.result: answer} if self.result else answer
 
 
 TOOLS = {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from urllib.parse import quote, unquote
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceContents
 
+from recollect.core.rendering import event_line, json_text, name
 from recollect.core.values import Session
 from recollect.operations import BY_NAME, Operation
 from recollect.serve.mcp.early import LISTED_TEMPLATES, SCHEME, SESSION
 from recollect.serve.mcp.opened import Opened
-from recollect.serve.mcp.wording import line_of, sendable
 
 SESSIONS = f"{SCHEME}sessions"
 _MOST_SESSIONS = 50  # of those listed one by one, the latest; the template reaches all
@@ -75,22 +74,21 @@ def _operations() -> list[Operation]:
 def _resource(session: Session) -> Resource:
     return Resource(
         uri=f"{SESSION}{quote(session.name, safe='')}",
-        name=session.name,
+        name=name(session.name),
         description=f"{session.events} events, {session.first_at:%Y-%m-%d} to {session.last_at:%Y-%m-%d}",
         mime_type="text/plain",
     )
 
 
-def _transcript(opened: Opened, uri: str, name: str) -> TextResourceContents:
-    lines = [line_of(event) for event in opened.memory.events(session=name, limit=_MOST_EVENTS + 1)]
+def _transcript(opened: Opened, uri: str, session: str) -> TextResourceContents:
+    lines = [event_line(event) for event in opened.memory.events(session=session, limit=_MOST_EVENTS + 1)]
     if not lines:
-        raise MCPError(INVALID_PARAMS, f"There is no session {name[:200]!r}.")
+        raise MCPError(INVALID_PARAMS, f"There is no session {session[:200]!r}.")
     if len(lines) > _MOST_EVENTS:
         lines[-1] = f"(the session goes on; these are its first {_MOST_EVENTS:,} events)"
-    return TextResourceContents(uri=uri, mime_type="text/plain", text=sendable("\n".join(lines)))
+    text = opened.memory.fenced("\n".join(lines))
+    return TextResourceContents(uri=uri, mime_type="text/plain", text=text)
 
 
 def _document(uri: str, document: dict[str, Any]) -> TextResourceContents:
-    return TextResourceContents(
-        uri=uri, mime_type="application/json", text=sendable(json.dumps(document, ensure_ascii=False, default=str))
-    )
+    return TextResourceContents(uri=uri, mime_type="application/json", text=json_text(document))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
 from recollect.capture.secrets import Found
 from recollect.core.errors import RecollectError
+from recollect.core.rendering import json_text, visible, visible_json
 from recollect.core.values import Context
 from recollect.serve.mcp import prompts, resources
 from recollect.serve.mcp.identity import INSTRUCTIONS, NAME, TITLE
@@ -24,7 +24,7 @@ from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
 from recollect.serve.mcp.subscriptions import Subscriptions
 from recollect.serve.mcp.tools import AgentTool, agent_tools, hints
-from recollect.serve.mcp.wording import sendable, worded, worded_error, worded_nothing, worded_redactions
+from recollect.serve.mcp.wording import worded, worded_error, worded_nothing, worded_redactions
 
 R = TypeVar("R")
 Asked = ServerRequestContext[Any]
@@ -133,17 +133,16 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
             # Is there nothing, or too little room for it?
             usual = {name: value for name, value in arguments.items() if name != "budget"}
             return _text(worded_nothing(result, tool.operation.run(handle, usual)))
-        return _text(worded(tool.operation, result))
+        return _text(worded(tool.operation, result, handle.fenced))
     found: list[Found] = []
     clean = handle.redacted(arguments, told=found.append)
-    return _text(worded(tool.operation, tool.operation.run(handle, clean)) + worded_redactions(found))
+    done = tool.operation.run(handle, clean)
+    return _text(worded(tool.operation, done, handle.fenced) + worded_redactions(found))
 
 
 def _run_reference(tool: ReferenceTool, opened: Opened, given: Mapping[str, Any]) -> types.CallToolResult:
     text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), given)
-    return types.CallToolResult(
-        content=_text(text).content, structured_content=json.loads(sendable(json.dumps(structured, ensure_ascii=False)))
-    )
+    return types.CallToolResult(content=_text(text).content, structured_content=visible_json(structured))
 
 
 async def _answer(opened: Opened, run: Callable[[], types.CallToolResult], **called: Any) -> types.CallToolResult:
@@ -164,7 +163,7 @@ async def _in_thread(opened: Opened, call: Callable[[], R]) -> R:
 
 
 def _text(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=visible(text))])
 
 
 _GRAPH_RESOURCE = types.Resource(
@@ -174,5 +173,4 @@ _GRAPH_RESOURCE = types.Resource(
 
 def _graph_as_text(opened: Opened) -> types.TextResourceContents:
     graph = KnowledgeGraph(opened.whole_space, wing=opened.wing).read_graph()
-    text = json.dumps(graph, indent=2, ensure_ascii=False)
-    return types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=sendable(text))
+    return types.TextResourceContents(uri=GRAPH_URI, mime_type="application/json", text=json_text(graph, indent=2))

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from recollect.capture.secrets import Found
+from recollect.core.attention import Window
 from recollect.core.errors import RecollectError
-from recollect.core.values import Context, Event, Hit, Hits, Written
+from recollect.core.rendering import event_line, json_text, one_line
+from recollect.core.values import Context, Hit, Hits, Written
 from recollect.operations import Operation
+
+Fence = Callable[[str], str]
 
 _MOST_CHARS = 700  # of one hit: a long message in full would crowd out the others; `show` gives all of it
 _MOST_LISTED = 100  # entries of a list: more is a dump, not an answer
 _NOTHING = "The memory holds nothing about this."
 
 
-def worded(operation: Operation, result: object) -> str:
-    """Write a result."""
+def worded(operation: Operation, result: object, fence: Fence) -> str:
+    """Write a result; `fence` puts recorded text in a fence."""
     if isinstance(result, Hits):
-        return _hits(result)
+        return _hits(result, fence)
     if isinstance(result, Context):
         return result.text or _NOTHING
     if isinstance(result, Written):
         return f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
-    return _json(operation.document(result))
+    if isinstance(result, Window):
+        return result.text or _NOTHING
+    return fence(_json(operation.document(result)))
 
 
 def worded_nothing(empty: Context, usual: Context) -> str:
@@ -37,8 +42,8 @@ def worded_nothing(empty: Context, usual: Context) -> str:
 def worded_error(error: Exception) -> str:
     """Write what went wrong and what to do, for a model that may try again."""
     if isinstance(error, RecollectError):
-        return f"{type(error).__name__}: {error.detail}" + (f" {error.fix}" if error.fix else "")
-    return f"This should not have happened ({type(error).__name__}: {error}). Please report it."
+        return one_line(f"{type(error).__name__}: {error.detail}" + (f" {error.fix}" if error.fix else ""))
+    return one_line(f"This should not have happened ({type(error).__name__}: {error}). Please report it.")
 
 
 def worded_redactions(found: Sequence[Found]) -> str:
@@ -49,22 +54,11 @@ def worded_redactions(found: Sequence[Found]) -> str:
     return f" Taken out before it was kept: {kinds}."
 
 
-def sendable(text: str) -> str:
-    """Replace what can be remembered and can't be sent: half a character."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def line_of(event: Event, text: str | None = None) -> str:
-    """Write an event as one line: id, time, who, where, and the words."""
-    who = ", ".join(part for part in (event.speaker, f"session {event.session}" if event.session else None) if part)
-    return f"[{event.id}] {event.at:%Y-%m-%d %H:%M}{f' ({who})' if who else ''}: {event.text if text is None else text}"
-
-
-def _hits(hits: Hits) -> str:
+def _hits(hits: Hits, fence: Fence) -> str:
     if not hits:
         return "Nothing was found."
     sure = "" if hits.confidence is None else f"Confidence that the answer is among these: {hits.confidence:.2f}\n"
-    return sure + "\n".join(line_of(hit.event, _around(hit)) for hit in hits)
+    return sure + fence("\n".join(event_line(hit.event, _around(hit)) for hit in hits))
 
 
 def _around(hit: Hit) -> str:
@@ -82,4 +76,4 @@ def _json(document: dict[str, Any]) -> str:
         if isinstance(value, list) and len(listed := cast("list[Any]", value)) > _MOST_LISTED:
             more = f"{len(listed) - _MOST_LISTED} more; narrow the question"
             document = {**document, name: listed[:_MOST_LISTED], "left_out": more}
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
+    return json_text(document)
