@@ -30,15 +30,18 @@ _MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be
 class Layers(Handle):
     """What a memory tells unasked."""
 
-    def identity(self, text: str | None = None, *, wing: str | None = None) -> Identity | None:
+    def identity(
+        self, text: str | None = None, *, wing: str | None = None, redact: str | None = None
+    ) -> Identity | None:
         """Tell who the agent is, or set it; about 50 tokens are told at every start.
 
-        Setting it is an event like any other: earlier ones stay in the log. wing: for one project alone.
+        Setting it is an event like any other: earlier ones stay in the log. wing: for one project alone. redact: as for
+        `add`.
         """
         scope = self._wing if wing is None else checked_name("wing", wing, self._engine.settings)
         which = self._filter(wing=wing)  # refuses another wing than the handle's
         if text is not None:
-            self._set_identity(text, scope)
+            self._set_identity(text, scope, redact)
         with self._engine.store.reader() as reader:
             return identity_of(reader, self._space, self._wings(which.wing))
 
@@ -82,7 +85,7 @@ class Layers(Handle):
         headings = {1: f"Now, in {project}:" if project else "Now:", 2: f"About {about}:"}
         return wake_up(first, found, budget, self._engine.tokenizer, headings=headings)
 
-    def _set_identity(self, text: str, wing: str | None) -> None:
+    def _set_identity(self, text: str, wing: str | None, redact: str | None) -> None:
         from recollect.engine.write import write
 
         words = checked_question(text).strip()
@@ -92,7 +95,7 @@ class Layers(Handle):
                 fix="Say who the agent is in two or three sentences; add() the rest.",
             )
         event = {"text": words, "session": IDENTITY_SESSION, "role": IDENTITY_ROLE, "wing": wing}
-        write(self._engine, self._space, [event], wing=wing)
+        write(self._engine, self._space, [event], wing=wing, redact=redact)
 
     def _wings(self, wing: str | None) -> list[str | None]:
         """List whose identity counts, in order; a handle on a wing never sees beyond it."""

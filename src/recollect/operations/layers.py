@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import NOW, WING, Operation, Parameter
+from recollect.operations.table import NOW, REDACT, WING, Operation, Parameter
 
 WAKE_UP = Operation(
     name="wake_up",
@@ -25,6 +25,7 @@ IDENTITY = Operation(
     parameters=(
         Parameter(name="text", kind="text", help="who it is, in about 50 tokens; left out: show it", positional=True),
         WING,
+        REDACT,
     ),
     creates=True,
     maybe=True,

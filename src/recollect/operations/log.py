@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import AS_OF, META, SESSION, SINCE, SPEAKER, UNTIL, WING, Operation, Parameter
+from recollect.operations.table import AS_OF, META, REDACT, SESSION, SINCE, SPEAKER, UNTIL, WING, Operation, Parameter
 
 ADD = Operation(
     name="add",
@@ -25,6 +25,7 @@ ADD = Operation(
         WING,
         Parameter(name="role", kind="text", help="such as user, assistant or tool"),
         Parameter(name="meta", kind="object", help="a JSON object kept beside the text"),
+        REDACT,
     ),
     creates=True,
 )
@@ -40,13 +41,7 @@ IMPORT = Operation(
     parameters=(
         Parameter(name="path", kind="path", help="a file, folder or zip", required=True, positional=True, several=True),
         Parameter(name="format", kind="text", help="what it is, where that can't be told by looking"),
-        Parameter(
-            name="redact",
-            kind="flag",
-            help="keep keys, tokens, passwords and card numbers that are found in it",
-            default=True,
-            options=("--keep-secrets",),
-        ),
+        REDACT,
         Parameter(
             name="defer_embeddings",
             kind="flag",

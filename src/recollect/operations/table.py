@@ -81,4 +81,9 @@ META = Parameter(name="meta", kind="object", help="a JSON object whose members t
 QUERY = Parameter(name="query", kind="text", help="the question", required=True, positional=True)
 NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
 COUNT_HELP = f"how many events at most, or {AUTO}: as many as the question asks for"
+REDACT = Parameter(
+    name="redact",
+    kind="text",
+    help="what to take out: credentials, personal (also personal numbers) or none (default: as the memory is set)",
+)
 ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, META)

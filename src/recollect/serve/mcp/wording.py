@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, cast
 
-from recollect.capture.secrets import Found
 from recollect.core.errors import RecollectError
 from recollect.core.values import Context, Event, Hit, Hits, Written
 from recollect.operations import Operation
@@ -23,7 +21,9 @@ def worded(operation: Operation, result: object) -> str:
     if isinstance(result, Context):
         return result.text or _NOTHING
     if isinstance(result, Written):
-        return f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
+        outcome = f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
+        kinds = ", ".join(sorted(result.redacted))
+        return f"{outcome} Taken out before it was kept: {kinds}." if kinds else outcome
     return _json(operation.document(result))
 
 
@@ -39,14 +39,6 @@ def worded_error(error: Exception) -> str:
     if isinstance(error, RecollectError):
         return f"{type(error).__name__}: {error.detail}" + (f" {error.fix}" if error.fix else "")
     return f"This should not have happened ({type(error).__name__}: {error}). Please report it."
-
-
-def worded_redactions(found: Sequence[Found]) -> str:
-    """Say what was taken out of a text, never what it was."""
-    if not found:
-        return ""
-    kinds = ", ".join(sorted({one.kind for one in found}))
-    return f" Taken out before it was kept: {kinds}."
 
 
 def sendable(text: str) -> str:
