@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "recollect"
 MODULES = sorted(SOURCE.rglob("*.py"))
-MOST_LINES = 500
+MOST_LINES = 1500
 
 # Each part and what it may import of ours, besides itself. Whatever is not named here fails: a new part is a decision.
 MAY_IMPORT: dict[str, set[str]] = {

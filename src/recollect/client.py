@@ -138,7 +138,7 @@ class Client(_Methods):
         path: str | os.PathLike[str],
         *,
         format: str | None = None,
-        redact: bool = True,
+        redact: str | None = None,
         defer_embeddings: bool = False,
         again: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
@@ -155,9 +155,8 @@ class Client(_Methods):
                 f"{source} has a log beside it, {log.name}, which would not be sent.",
                 fix="Send a copy that recollect backup makes, or close whatever has it open.",
             )
-        query = {"name": source.name, "redact": "true" if redact else "false", **self._where(wing=True)}
-        if format is not None:
-            query["format"] = format
+        query = {"name": source.name, **self._where(wing=True)}
+        query |= {name: value for name, value in (("format", format), ("redact", redact)) if value is not None}
         with opened(source) as file:
             answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():

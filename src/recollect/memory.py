@@ -140,7 +140,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
     def wing(self, name: str) -> Memory:
         """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
-        checked = checked_name("wing", name, self._engine.settings)
+        checked = self.redacted({"wing": checked_name("wing", name, self._engine.settings)})["wing"]
         return Memory(
             self._engine, space=self._space, wing=checked, owner=False, walled=self._walled, editor=self._editor
         )
@@ -169,11 +169,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         role: str | None = None,
         source: str | None = None,
         meta: Mapping[str, Json] | None = None,
+        redact: str | None = None,
     ) -> Written:
         """Remember one event. It is on disk and searchable when this returns.
 
         source: where it comes from: "user", "assistant", "import" (a file by anybody), "tool" or "web". Left out, it
         follows from the role. What comes from a tool or a web page is trusted less than what a person said.
+        redact: what is taken out of its text, names and meta first: "credentials", "personal" (also numbers of persons)
+        or "none" (default: as the memory is set). What was taken out is in `redacted` of the result, by kind.
         """
         event = {
             "text": text,
@@ -186,20 +189,20 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             "source": source,
             "meta": meta,
         }
-        return self.add_many([event])[0]
+        return self.add_many([event], redact=redact)[0]
 
-    def add_many(self, events: Iterable[Given]) -> WrittenBatch:
+    def add_many(self, events: Iterable[Given], *, redact: str | None = None) -> WrittenBatch:
         """Remember a batch in one transaction: all of it or, on any error, nothing.
 
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
         as not new. The same key with other content is a KeyConflict; so is, without a key, the same event for another
-        wing than it is in.
+        wing than it is in. redact: as for `add`.
         """
         from recollect.engine.write import write
 
         if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
             raise InvalidEvent("add_many takes a list of events.")
-        return write(self._engine, self._space, list(events), wing=self._wing)
+        return write(self._engine, self._space, list(events), wing=self._wing, redact=redact)
 
     # Reading
 

@@ -86,7 +86,8 @@ def plain(value: object) -> Json:
 
 def written_to_json(written: Written) -> dict[str, Json]:
     """Say what became of one event."""
-    return {"id": written.id, "new": written.new, "event": event_to_json(written.event)}
+    event = event_to_json(written.event)
+    return {"id": written.id, "new": written.new, "event": event, "redacted": dict(written.redacted)}
 
 
 def imported_to_json(imported: Imported) -> dict[str, Json]:

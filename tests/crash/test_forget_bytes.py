@@ -19,7 +19,7 @@ from recollect.store.sqlite import SqliteStore
 SECRETS = ("xylophonequartz", "zanzibarvortex", "quixoticmumble", "sphinxblackjudge", "vexedjumpywaltz")
 SEEDS = (0, 4, 8)  # with any of them the test fails where scrub() does not rewrite the file
 SECRET_EVENT = {
-    "text": f"The password is {SECRETS[0]}, as agreed.",
+    "text": f"The word is {SECRETS[0]}, as agreed.",
     "speaker": SECRETS[1],
     "session": f"about {SECRETS[2]}",
     "key": f"id-{SECRETS[3]}",

@@ -323,6 +323,6 @@ def test_secrets_stay_out_of_every_adapter_by_the_memory_s_own_patterns(tmp_path
         KnowledgeGraph(memory).create_entities([{"name": "Ana", "entityType": "person", "observations": [said]}])
         MemoryFiles(memory).create("/memories/a", said)
         assert "EMP-" not in " ".join(f"{event.text} {event.meta}" for event in memory.events())
-        asyncio.run(RecollectSession("s2", memory, redact_secrets=False).add_items([{"role": "user", "content": said}]))
-        RecollectStore(memory, redact_secrets=False).put(("n",), "b", {"text": said})
+        asyncio.run(RecollectSession("s2", memory, redact="none").add_items([{"role": "user", "content": said}]))
+        RecollectStore(memory, redact="none").put(("n",), "b", {"text": said})
         assert [event.text for event in memory.events() if "EMP-" in event.text] == [said, f"text: {said}"]

@@ -247,7 +247,7 @@ def test_two_agents_that_edit_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_secret_is_not_kept(tool: MemoryTool, memory: Memory) -> None:
     told(tool, command="create", path="/memories/a", file_text=f"token {KEY}")
     assert all(KEY not in event.text for event in memory.events())
-    plain = MemoryFiles(memory, wing="w", redact_secrets=False)
+    plain = MemoryFiles(memory, wing="w", redact="none")
     plain.create("/memories/a", f"token {KEY}")
     assert plain.files()["/memories/a"] == f"token {KEY}"
 

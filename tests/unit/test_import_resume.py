@@ -147,10 +147,10 @@ def test_a_change_within_the_clock_of_the_file_system_is_seen(memory: Memory, tm
 def test_another_way_of_reading_reads_again(memory: Memory, tmp_path: Path) -> None:
     path = session(tmp_path / "s1.jsonl", 0, 10)
     memory.import_events(path)
-    assert memory.import_events(path, redact=False).read == 10
-    assert memory.import_events(path, redact=False).unchanged == 1
-    assert memory.import_events(path, redact=False, again=True).read == 10
-    assert memory.wing("sailing").import_events(path, redact=False).read == 10
+    assert memory.import_events(path, redact="none").read == 10
+    assert memory.import_events(path, redact="none").unchanged == 1
+    assert memory.import_events(path, redact="none", again=True).read == 10
+    assert memory.wing("sailing").import_events(path, redact="none").read == 10
     assert memory.space("other").import_events(path).added == 10
 
 
@@ -170,11 +170,11 @@ def test_what_was_forgotten_stays_out_however_its_file_is_read_again(memory: Mem
     elsewhere = session(tmp_path / "moved" / "s1.jsonl", 0, 12)
     done = memory.import_events(elsewhere)
     assert (done.read, done.added, done.known, done.skipped) == (12, 2, 0, {"it was forgotten": 10})
-    done = memory.import_events(path, redact=False)
+    done = memory.import_events(path, redact="none")
     assert (done.added, done.skipped) == (0, {"it was forgotten": 10})
     assert memory.space("other").import_events(path).added == 10
     assert memory.import_events(elsewhere, again=True).added == 10
-    assert memory.import_events(path, redact=False, again=True).known == 10
+    assert memory.import_events(path, redact="none", again=True).known == 10
 
 
 def test_an_export_does_not_bring_back_what_was_forgotten_but_what_was_added_since_stays(

@@ -63,7 +63,7 @@ def test_secrets_stay_out_unless_they_are_to_be_kept(memory: Memory, tmp_path: P
     assert all(token not in event.text for event in memory.events())
     assert "redacted" in next(memory.events(speaker="Ana")).text
     kept = memory.space("kept")
-    assert kept.import_events(path, format="transcript", redact=False).redacted == {}
+    assert kept.import_events(path, format="transcript", redact="none").redacted == {}
     assert any(token in event.text for event in kept.events())
 
 
@@ -82,7 +82,7 @@ def test_a_file_laid_out_like_an_export_is_no_export(memory: Memory, tmp_path: P
         assert texts == {"By hand: [redacted: github token]", "Edited since: [redacted: github token]", kept.event.text}
         # One that was stored with its secret before is there with other words, which is no error.
         other.forget(keys=["k1"])
-        other.import_events(tmp_path / "mixed.jsonl", redact=False, again=True)
+        other.import_events(tmp_path / "mixed.jsonl", redact="none", again=True)
         assert other.import_events(tmp_path / "mixed.jsonl", again=True).differing == 1
 
 

@@ -21,7 +21,7 @@ _TRAPS = [pair for pair in _PAIRS if pair["asks"] == "other"]
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:") as memory:
+    with Memory.open(":memory:", redact="none") as memory:
         yield memory
 
 

@@ -38,9 +38,9 @@ __all__ = ["MemoryTool"]
 class MemoryTool(BetaAbstractMemoryTool):
     """The memory tool, its files kept as events: searchable, dated, and with every version that there was."""
 
-    def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
+    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
         super().__init__()
-        self.files = MemoryFiles(memory, wing=wing, redact_secrets=redact_secrets)
+        self.files = MemoryFiles(memory, wing=wing, redact=redact)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """List a folder or show a file."""

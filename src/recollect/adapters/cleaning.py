@@ -9,16 +9,16 @@ from recollect.memory import Memory
 
 
 class Cleaning:
-    """Takes secrets out; where they are to be kept, it changes nothing."""
+    """Takes secrets out, at the memory's level or another."""
 
-    def __init__(self, memory: Memory, *, redact_secrets: bool) -> None:
+    def __init__(self, memory: Memory, *, redact: str | None) -> None:
         self._memory = memory
-        self._redacts = redact_secrets
+        self._redact = redact
 
     def text(self, text: str) -> str:
         """Clean a text."""
-        return self._memory.redacted({"text": text})["text"] if self._redacts else text
+        return self._memory.redacted({"text": text}, redact=self._redact)["text"]
 
     def json(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Clean the strings of JSON."""
-        return self._memory.redacted({"meta": dict(value)})["meta"] if self._redacts else dict(value)
+        return self._memory.redacted({"meta": dict(value)}, redact=self._redact)["meta"]

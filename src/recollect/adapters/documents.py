@@ -227,7 +227,8 @@ class Documents:
                 "meta": {self.name: {"key": key, "number": number, **meaning}, **(labels or {})},
             }
             try:
-                written = self.memory.add_many([event])[0]
+                # The adapter cleaned the values; keys that it finds its documents by must stay.
+                written = self.memory.add_many([event], redact="none")[0]
             except KeyConflict:
                 continue
             if written.new or written.event.meta == event["meta"]:

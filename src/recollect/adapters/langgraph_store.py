@@ -55,9 +55,9 @@ class RecollectStore(BaseStore):
 
     supports_ttl = False
 
-    def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
+    def __init__(self, memory: Memory, *, redact: str | None = None) -> None:
         self.memory = memory
-        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
+        self._cleaning = Cleaning(memory, redact=redact)
         self._documents = Documents(memory, _NAME)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

@@ -43,10 +43,10 @@ Answer = dict[str, Any]
 class Mem0:
     """A memory with mem0's methods and answers."""
 
-    def __init__(self, memory: Memory, *, redact_secrets: bool = True) -> None:
+    def __init__(self, memory: Memory, *, redact: str | None = None) -> None:
         self.memory = memory
         self._documents = Documents(memory, _NAME, said_by_others=True)
-        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
+        self._cleaning = Cleaning(memory, redact=redact)
 
     def add(
         self,

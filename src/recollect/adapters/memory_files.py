@@ -34,9 +34,9 @@ Files = dict[str, str]
 class MemoryFiles:
     """Files on a memory: the six commands of the memory tool, with the reference's answers."""
 
-    def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
+    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean = Cleaning(memory, redact_secrets=redact_secrets).text
+        self._clean = Cleaning(memory, redact=redact).text
 
     def files(self) -> Mapping[str, str]:
         """Read all files that there are: their contents by path."""

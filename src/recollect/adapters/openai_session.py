@@ -25,13 +25,11 @@ _NAME = "openai-agents"
 class RecollectSession:
     """The items of one conversation, in order."""
 
-    def __init__(
-        self, session_id: str, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True
-    ) -> None:
+    def __init__(self, session_id: str, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
         self.session_id = session_id
         self.session_settings: Any = None  # what the SDK's runner may set
         self.memory = memory
-        self._cleaning = Cleaning(memory, redact_secrets=redact_secrets)
+        self._cleaning = Cleaning(memory, redact=redact)
         self._ledger = Ledger(memory, f"{_NAME}:{session_id}", wing=wing)
 
     async def get_items(self, limit: int | None = None) -> list[dict[str, Any]]:

@@ -49,9 +49,9 @@ class _Graph:
 class KnowledgeGraph:
     """Entities, their observations and the relations between them."""
 
-    def __init__(self, memory: Memory, *, wing: str | None = None, redact_secrets: bool = True) -> None:
+    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
         self._ledger = Ledger(memory, _NAME, wing=wing)
-        self._clean = Cleaning(memory, redact_secrets=redact_secrets).text
+        self._clean = Cleaning(memory, redact=redact).text
 
     def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> list[Plain]:
         """Add entities that are not there yet; give those."""

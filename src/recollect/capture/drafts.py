@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from recollect.core.clock import Clock, as_datetime, to_micros
 from recollect.core.errors import InvalidEvent, KeyConflict
@@ -15,6 +16,9 @@ from recollect.core.values import Event, Json
 from recollect.core.words import searchable_terms
 from recollect.store.postings import terms_of
 from recollect.store.protocol import Draft
+
+if TYPE_CHECKING:
+    from recollect.capture.redaction import Rules
 
 _NAMES = ("key", "wing", "session", "speaker", "role")
 _MOST_NESTED = 64  # levels of meta: JSON parsers give up at a thousand, and nobody writes a tenth of this
@@ -30,13 +34,17 @@ def drafts_of(
     wing: str | None,
     clock: Clock,
     settings: Settings,
+    rules: Rules,
     keep_recorded_at: bool = False,
 ) -> list[Draft]:
-    """Check events and prepare each for the store; one that is not acceptable refuses all."""
+    """Check events, take secrets out and prepare each for the store; one that is not acceptable refuses all."""
     drafts: list[Draft] = []
     for number, one in enumerate(given):
         try:
-            drafts.append(_draft(one, wing=wing, clock=clock, settings=settings, keep_recorded_at=keep_recorded_at))
+            draft = _draft(
+                one, wing=wing, clock=clock, settings=settings, rules=rules, keep_recorded_at=keep_recorded_at
+            )
+            drafts.append(draft)
         except InvalidEvent as error:
             if number == 0 and isinstance(given, list | tuple) and len(given) == 1:
                 raise
@@ -73,28 +81,37 @@ def check_wing(known: Event, draft: Draft) -> None:
 
 
 def _draft(
-    given: Event | Mapping[str, Json], *, wing: str | None, clock: Clock, settings: Settings, keep_recorded_at: bool
+    given: Event | Mapping[str, Json],
+    *,
+    wing: str | None,
+    clock: Clock,
+    settings: Settings,
+    rules: Rules,
+    keep_recorded_at: bool,
 ) -> Draft:
     fields = _fields(given)
     at = as_datetime(clock() if (said := fields.get("at")) is None else said)
-    text = _text(fields.get("text"), settings)
-    key, session, speaker = (_name(name, fields.get(name), settings) for name in ("key", "session", "speaker"))
+    checked: dict[str, Json] = {name: _name(name, fields.get(name), settings) for name in _NAMES}
+    checked |= {"text": _text(fields.get("text"), settings), "meta": checked_meta(fields.get("meta"), settings)}
+    from recollect.capture.redaction import redact_event  # not for a process that only asks
+
+    clean, found = redact_event(checked, rules)
+    text, key, session, speaker = (clean[name] for name in ("text", "key", "session", "speaker"))
     moment = to_micros(at)
     content = content_hash(text, session, speaker, moment[0])
     raw_id = identity_of(key, content)
-    role = _name("role", fields.get("role"), settings)
     event = Event(
         text=text,
         id=event_id(raw_id),
         key=key,
-        wing=_wing(_name("wing", fields.get("wing"), settings), wing),
+        wing=_wing(clean["wing"], wing),
         session=session,
         speaker=speaker,
-        role=role,
-        source=_source(fields.get("source"), role),
+        role=clean["role"],
+        source=_source(fields.get("source"), clean["role"]),
         at=at,
         recorded_at=at,
-        meta=checked_meta(fields.get("meta"), settings),
+        meta=clean["meta"],
     )
     recorded_at = fields.get("recorded_at") if keep_recorded_at else None
     return Draft(
@@ -104,6 +121,7 @@ def _draft(
         moment=moment,
         terms=terms_of(searchable_terms(event)),
         recorded_at=None if recorded_at is None else to_micros(as_datetime(recorded_at, "recorded_at"))[0],
+        redacted=Counter(one.kind for one in found) if found else {},
     )
 
 

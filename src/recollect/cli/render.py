@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -37,6 +37,7 @@ def written(page: Page, outcome: Written) -> None:
     """Say what became of an event."""
     verdict = Styled("stored", "good") if outcome.new else Styled("already there", "warning")
     page.line(verdict, "  ", Styled(outcome.id, "dim"))
+    _redacted(page, outcome.redacted)
 
 
 def imported(page: Page, done: Imported) -> None:
@@ -53,7 +54,11 @@ def imported(page: Page, done: Imported) -> None:
         page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
     for sample in done.not_understood:
         page.line(Styled(f"  not understood: {sample}", "warning"))
-    for kind, count in sorted(done.redacted.items(), key=lambda one: -one[1]):
+    _redacted(page, done.redacted)
+
+
+def _redacted(page: Page, kinds: Mapping[str, int]) -> None:
+    for kind, count in sorted(kinds.items(), key=lambda one: -one[1]):
         page.line(Styled(f"  taken out: {_counted(count, kind)}", "warning"))
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from recollect.core.errors import InvalidSetting
 
+REDACTION_LEVELS = ("credentials", "personal", "none")
 LONGEST_WAIT_S = 2_000_000  # three weeks: databases count milliseconds in 31 bits
 
 _LEAST = {
@@ -60,6 +61,10 @@ class Settings:
     # Tokens, in and out together, that an LLM may cost in a day (UTC) for reading events, writing of them, answering,
     # reranking, all processes that share the file together. None: no limit.
     llm_tokens_per_day: int | None = None
+    # What is taken out of what comes in: "credentials" (passwords, keys, tokens, codes, card numbers), "personal" (also
+    # account, tax, passport and social security numbers), or "none". Each call that writes may say otherwise. None:
+    # RECOLLECT_REDACT, or "credentials".
+    redact: str | None = None
     # A JSON file of patterns of secrets: {"name": "regular expression"} adds one, {"name": false} leaves a known one
     # out. None: RECOLLECT_SECRET_PATTERNS, or those that are known alone.
     secret_patterns: str | None = None
@@ -73,6 +78,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.durability not in ("full", "normal"):
             raise InvalidSetting(f"durability must be 'full' or 'normal', not {self.durability!r}.")
+        if self.redact is not None:
+            checked_redaction(self.redact)
         wait: object = self.busy_timeout_s
         if not isinstance(wait, int | float) or isinstance(wait, bool) or not 0 < wait <= LONGEST_WAIT_S:
             raise InvalidSetting(
@@ -90,3 +97,10 @@ class Settings:
         for name, kinds in _WORDS.items():
             if not isinstance(getattr(self, name), kinds):
                 raise InvalidSetting(f"{name} must be a name or a path as a string, not {getattr(self, name)!r}.")
+
+
+def checked_redaction(level: object) -> str:
+    """Check what is to be taken out of what comes in."""
+    if level not in REDACTION_LEVELS:
+        raise InvalidSetting(f"redact must be one of {', '.join(map(repr, REDACTION_LEVELS))}, not {level!r}.")
+    return str(level)

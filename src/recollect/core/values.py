@@ -72,6 +72,7 @@ class Written:
 
     event: Event
     new: bool
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # secrets that were taken out, by kind
 
     @property
     def id(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from recollect.capture.formats import Format, Skipped, Source
-from recollect.capture.secrets import Patterns, redact_event
+from recollect.capture.redaction import NONE, Rules, redact_event
 from recollect.core.errors import InvalidEvent, InvalidInput, KeyConflict
 from recollect.core.ids import event_id, identity_of
 from recollect.core.values import Imported, Json
@@ -38,7 +38,7 @@ class How:
     """How an import is done."""
 
     wing: str | None = None
-    patterns: Patterns | None = None  # of secrets to take out; None: they are kept
+    rules: Rules = NONE  # what to take out
     own: bool = False  # a file that we wrote: when an event was first learned is kept
     strict: bool = False  # what is not an event ends the import: a file of our own has no such thing
     defer: bool = False  # vectors and statements follow with settle()
@@ -112,8 +112,7 @@ def _places(
     engine: Engine, space: str, format: Format, source: Source, how: How, tally: _Tally, batch: _Batch
 ) -> Iterator[Place]:
     """Go through the files that have to be read, each with where to begin."""
-    redacted = "secrets kept" if how.patterns is None else how.patterns.fingerprint
-    reading = way_of_reading(format, wing=how.wing, redacted=redacted)
+    reading = way_of_reading(format, wing=how.wing, redacted=how.rules.fingerprint)
     parts = format.parts(source)
     tally.bytes_in_all = sum((source.state(part) or (0, 0))[0] for part in parts)
     for some in lookups(parts):
@@ -182,9 +181,9 @@ def _count_unreadable(source: Source, part: str, error: InvalidInput, how: How, 
 
 
 def _clean(event: dict[str, Json], how: How, tally: _Tally) -> dict[str, Json]:
-    if how.patterns is None or (how.own and _is_ours(event)):
+    if how.own and _is_ours(event):
         return event
-    clean, found = redact_event(event, how.patterns)
+    clean, found = redact_event(event, how.rules)
     tally.redacted.update(secret.kind for secret in found)
     return clean
 
@@ -252,7 +251,16 @@ def _store_one(engine: Engine, space: str, event: Mapping[str, Json], how: How, 
 def _written(
     engine: Engine, space: str, events: Sequence[Mapping[str, Json]], how: How, note: Callable[[Writer], None] | None
 ) -> int:
-    done = write(engine, space, events, wing=how.wing, keep_recorded_at=how.own, defer=how.defer, in_the_same_turn=note)
+    done = write(
+        engine,
+        space,
+        events,
+        wing=how.wing,
+        redact="none",  # it is done: what an export wrote stays as it was
+        keep_recorded_at=how.own,
+        defer=how.defer,
+        in_the_same_turn=note,
+    )
     return done.added
 
 

@@ -29,15 +29,19 @@ def write_record(
     events: Iterable[str] = (),
     text: str = "",
     wing: str | None = None,
+    redact: str | None = None,
 ) -> Event:
     """Write an edit into the log, and apply it.
 
     payload: what it does, by ids: words of others must be gone when the events that said them are forgotten. events:
-    what it is about. Its time is now: nobody can date an edit.
+    what it is about. Its time is now: nobody can date an edit. redact: as for `Memory.add`.
     """
+    from recollect.capture.redaction import redact_event, rules_of
     from recollect.engine.write import write_drafts
 
     editor = BY_DEFAULT if by is None else checked_name("by", by, engine.settings)
+    clean, _ = redact_event({"text": text, "wing": wing, "speaker": editor}, rules_of(engine.settings, redact))
+    text, wing, editor = clean["text"], clean["wing"], clean["speaker"]
     with engine.store.reader() as reader:
         number = reader.tally(space).records + 1
     at = engine.clock()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.capture.drafts import at_was_given, check_same, check_wing, drafts_of
+from recollect.capture.redaction import rules_of
 from recollect.core.errors import ModelError
 from recollect.core.values import Event, Json, Written, WrittenBatch
 from recollect.core.words import ANALYSIS_VERSION
@@ -30,17 +31,23 @@ def write(
     given: Sequence[Event | Mapping[str, Json]],
     *,
     wing: str | None = None,
+    redact: str | None = None,
     keep_recorded_at: bool = False,
     defer: bool = False,
     in_the_same_turn: Callable[[Writer], None] | None = None,
 ) -> WrittenBatch:
     """Add events in one transaction; those that are known already are reported as such.
 
-    defer: vectors and what events state follow with settle(). in_the_same_turn: what else is written with them, also
-    when none of them is new.
+    redact: what to take out of them, where that is other than the memory's setting. defer: vectors and what events
+    state follow with settle(). in_the_same_turn: what else is written with them, also when none of them is new.
     """
     drafts = drafts_of(
-        given, wing=wing, clock=engine.clock, settings=engine.settings, keep_recorded_at=keep_recorded_at
+        given,
+        wing=wing,
+        clock=engine.clock,
+        settings=engine.settings,
+        rules=rules_of(engine.settings, redact),
+        keep_recorded_at=keep_recorded_at,
     )
     if not drafts:
         _only(engine, in_the_same_turn)
@@ -75,7 +82,9 @@ def _write(
     marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
         _only(engine, change)
-        return WrittenBatch(Written(event=known[draft.raw_id].event, new=False) for draft in drafts)
+        return WrittenBatch(
+            Written(event=known[draft.raw_id].event, new=False, redacted=draft.redacted) for draft in drafts
+        )
     with engine.store.writer() as writer:
         # Another process may have written the same since; under the turn nobody can.
         known |= writer.find(space, [draft.raw_id for draft in fresh])
@@ -190,5 +199,5 @@ def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapp
         event = stored.get(draft.raw_id)
         new = event is not None and draft.raw_id not in reported
         reported.add(draft.raw_id)
-        batch.append(Written(event=event or known[draft.raw_id].event, new=new))
+        batch.append(Written(event=event or known[draft.raw_id].event, new=new, redacted=draft.redacted))
     return batch

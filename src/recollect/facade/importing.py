@@ -17,7 +17,7 @@ from recollect.engine.engine import Progress, silent
 from recollect.facade.handle import Handle
 
 if TYPE_CHECKING:
-    from recollect.capture.secrets import Found
+    from recollect.capture.redaction import Found
 
 _YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
 _LOOK_EVERY_S = (
@@ -37,7 +37,7 @@ class Importing(Handle):
         path: str | os.PathLike[str],
         *,
         format: str | None = None,
-        redact: bool = True,
+        redact: str | None = None,
         defer_embeddings: bool = False,
         again: bool = False,
         progress: Progress = silent,
@@ -45,10 +45,10 @@ class Importing(Handle):
         """Read a file, folder or zip of any known format, another memory's file too, in batches, each a transaction.
 
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
-        from where reading stopped. format: its name, where it can't be told by looking. redact: take secrets out of
-        what comes from elsewhere; what an export wrote stays as it was. defer_embeddings: make words searchable at
-        once; vectors and statements follow with settle(). again: read also what was read before, and bring back what
-        was forgotten since.
+        from where reading stopped. format: its name, where it can't be told by looking. redact: "credentials",
+        "personal" or "none", as `add` has it; what an export wrote stays as it was. defer_embeddings: make words
+        searchable at once; vectors and statements follow with settle(). again: read also what was read before, and
+        bring back what was forgotten since.
         """
         return self._import(
             path, format=format, redact=redact, defer=defer_embeddings, again=again, progress=progress, waits=False
@@ -61,15 +61,21 @@ class Importing(Handle):
         raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
         return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
 
-    def redacted(self, event: Mapping[str, Json], *, told: Callable[[Found], None] | None = None) -> dict[str, Json]:
-        """Take secrets out of an event's text and meta by this memory's patterns, for programs that bring it in.
+    def redacted(
+        self,
+        event: Mapping[str, Json],
+        *,
+        redact: str | None = None,
+        told: Callable[[Found], None] | None = None,
+    ) -> dict[str, Json]:
+        """Take secrets out of an event as `add` would, without writing it.
 
-        told: is called with each of them: what it is and where it stood, never the secret itself.
+        redact: "credentials", "personal" or "none" (default: as the memory is set). told: is called with each secret:
+        what it is and where it stood, never the secret itself.
         """
-        from recollect.capture.secret_settings import patterns_of
-        from recollect.capture.secrets import redact_event
+        from recollect.capture.redaction import redact_event, rules_of
 
-        clean, found = redact_event(event, patterns_of(self._engine.settings.secret_patterns))
+        clean, found = redact_event(event, rules_of(self._engine.settings, redact))
         if told is not None:
             for one in found:
                 told(one)
@@ -80,7 +86,7 @@ class Importing(Handle):
         path: str | os.PathLike[str],
         *,
         format: str | None = None,
-        redact: bool = True,
+        redact: str | None = None,
         defer_embeddings: bool = False,
         every_s: float = _LOOK_EVERY_S,
         stop: threading.Event | None = None,
@@ -120,7 +126,7 @@ class Importing(Handle):
         path: str | os.PathLike[str],
         *,
         format: str | None,
-        redact: bool,
+        redact: str | None,
         defer: bool,
         again: bool,
         progress: Progress,
@@ -129,7 +135,7 @@ class Importing(Handle):
         # Imported here: a process that only asks should not pay for what reads files.
         from recollect.capture.formats import own_file, own_jsonl
         from recollect.capture.recognise import is_own, recognise
-        from recollect.capture.secret_settings import patterns_of
+        from recollect.capture.redaction import rules_of
         from recollect.engine.folding import fold_waiting
         from recollect.engine.importing import How, import_source
 
@@ -139,7 +145,7 @@ class Importing(Handle):
         found.source.notes[own_file.SPACE] = self._space
         how = How(
             wing=self._wing,
-            patterns=patterns_of(self._engine.settings.secret_patterns) if redact else None,
+            rules=rules_of(self._engine.settings, redact),
             strict=strict and not waits,
             own=strict or found.format is own_file,
             defer=defer,

@@ -32,16 +32,18 @@ _LOOKED_BACK = 20  # events, since some may be dated ahead
 class Layers(Handle):
     """What a memory tells unasked."""
 
-    def identity(self, text: str | None = None, *, wing: str | None = None, by: str | None = None) -> Identity | None:
+    def identity(
+        self, text: str | None = None, *, wing: str | None = None, by: str | None = None, redact: str | None = None
+    ) -> Identity | None:
         """Tell who the agent is, or set it; about 50 tokens are told at every start.
 
         Only this sets it, and the last one that was set counts; earlier ones stay in the log. wing: for one project
-        alone. by: who sets it (default: "user").
+        alone. by: who sets it (default: "user"). redact: as for `add`.
         """
         scope = self._wing if wing is None else checked_name("wing", wing, self._engine.settings)
         which = self._filter(wing=wing)  # refuses another wing than the handle's
         if text is not None:
-            self._set_identity(text, scope, by)
+            self._set_identity(text, scope, by, redact)
         with self._engine.store.reader() as reader:
             return identity_of(reader, self._space, self._wings(which.wing))
 
@@ -86,7 +88,7 @@ class Layers(Handle):
         headings = {1: f"Now, in {name(project)}:" if project else "Now:", 2: f"About {name(about or '')}:"}
         return wake_up(first, found, budget, self._engine.tokenizer, headings=headings, fence_key=key)
 
-    def _set_identity(self, text: str, wing: str | None, by: str | None) -> None:
+    def _set_identity(self, text: str, wing: str | None, by: str | None, redact: str | None) -> None:
         from recollect.engine.records import write_record
 
         words = checked_question(text).strip()
@@ -96,7 +98,7 @@ class Layers(Handle):
                 fix="Say who the agent is in two or three sentences; add() the rest.",
             )
         kind = RecordKind.IDENTITY
-        write_record(self._engine, self._space, kind, {}, by=self._by(by), text=words, wing=wing)
+        write_record(self._engine, self._space, kind, {}, by=self._by(by), text=words, wing=wing, redact=redact)
 
     def _wings(self, wing: str | None) -> list[str | None]:
         """List whose identity counts, in order; a handle on a wing never sees beyond it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from recollect.core.errors import RecollectError
 from recollect.core.paths import expanded, user_folder
+from recollect.core.settings import REDACTION_LEVELS
 from recollect.hooks import installing
 from recollect.hooks.changing import home_of, installed
 from recollect.hooks.settings import EVENTS
@@ -41,6 +42,8 @@ def _install(given: Any) -> None:
     options: dict[str, Any] = {"save_every": given.every} if given.every else {}
     if given.embedder:
         options["embedder"] = given.embedder
+    if given.redact:
+        options["redact"] = given.redact
     if given.secret_patterns:
         options["secret_patterns"] = os.path.abspath(expanded(given.secret_patterns))
     asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
@@ -104,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--memory", metavar="PATH", help="the memory to keep it in")
             verb.add_argument("--embedder", metavar="NAME")
             verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
+            verb.add_argument("--redact", choices=REDACTION_LEVELS, help="what is taken out (default: credentials)")
             verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file of patterns of secrets")
             verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
     verbs.add_parser("status", help="what is installed, switched on and going on")

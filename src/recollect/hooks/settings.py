@@ -35,6 +35,7 @@ class HookSettings(NamedTuple):
     confidence: float = 0.8
     prompt_tokens: int = 300
     start_tokens: int = 220  # at the start of a session: who the agent is, what matters now, a heading and the fence
+    redact: str | None = None  # what is taken out: "credentials", "personal" or "none"
     secret_patterns: str | None = None  # a file of patterns beside or instead of those that are known
     # The wing of a folder's sessions, by the folder's name, where it has another. Never changed in place.
     wings: dict[str, str] = {}  # noqa: RUF012

@@ -16,8 +16,6 @@ from typing import Any, cast
 from recollect.capture.formats import Read, open_source
 from recollect.capture.formats.items import as_list, as_text, last_folder
 from recollect.capture.recognise import named
-from recollect.capture.secret_settings import patterns_of
-from recollect.capture.secrets import redact_event
 from recollect.core.clock import utc_now
 from recollect.core.errors import InvalidEvent, KeyConflict
 from recollect.core.held import opened
@@ -68,7 +66,12 @@ class Work:
                 location = self.settings.memory
                 if "://" not in location:
                     make_private_folder(Path(location).parent)
-                self._memory = Memory.open(location, embedder=self.settings.embedder)
+                self._memory = Memory.open(
+                    location,
+                    embedder=self.settings.embedder,
+                    redact=self.settings.redact,
+                    secret_patterns=self.settings.secret_patterns,
+                )
             whole = self._memory
         return whole if self.settings.space is None else whole.space(self.settings.space)
 
@@ -172,11 +175,10 @@ class Work:
     def _add(self, events: list[dict[str, Any]]) -> int:
         if not events:
             return 0
-        patterns = patterns_of(self.settings.secret_patterns)
         # A transcript may be read again from its beginning; what was forgotten does not come back by that.
         gone = self.memory.forgotten(event["key"] for event in events if event.get("key"))
         kept = [event for event in events if event.get("key") not in gone]
-        clean = [redact_event({**event, "wing": self._wing(event.get("wing"))}, patterns)[0] for event in kept]
+        clean = [{**event, "wing": self._wing(event.get("wing"))} for event in kept]
         if not clean:
             return 0
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.operations.table import BY, NOW, WING, Operation, Parameter
+from recollect.operations.table import BY, NOW, REDACT, WING, Operation, Parameter
 
 WAKE_UP = Operation(
     name="wake_up",
@@ -26,6 +26,7 @@ IDENTITY = Operation(
         Parameter(name="text", kind="text", help="who it is, in about 50 tokens; left out: show it", positional=True),
         WING,
         BY,
+        REDACT,
     ),
     creates=True,
     maybe=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from recollect.operations.table import (
     AS_OF,
     META,
+    REDACT,
     ROLE,
     SESSION,
     SINCE,
@@ -42,6 +43,7 @@ ADD = Operation(
             help="where it comes from: user, assistant, import, tool or web (default: as the role says)",
         ),
         Parameter(name="meta", kind="object", help="a JSON object kept beside the text"),
+        REDACT,
     ),
     creates=True,
 )
@@ -57,13 +59,7 @@ IMPORT = Operation(
     parameters=(
         Parameter(name="path", kind="path", help="a file, folder or zip", required=True, positional=True, several=True),
         Parameter(name="format", kind="text", help="what it is, where that can't be told by looking"),
-        Parameter(
-            name="redact",
-            kind="flag",
-            help="keep keys, tokens, passwords and card numbers that are found in it",
-            default=True,
-            options=("--keep-secrets",),
-        ),
+        REDACT,
         Parameter(
             name="defer_embeddings",
             kind="flag",

@@ -6,7 +6,7 @@ The command line has better ways: `import` for many events, `history` for one st
 from __future__ import annotations
 
 from recollect.operations.asking import RECALL
-from recollect.operations.table import Operation, Parameter
+from recollect.operations.table import REDACT, Operation, Parameter
 
 ADD_MANY = Operation(
     name="add_many",
@@ -14,6 +14,7 @@ ADD_MANY = Operation(
     method="add_many",
     parameters=(
         Parameter(name="events", kind="objects", help="events, each with the parameters of `add`", required=True),
+        REDACT,
     ),
     creates=True,
     result="written",

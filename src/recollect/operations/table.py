@@ -95,4 +95,9 @@ QUERY = Parameter(name="query", kind="text", help="the question", required=True,
 BY = Parameter(name="by", kind="text", help="who edits (default: user; on a service, the name of the key)")
 NOW = Parameter(name="now", kind="time", help="the asker's clock (default: this machine's)")
 COUNT_HELP = f"how many events at most, or {AUTO}: as many as the question asks for"
+REDACT = Parameter(
+    name="redact",
+    kind="text",
+    help="what to take out: credentials, personal (also personal numbers) or none (default: as the memory is set)",
+)
 ASKING = (NOW, AS_OF, WING, SESSION, SPEAKER, SINCE, UNTIL, TAG, ROLE, SOURCE, META)

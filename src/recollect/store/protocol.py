@@ -64,6 +64,7 @@ class Draft:
     terms: Terms
     vectors: tuple[UnitVector, ...] | None = None  # None: they follow by a job
     recorded_at: int | None = None  # microseconds; None: now. An import keeps when the event was first learned.
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # secrets that were taken out, by kind
 
 
 class Cursor(NamedTuple):

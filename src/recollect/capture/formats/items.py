@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
 
-from recollect.capture.secrets import redact
+from recollect.capture.redaction import redact
 from recollect.core.clock import as_datetime
 from recollect.core.errors import InvalidTime
 from recollect.core.settings import Settings

@@ -14,7 +14,6 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from recollect import __version__
 from recollect.adapters.reference_memory import KnowledgeGraph
-from recollect.capture.secrets import Found
 from recollect.core.errors import RecollectError
 from recollect.core.rendering import json_text, visible, visible_json
 from recollect.core.values import Context
@@ -24,7 +23,7 @@ from recollect.serve.mcp.opened import Opened
 from recollect.serve.mcp.reference import GRAPH_URI, TOOLS, ReferenceTool
 from recollect.serve.mcp.subscriptions import Subscriptions
 from recollect.serve.mcp.tools import AgentTool, agent_tools, hints
-from recollect.serve.mcp.wording import worded, worded_error, worded_nothing, worded_redactions
+from recollect.serve.mcp.wording import worded, worded_error, worded_nothing
 
 R = TypeVar("R")
 Asked = ServerRequestContext[Any]
@@ -134,10 +133,7 @@ def _run(tool: AgentTool, opened: Opened, given: Mapping[str, Any]) -> types.Cal
             usual = {name: value for name, value in arguments.items() if name != "budget"}
             return _text(worded_nothing(result, tool.operation.run(handle, usual)))
         return _text(worded(tool.operation, result, handle.fenced))
-    found: list[Found] = []
-    clean = handle.redacted(arguments, told=found.append)
-    done = tool.operation.run(handle, clean)
-    return _text(worded(tool.operation, done, handle.fenced) + worded_redactions(found))
+    return _text(worded(tool.operation, tool.operation.run(handle, arguments), handle.fenced))
 
 
 def _run_reference(tool: ReferenceTool, opened: Opened, given: Mapping[str, Any]) -> types.CallToolResult:

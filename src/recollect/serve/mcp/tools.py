@@ -66,8 +66,8 @@ OFFERS = (
     ),
 )
 
-# For programs that keep books: an agent has the ids that recall gives.
-_NOT_FOR_AGENTS = {"by", "now", "meta", "key", "keys", "parts", "style"}
+# For programs that keep books: an agent has the ids that recall gives. What is taken out is not an agent's choice.
+_NOT_FOR_AGENTS = {"now", "meta", "key", "keys", "parts", "style", "redact", "by"}
 # Where the table's default would fill a context window.
 _OWN_DEFAULTS: dict[str, dict[str, Any]] = {"events": {"limit": 50}}
 _TIME_HINT = "; ISO 8601, such as 2026-04-02 or 2026-04-02T10:00:00+01:00"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
-from recollect.capture.secrets import Found
 from recollect.core.attention import Window
 from recollect.core.errors import RecollectError
 from recollect.core.rendering import event_line, json_text, one_line
@@ -26,7 +25,9 @@ def worded(operation: Operation, result: object, fence: Fence) -> str:
     if isinstance(result, Context):
         return result.text or _NOTHING
     if isinstance(result, Written):
-        return f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
+        outcome = f"Remembered as {result.id}." if result.new else f"Known already, as {result.id}."
+        kinds = ", ".join(sorted(result.redacted))
+        return f"{outcome} Taken out before it was kept: {kinds}." if kinds else outcome
     if isinstance(result, Window):
         return result.text or _NOTHING
     return fence(_json(operation.document(result)))
@@ -44,14 +45,6 @@ def worded_error(error: Exception) -> str:
     if isinstance(error, RecollectError):
         return one_line(f"{type(error).__name__}: {error.detail}" + (f" {error.fix}" if error.fix else ""))
     return one_line(f"This should not have happened ({type(error).__name__}: {error}). Please report it.")
-
-
-def worded_redactions(found: Sequence[Found]) -> str:
-    """Say what was taken out of a text, never what it was."""
-    if not found:
-        return ""
-    kinds = ", ".join(sorted({one.kind for one in found}))
-    return f" Taken out before it was kept: {kinds}."
 
 
 def _hits(hits: Hits, fence: Fence) -> str:

@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.capture.secret_settings import patterns_of
-from recollect.capture.secrets import DEFAULT, Patterns, make_pattern, redact, redact_event
+from recollect.capture.redaction import CREDENTIALS, PERSONAL, Rules, make_rule, redact, redact_event, rules_for
 from recollect.core.errors import InvalidSetting
 
 DATA = Path(__file__).parent.parent / "data"
@@ -119,13 +118,13 @@ def _iban(country: str, length: int, chance: random.Random, *, spaced: bool) -> 
 def test_nearly_every_secret_is_taken_out() -> None:
     made = list(_secrets())
     assert len(made) >= 200
-    missed = [(kind, line) for kind, line, secret in made if secret in redact(line).text]
+    missed = [(kind, line) for kind, line, secret in made if secret in redact(line, PERSONAL).text]
     assert 1 - len(missed) / len(made) >= LEAST_RECALL, missed
 
 
 def test_nothing_of_a_secret_that_was_found_is_left() -> None:
     for kind, line, secret in _secrets():
-        text = redact(line).text
+        text = redact(line, PERSONAL).text
         if secret not in text and kind != "private key":
             assert not any(secret[at : at + 12] in text for at in range(len(secret) - 11)), (kind, line, text)
 
@@ -192,7 +191,7 @@ LEAKS = [
 
 @pytest.mark.parametrize("line", LEAKS)
 def test_what_the_words_around_it_give_away_is_taken_out(line: str) -> None:
-    text = redact(line).text
+    text = redact(line, PERSONAL).text
     assert "[redacted: " in text
     assert not re.search(r"r0ub|9f8a|JalrX|def123x|it's99|django|ssw0rd|Geheim|Secr3t1|Secret1", text), text
 
@@ -257,12 +256,12 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_is_said_about_passwords_stays(line: str) -> None:
-    assert redact(line).text == line
+    assert redact(line, PERSONAL).text == line
 
 
 def test_a_mark_says_what_stood_there() -> None:
     made = list(_secrets())
-    named = sum(f"[redacted: {kind}]" in redact(line).text for kind, line, _ in made)
+    named = sum(f"[redacted: {kind}]" in redact(line, PERSONAL).text for kind, line, _ in made)
     assert named / len(made) >= 0.9
 
 
@@ -273,13 +272,13 @@ def test_hardly_a_line_of_code_or_prose_is_touched() -> None:
     ]
     lines += [entry["line"] for entry in SAMPLE if not entry["kind"]]
     assert len(lines) >= 3000
-    wrong = [line for line in lines if redact(line).found]
+    wrong = [line for line in lines if redact(line, PERSONAL).found]
     assert len(wrong) / len(lines) < MOST_FALSE, wrong
 
 
 @pytest.mark.parametrize("line", [entry["line"] for entry in SAMPLE if not entry["kind"]])
 def test_what_only_resembles_a_secret_stays(line: str) -> None:
-    assert redact(line).text == line
+    assert redact(line, PERSONAL).text == line
 
 
 # How
@@ -295,8 +294,8 @@ def test_spans_are_of_the_text_that_was_given() -> None:
 
 def test_redacting_twice_changes_nothing_more() -> None:
     for _, line, _ in _secrets():
-        once = redact(line).text
-        assert redact(once).text == once
+        once = redact(line, PERSONAL).text
+        assert redact(once, PERSONAL).text == once
 
 
 def test_a_text_without_secrets_is_given_back_as_it_is() -> None:
@@ -322,12 +321,12 @@ def test_a_name_in_meta_tells_what_its_value_is() -> None:
 
 
 def test_patterns_are_settings() -> None:
-    ours = DEFAULT.plus(make_pattern("badge", r"badge (?P<secret>\d{6})", hints=("badge ",)))
+    ours = Rules((*CREDENTIALS.every, make_rule("badge", r"badge (?P<secret>\d{6})")))
     assert redact("badge 123456", ours).text == "badge [redacted: badge]"
     assert redact("badge 123456").found == ()
     for regex in ("(", "x*", "y" * 3000):
         with pytest.raises(InvalidSetting):
-            make_pattern("broken", regex)
+            make_rule("broken", regex)
 
 
 def test_an_event_is_redacted_in_text_and_meta_but_not_in_its_names() -> None:
@@ -423,10 +422,10 @@ def test_the_cost_of_hostile_text_grows_with_its_length_and_no_faster(unit: str)
 
 
 class TestSettings:
-    def patterns(self, tmp_path: Path, content: object) -> Patterns:
+    def patterns(self, tmp_path: Path, content: object) -> Rules:
         path = tmp_path / "patterns.json"
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return patterns_of(str(path))
+        return rules_for("credentials", str(path))
 
     def test_a_user_s_pattern_is_looked_for_too(self, tmp_path: Path) -> None:
         chosen = self.patterns(tmp_path, {"employee number": "EMP-[0-9]{6}", "vault": r"vt:(?P<secret>\w{20})"})
@@ -443,7 +442,7 @@ class TestSettings:
 
     def test_a_file_that_is_not_there_is_an_error_not_a_silence(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidSetting):
-            patterns_of(str(tmp_path / "none.json"))
+            rules_for("credentials", str(tmp_path / "none.json"))
 
     def test_imports_use_them_and_read_again_when_they_change(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
