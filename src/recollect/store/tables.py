@@ -15,7 +15,17 @@ FIRST = (SPACES, "artifacts")  # copied before the others, which point to their 
 # Where "space" is a name: what is there stands for itself, also where nobody has written yet.
 BY_NAME = frozenset(("webhooks",))
 # What belongs to one server, or is made anew from what was copied.
-LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces"))
+LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces", "digests"))
+# Tables that `rebuild` makes anew from the log and from what people and LLMs said; the words and vectors first.
+WORD_TABLES = frozenset(("word_tail", "postings"))
+VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
+DERIVED_TABLES = frozenset(
+    (
+        *("artifacts", "artifact_keys", "artifact_edges", "journal", "event_tags", "derivations"),
+        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks", "marking"),
+        *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
+    )
+)
 
 
 class Table(NamedTuple):

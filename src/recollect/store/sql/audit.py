@@ -24,6 +24,7 @@ from recollect.store.protocol import EMBED, Audit, Model
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sql.reader import SqlReader
 from recollect.store.sql.snapshot import Space
+from recollect.store.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from recollect.store.units import seqs_of, unit_bounds
 
 _BATCH = 2_000
@@ -31,6 +32,7 @@ _STATEMENTS = 200  # artifacts at a time: each comes with the text of its event
 _RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 _REBUILD = "recollect rebuild"
+_RESTORE = "restore a backup, or export what can be read into a new memory"
 
 
 def audit(reader: SqlReader, *, deep: bool, only: str | None = None) -> Audit:
@@ -43,8 +45,24 @@ def audit(reader: SqlReader, *, deep: bool, only: str | None = None) -> Audit:
     if only is not None:
         checked.clear()
     if not problems:  # on damaged pages nothing else can be told
-        problems += islice(_index_problems(reader, checked, deep=deep, only=only), _MOST_PROBLEMS)
+        problems += _changed_tables(reader)
+        problems += islice(_readable(_index_problems(reader, checked, deep=deep, only=only)), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
+
+
+def _changed_tables(reader: SqlReader) -> Iterator[Problem]:
+    for table, what in reader.changed_tables():
+        made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
+        yield Problem(where=f"table {table}", what=what, fix=_REBUILD if made else _RESTORE)
+
+
+def _readable(problems: Iterator[Problem]) -> Iterator[Problem]:
+    """Pass problems on until a row can't even be read, which is one too."""
+    try:
+        yield from problems
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"a row can't be read ({type(error).__name__}: {error}); what comes after it was not checked"
+        yield Problem(where="rows", what=what, fix=_RESTORE)
 
 
 def _index_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
@@ -83,7 +101,7 @@ def _space_problems(reader: SqlReader, space: Space, checked: dict[str, int], *,
 def _own_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     checked.update(reader.own_parts())
     for line in reader.own_problems(deep=deep):
-        yield Problem(where="file", what=line, fix="restore a backup, or export what can be read")
+        yield Problem(where="file", what=line, fix=_RESTORE)
 
 
 def _file_problems(reader: SqlReader) -> Iterator[Problem]:
@@ -223,23 +241,16 @@ _LOOSE_CONCEPTS = {
 def _quote_problems(reader: SqlReader, space: Space) -> Iterator[Problem]:
     """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
     after = 0
-    try:
-        while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
-            for _, artifact in rows:
-                start, end = artifact.span
-                if start < 0 or start >= end or len(artifact.quote) != end - start:
-                    yield Problem(
-                        where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=_REBUILD
-                    )
-                elif artifact_id(artifact) != artifact.id:
-                    yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=_REBUILD)
-            after = rows[-1][0]
-    except (KeyError, TypeError, ValueError) as error:
-        yield Problem(
-            where=f"artifacts of space {space.name}",
-            what=f"one after number {after} can't be read ({error})",
-            fix=_REBUILD,
-        )
+    while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
+        for _, artifact in rows:
+            start, end = artifact.span
+            if start < 0 or start >= end or len(artifact.quote) != end - start:
+                yield Problem(
+                    where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=_REBUILD
+                )
+            elif artifact_id(artifact) != artifact.id:
+                yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=_REBUILD)
+        after = rows[-1][0]
 
 
 def _receipt_problems(reader: SqlReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
 from recollect.store.sqlite.connect import Frozen, connect, frozen, inspect
+from recollect.store.sqlite.digests import Digests, renew
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.reader import SqliteReader
@@ -85,8 +86,10 @@ class SqliteStore:
             self._check_usable()
             self._check_in_place()
             self._writing.execute("BEGIN IMMEDIATE")
+            self._digests.begin()
             try:
                 yield SqliteWriter(self._writing, self._caches)
+                self._digests.write()
                 self._writing.execute("COMMIT")
                 self._commits.count += 1
             except BaseException:
@@ -128,6 +131,10 @@ class SqliteStore:
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
             return audit(reader, deep=deep, only=only)
+
+    def renew_digests(self, tables: Collection[str]) -> None:
+        with self.writer() as writer:
+            renew(writer.connection, tables)
 
     def backup(self, path: str) -> None:
         self._check_usable()
@@ -204,6 +211,7 @@ class SqliteStore:
             if self._path is not None and not self._read_only and self._writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     self._writing.pragma("journal_mode", "wal")
+            self._digests = Digests(self._writing)
             self._inode = None if self._path is None else _inode(self._path)
             self._keep_others_out()  # also of what was made just now, such as the log
         except BaseException:
