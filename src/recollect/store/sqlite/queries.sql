@@ -635,11 +635,15 @@ WHERE type = 'table' AND name != 'digests' AND (name NOT LIKE 'sqlite_%' OR name
 -- name: all_digests
 SELECT name, rows, total FROM digests;
 
+-- name: counters
+SELECT name, seq FROM sqlite_sequence ORDER BY name;
+
 -- name: all_rows
 SELECT * FROM {table};
 
--- name: change_digest
-INSERT INTO digests (name, rows, total) VALUES (?, ?, ?)
+-- name: change_digests
+INSERT INTO digests (name, rows, total)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
 ON CONFLICT (name) DO UPDATE SET rows = rows + excluded.rows, total = (total + excluded.total) & 0x3fffffffffffffff;
 
 -- name: set_digest
