@@ -95,7 +95,7 @@ class Sum:
         """Add rows."""
         for row in rows:
             self.rows += 1
-            self.total = (self.total + _hash(row, columns)) % (1 << 64)
+            self.total = (self.total + row_hash(row, columns)) % (1 << 64)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sum) and (self.rows, self.total) == (other.rows, other.total)
@@ -108,7 +108,8 @@ def as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")
 
 
-def _hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
+def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
+    """Hash the values of some columns."""
     digest = hashlib.blake2b(digest_size=8)
     for name in columns:
         value = row[name]
