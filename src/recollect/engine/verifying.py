@@ -129,11 +129,7 @@ class _SpaceCheck:
 
     def _complete_layers(self) -> list[str]:
         """List the layers that are not behind the log: what is behind is owed, and no problem."""
-        return [
-            layer
-            for layer, table in _BEHIND.items()
-            if all(row["upto"] is None for row in self._rows(table))
-        ]
+        return [layer for layer, table in _BEHIND.items() if all(row["upto"] is None for row in self._rows(table))]
 
     def _fold(self, scratch: Store) -> bool:
         mark = next(self._rows("fold_marks"), None)
@@ -164,7 +160,9 @@ class _SpaceCheck:
         for layer in layers:
             for name, points_to in _BY_LAYER[layer].items():
                 ours, theirs = (
-                    _hashes(name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by, pending)
+                    _hashes(
+                        name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by, pending
+                    )
                     for reader, by in zip((self._stored, made), known, strict=True)
                 )
                 self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
