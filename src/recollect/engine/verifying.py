@@ -30,11 +30,11 @@ from recollect.inference.protocol import Embedder
 from recollect.store.folding import FoldMark
 from recollect.store.graph_rows import with_claims_named
 from recollect.store.opening import open_scratch
+from recollect.store.problems import REBUILD, RESTORE, while_readable
 from recollect.store.protocol import Model, Store, UnitVector
 from recollect.store.tables import SPACES, Table, TableReader, row_hash
 from recollect.store.units import unit_of
 
-_REBUILD = "recollect rebuild"
 _COPIED_AT_ONCE = 2_000  # events
 _EMBEDDED_AT_ONCE = 64
 _NEAR = 0.98  # cosine of two pooled vectors of one text by the same model on two kinds of processor; others are lower
@@ -78,7 +78,7 @@ def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) 
     """Check a memory, or one space of it; what is wrong is in the report."""
     found = engine.store.audit(deep=deep, only=only)
     checked, problems = dict(found.checked), list(found.problems)
-    if deep and not any(problem.where in ("file", "rows") for problem in problems):
+    if deep and not any(problem.where == "file" and problem.fix == RESTORE for problem in problems):
         with engine.store.reader() as reader:
             serving = engine.models.serving(reader)
         embedder = serving.embedder if getattr(serving.embedder, "repeatable", False) else None
@@ -86,7 +86,7 @@ def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) 
             for row in list(stored.each(table_of(stored, SPACES), None)):
                 if only in (None, row["name"]):
                     check = _SpaceCheck(engine, stored, row["name"], checked, progress)
-                    problems += check.problems(serving.model, embedder)
+                    problems += while_readable(check.problems(serving.model, embedder))
     return Report(checked=checked, problems=tuple(problems))
 
 
@@ -168,7 +168,7 @@ class _SpaceCheck:
                 self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
                 self._progress("rows", sum(self._checked.values()), sum(self._checked.values()))
                 if what := _difference(ours, theirs):
-                    yield Problem(where=f"{name} of space {self._space}", what=what, fix=_REBUILD)
+                    yield Problem(where=f"{name} of space {self._space}", what=what, fix=REBUILD)
 
     def _rows(self, table: str) -> Iterator[dict[str, Any]]:
         return self._rows_of(self._stored, table)
@@ -211,7 +211,7 @@ class _SpaceCheck:
             near = 0
         if near or other:
             what = f"{near + other} of {total} are not what their texts give"
-            yield Problem(where=f"vectors of space {self._space}", what=what, fix=_REBUILD)
+            yield Problem(where=f"vectors of space {self._space}", what=what, fix=REBUILD)
 
     def _pooled(self, model: Model) -> Iterator[tuple[int, bytes]]:
         for row in self._rows("pooled_tail"):

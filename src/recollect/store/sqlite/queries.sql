@@ -410,6 +410,10 @@ DELETE FROM journal WHERE space = ?1 AND (
 -- name: drop_all_artifacts
 DELETE FROM artifacts WHERE space = ?;
 
+-- Also keys of artifacts that are not there: whoever removed those did not.
+-- name: drop_all_keys
+DELETE FROM artifact_keys WHERE space = ?;
+
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = ?;
 
