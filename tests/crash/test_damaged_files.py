@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from recollect import Memory
-from recollect.core.errors import ForeignFile, NewerSchema, RecollectError, StoreCorrupt, StoreError
+from recollect.core.errors import ForeignFile, NewerSchema, StoreCorrupt, StoreError
 
 TRIES = int(os.environ.get("RECOLLECT_DAMAGE_TRIES", "16"))
 
@@ -29,7 +29,7 @@ CALLS: tuple[Callable[[Memory], Any], ...] = (
     lambda memory: memory.sessions(),
     lambda memory: memory.wake_up(),
     lambda memory: memory.stats(),
-    lambda memory: memory.keys(),
+    lambda memory: memory.api_keys(),
     lambda memory: memory.verify(),
     lambda memory: memory.verify(deep=True),
     lambda memory: memory.add("I moved to Rome. My sister Mia wants to learn chess.", speaker="Ana", session="s1"),
@@ -46,7 +46,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Memory.open(path, embedder="hashing", durability="normal") as memory:
         for number in range(24):
             memory.add(
-                f"I moved to Lisbon {number}. My sister Mia lives in Porto. I want to learn chess. I paid the gas bill.",
+                f"I moved to Lisbon {number}. My sister Mia lives in Porto. I want to learn chess. I paid a bill.",
                 speaker=("Ana", "Bo")[number % 2],
                 session=f"s{number % 3}",
                 meta={"number": number},
@@ -60,14 +60,19 @@ def test_a_damaged_file_fails_as_a_damaged_file(sound: Path, tmp_path: Path, see
     path = Path(shutil.copy(sound, tmp_path / "memory.db"))
     pick = random.Random(seed)
     told = (_flip_bytes, _zero_a_page, _garbage_in_a_column, _garbage_in_a_column)[seed % 4](path, pick)
-    for call in CALLS:
-        try:
-            with Memory.open(path) as memory:
-                call(memory)
-        except RecollectError as error:
-            assert isinstance(error, (StoreCorrupt, *SAID_OTHERWISE)) or type(error) is StoreError, (told, error)
-        except Exception as error:
-            raise AssertionError(f"{told} leaks {type(error).__name__}: {error}") from error
+    leaks = [f"{told}: {error!r}" for call in CALLS if (error := _failure(path, call)) is not None]
+    assert leaks == []
+
+
+def _failure(path: Path, call: Callable[[Memory], Any]) -> Exception | None:
+    """Call something; give what it fails with, unless that tells of a damaged file."""
+    try:
+        with Memory.open(path) as memory:
+            call(memory)
+    except Exception as error:
+        told = isinstance(error, (StoreCorrupt, *SAID_OTHERWISE)) or type(error) is StoreError
+        return None if told else error
+    return None
 
 
 def test_garbage_in_json_is_told_with_what_to_do(sound: Path, tmp_path: Path) -> None:
@@ -75,7 +80,7 @@ def test_garbage_in_json_is_told_with_what_to_do(sound: Path, tmp_path: Path) ->
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE events SET meta = '{garbage'")
     connection.close()
-    with Memory.open(path) as memory, pytest.raises(StoreCorrupt, match="restore a backup.*table events"):
+    with Memory.open(path) as memory, pytest.raises(StoreCorrupt, match=r"restore a backup.*table events"):
         list(memory.events())
 
 

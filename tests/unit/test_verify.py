@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from recollect import Memory
+from recollect.core.errors import StoreError
 from recollect.store.sqlite import digests
 
 TRIES = int(os.environ.get("RECOLLECT_VERIFY_TRIES", "12"))
@@ -33,9 +34,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("verify") / "memory.db"
     with Memory.open(path, embedder="hashing") as memory:
         for number, (speaker, text) in enumerate(SAID * 2):
-            memory.add(
-                f"{text} ({number})", speaker=speaker, session=f"s{number % 3}", wing="w", meta={"n": number}, role="user"
-            )
+            memory.add(f"{text} ({number})", speaker=speaker, session=f"s{number % 3}", wing="w", meta={"n": number})
         memory.forget(session="s2")
         memory.retract(memory.artifacts()[0].id)
         memory.recall("Where does Ana live?")
@@ -113,8 +112,7 @@ def test_any_change_of_one_column_is_found(memory_at: Path) -> None:
             with Memory.open(path) as memory:
                 found += not memory.verify(deep=True).ok
         except Exception as error:  # it does not even open
-            assert type(error).__name__ in ("StoreCorrupt", "StoreError"), (changes[-1], error)
-            found += 1
+            found += isinstance(error, StoreError)
         path.unlink()
     assert found >= TRIES * 0.95, changes
 

@@ -24,7 +24,7 @@ from recollect.engine.folding import fold_upto
 from recollect.engine.kept_intents import KeptIntents
 from recollect.engine.listening import Listeners
 from recollect.engine.passages import embed
-from recollect.engine.rebuilding import READ, batches, copy_base, derive_rows, table_of
+from recollect.engine.rebuilding import READ, copy_base, derive_rows, table_of
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
 from recollect.store.folding import FoldMark
@@ -43,7 +43,7 @@ _OTHER_PROCESSOR = 0.5  # share of vectors that are near and not equal from whic
 # What folding reads besides: the vectors, who owes some, and what an LLM proposed.
 _READ_FOR_CONCEPTS = ("pooled_tail", "pooled_blocks", "jobs", "fold_plans", "fold_plan_sources")
 # The derived tables by layer, in an order in which those that others point to come first: which of their columns hold
-# the number of a row in which other table. A column `number` besides is a row's own. Numbers differ from store to store.
+# the number of a row in which other table. Any other column `number` is a row's own. Stores number as they like.
 _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "artifacts": {
         "artifacts": {},

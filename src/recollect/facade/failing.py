@@ -2,7 +2,7 @@
 
 A call that fails with an error of Python's has one of two causes that a caller can do something about: an argument of
 a wrong type, or a damaged store. Both are looked for only after the error, so that a call that works pays nothing. An
-error with neither cause is a bug of ours, or comes from the caller's own code (a clock, an embedder, a callback), and is
+error with neither cause is a bug of ours, or comes from the caller's own code (a clock, an embedder, a callback). It is
 passed on as it is.
 """
 
@@ -76,7 +76,7 @@ def _hints(method: Callable[..., Any]) -> dict[str, Any]:
     for parameter in inspect.signature(method).parameters.values():
         annotation = parameter.annotation
         try:
-            hints[parameter.name] = eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307
+            hints[parameter.name] = eval(annotation, names) if isinstance(annotation, str) else annotation
         except (NameError, AttributeError, TypeError, SyntaxError):
             continue
     return {name: hint for name, hint in hints.items() if hint is not inspect.Parameter.empty}
@@ -102,7 +102,7 @@ def _fits(value: object, hint: Any) -> bool:
     if hint is str:
         return isinstance(value, str)
     if origin is collections.abc.Callable:
-        return callable(value)
+        return callable(value) and not isinstance(value, type)
     if isinstance(origin, type):
         return _holds(value, origin, inner)
     if isinstance(hint, type):

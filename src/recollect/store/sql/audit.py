@@ -235,9 +235,7 @@ def _quote_problems(reader: SqlReader, space: Space) -> Iterator[Problem]:
         for _, artifact in rows:
             start, end = artifact.span
             if start < 0 or start >= end or len(artifact.quote) != end - start:
-                yield Problem(
-                    where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=REBUILD
-                )
+                yield Problem(where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=REBUILD)
             elif artifact_id(artifact) != artifact.id:
                 yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=REBUILD)
         after = rows[-1][0]

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
 from marshal import dumps
 from typing import Any, NamedTuple
 
 import apsw
 
+from recollect.store.sql.queries import named_queries
 from recollect.store.sqlite.queries import query
 
 _BITS = (1 << 62) - 1  # two such numbers can be added in SQLite's 64 bits with a sign
@@ -61,10 +64,9 @@ class Digests:
         noted = self._changes.setdefault(name, [0, 0])
         if change.op != "INSERT":
             noted[0] -= 1
-            try:
+            # A damaged text can't be read: the table does not add up anyway, and it must be possible to remove the row.
+            with suppress(UnicodeDecodeError):
                 noted[1] -= row_hash(change.old)
-            except UnicodeDecodeError:
-                pass  # text that was damaged: the table does not add up anyway, and it must be possible to remove it
         if change.op != "DELETE":
             noted[0] += 1
             noted[1] += row_hash(change.new)
@@ -79,9 +81,9 @@ def digest_of(connection: apsw.Connection, table: str) -> Digest:
     """Add up a table as it is."""
     if table == _COUNTERS:  # read at every commit: hashed as a whole
         counters = tuple(connection.execute(query("counters")).fetchall())
-        return Digest(len(counters), row_hash(counters) & _BITS)
+        return Digest(len(counters), row_hash(counters) & _BITS if counters else 0)
     rows = total = 0
-    for row in connection.execute(query("all_rows").replace("{table}", table)):
+    for row in connection.execute(_all_rows().replace("{table}", table)):
         rows += 1
         total += row_hash(row)
     return Digest(rows, total & _BITS)
@@ -111,3 +113,8 @@ def differing(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
 
 def _tables(connection: apsw.Connection) -> list[str]:
     return [str(row[0]) for row in connection.execute(query("tables_with_digests"))]
+
+
+@cache
+def _all_rows() -> str:
+    return named_queries("recollect.store.sqlite.copying")["all_rows"]

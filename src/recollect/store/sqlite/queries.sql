@@ -642,9 +642,6 @@ SELECT name, rows, total FROM digests;
 -- name: counters
 SELECT name, seq FROM sqlite_sequence ORDER BY name;
 
--- name: all_rows
-SELECT * FROM {table};
-
 -- name: change_digests
 INSERT INTO digests (name, rows, total)
 SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
