@@ -335,10 +335,15 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 
         return upkeep.forget(self._engine, self._space, seqs_of, dry_run=dry_run)
 
-    def verify(self, *, deep: bool = True) -> Report:
-        """Check the file, and every index against the log; deep=False leaves out what takes long."""
-        found = self._engine.store.audit(deep=deep, only=self._space if self._walled else None)
-        return Report(checked=found.checked, problems=found.problems)
+    def verify(self, *, deep: bool = False, progress: Progress = silent) -> Report:
+        """Check that the file is as it was written: its pages, every row of every table, and what belongs together.
+
+        deep: also that all derived rows and vectors are what the log gives, by deriving them anew beside the file. That
+        takes as long as `rebuild`. On PostgreSQL, rows are compared by a deep check alone.
+        """
+        from recollect.engine.verifying import verify
+
+        return verify(self._engine, deep=deep, only=self._space if self._walled else None, progress=progress)
 
     @resumes
     def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:

@@ -319,7 +319,7 @@ def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
     for problem in report.problems:
         yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
     if report.ok:
-        yield Check(name="verify", detail="quick checks passed; `recollect verify` looks at everything")
+        yield Check(name="verify", detail="quick checks passed; `recollect verify --deep` looks at everything")
 
 
 def _conflicts(memory: Memory) -> Iterator[Check]:

@@ -221,12 +221,26 @@ _NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "
 _NAME_NOISE = re.compile(r"[^\w&+#'./-]+|(?<=\w)[.'](?=\s|$)")
 _CACHED_NAMES = 1 << 14  # the same few thousand names come again and again
 LONGEST_NAME = 120  # characters; what is longer is no name
+_MOST_FOLDS = 8  # "Foo Inc Ltd" takes three
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def name_key(name: str) -> str:
-    """Fold a name so that its spellings agree: case, accents, white space, possessives, a title before a full name."""
-    plain = folded(name[:LONGEST_NAME].replace("’", "'"))
+    """Fold a name so that its spellings agree: case, accents, white space, possessives, a title before a full name.
+
+    The key of a key is the key itself: ids are made of both.
+    """
+    key = _folded_name(name)
+    for _ in range(_MOST_FOLDS):
+        if (again := _folded_name(key)) == key:
+            break
+        key = again
+    return key
+
+
+def _folded_name(name: str) -> str:
+    # Cut once more after folding: that makes "ss" of "ß", and a name that was cut longer again.
+    plain = folded(name[:LONGEST_NAME].replace("’", "'"))[:LONGEST_NAME]
     words = _NAME_NOISE.sub(" ", plain).split()
     if words and words[-1].endswith("'s"):
         words[-1] = words[-1][:-2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -151,8 +152,11 @@ def checked_path(path: object) -> Path:
     if "\x00" in text:
         raise BadLocation(f"{text!r} is not a path: it has a NUL in it.")
     try:
-        return Path(text).expanduser()
-    except RuntimeError as error:  # a ~ of nobody
+        found = Path(text).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.lstat(found)  # the system knows how long a name may be
+        return found
+    except (RuntimeError, UnicodeError, OSError) as error:  # a ~ of nobody, half a character, a name too long
         raise BadLocation(f"{text!r} is not a path ({error}).") from error
 
 

@@ -111,6 +111,18 @@ def _fold_some(engine: Engine, space: str) -> int:
     return _fold_once(engine, space)[0]
 
 
+def fold_upto(engine: Engine, space: str, upto: int, progress: Progress) -> None:
+    """Fold a space up to an event and no further, as far as its vectors are there."""
+    total, done = 0, 1
+    while done:
+        with engine.store.writer() as writer:
+            rows = writer.log(space, after=_mark(engine, writer, space).upto, limit=AT_ONCE)
+            due = sum(seq <= upto for seq, _ in rows)
+            done, _ = _fold(engine, writer, space, {}, seconds=None, limit=due) if due else (0, [])
+        total += done
+        progress("concepts", total, total)
+
+
 def _fold_once(engine: Engine, space: str) -> tuple[int, list[JournalEntry]]:
     with engine.store.writer() as writer:
         return _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)

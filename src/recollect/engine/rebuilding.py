@@ -7,7 +7,7 @@ new numbers. Until that commits nothing has changed; a process that dies leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ from recollect.store.protocol import Store
 from recollect.store.tables import SPACES, Sum, Table, TableReader, TableWriter
 
 _FACTS = "facts"
-# What deriving reads: the log, what an LLM had found in it, and what people said of who is who.
-_READ = ("events", "readings", "entity_edits", "entity_pins")
+# What deriving reads besides the log: what an LLM had found in it, and what people said of who is who.
+READ = ("readings", "entity_edits", "entity_pins")
 # What it makes, those that others point to first, and which columns are the numbers of rows.
 _MADE: Mapping[str, tuple[str, ...]] = {
     "artifacts": ("number",),
@@ -77,35 +77,46 @@ _DONE, _ANEW, _MORE = "done", "anew", "more"
 
 def _begin(store: Store, scratch: Store, space: str) -> None:
     """Copy what is small, and what must be there first."""
-    with store.table_reader() as reader, scratch.table_writer() as writer:
-        spaces = _table(reader, SPACES)
-        writer.put(_table(writer, SPACES), [row for row in reader.each(spaces, None) if row["name"] == space])
-        for name in _READ[1:]:
-            for rows in _batches(reader.each(_table(reader, name), None, space)):
-                writer.put(_table(writer, name), rows)
+    with store.table_reader() as reader:
+        copy_base(reader, scratch, space, READ)
+
+
+def copy_base(reader: TableReader, scratch: Store, space: str, tables: Iterable[str]) -> None:
+    """Copy the row of a space, and its rows of tables, into a scratch store."""
+    with scratch.table_writer() as writer:
+        spaces = table_of(reader, SPACES)
+        writer.put(table_of(writer, SPACES), [row for row in reader.each(spaces, None) if row["name"] == space])
+        for name in tables:
+            for rows in batches(reader.each(table_of(reader, name), None, space)):
+                writer.put(table_of(writer, name), rows)
 
 
 def _derived(store: Store, scratch: Store, space: str, copied: _Copied, progress: Progress) -> _Copied:
     """Copy what of the log is not there yet, and derive it."""
     while True:
         with store.table_reader() as reader:
-            events = _table(reader, "events")
+            events = table_of(reader, "events")
             behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
             rows = list(islice(reader.each(events, behind, space), _COPIED_AT_ONCE))
         if not rows:
             return copied
-        with scratch.table_writer() as writer:
-            writer.put(_table(writer, "events"), rows)
+        derive_rows(scratch, space, rows)
         copied = _Copied(rows[-1]["seq"], copied.events + len(rows))
-        done = _DERIVED_AT_ONCE
-        with scratch.writer() as writer:
-            writer.owe_derivation(space, rows[0]["seq"] - 1)
-            writer.owe_marks(space, rows[0]["seq"] - 1)
-        while done == _DERIVED_AT_ONCE:
-            with scratch.writer() as writer:
-                done = catch_up(writer, space, limit=_DERIVED_AT_ONCE)
-        mark_behind(scratch, space)
         progress("artifacts", copied.events, copied.events)
+
+
+def derive_rows(scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Put the next events of a log into a scratch store and derive what they state, the graph and the marks."""
+    with scratch.table_writer() as writer:
+        writer.put(table_of(writer, "events"), rows)
+    with scratch.writer() as writer:
+        writer.owe_derivation(space, rows[0]["seq"] - 1)
+        writer.owe_marks(space, rows[0]["seq"] - 1)
+    done = _DERIVED_AT_ONCE
+    while done == _DERIVED_AT_ONCE:
+        with scratch.writer() as writer:
+            done = catch_up(writer, space, limit=_DERIVED_AT_ONCE)
+    mark_behind(scratch, space)
 
 
 def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str:
@@ -132,8 +143,8 @@ def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str
 
 def _read_otherwise(tables: TableReader, made: TableReader, space: str, copied: _Copied) -> bool:
     """Tell whether an LLM or a person has said anything since, of what was copied."""
-    for name in _READ[1:]:
-        ours, theirs = _table(tables, name), _table(made, name)
+    for name in READ:
+        ours, theirs = table_of(tables, name), table_of(made, name)
         columns = sorted(set(ours.columns) & set(theirs.columns))
         now, then = Sum(), Sum()
         now.add((row for row in tables.each(ours, None, space) if row.get("seq", 0) <= copied.upto), columns)
@@ -146,8 +157,8 @@ def _read_otherwise(tables: TableReader, made: TableReader, space: str, copied: 
 def _take(tables: TableWriter, made: TableReader, space: str, version: int) -> None:
     by = tables.reserve(made.last_number())
     for name, numbers in _MADE.items():
-        into = _table(tables, name)
-        for rows in _batches(made.each(_table(made, name), None, space)):
+        into = table_of(tables, name)
+        for rows in batches(made.each(table_of(made, name), None, space)):
             tables.put(into, [_moved(name, row, numbers, by, version) for row in rows])
 
 
@@ -161,10 +172,12 @@ def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, ver
     return moved
 
 
-def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:
+def batches(rows: Iterator[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:
+    """Cut rows into what is copied at once."""
     while batch := list(islice(rows, _COPIED_AT_ONCE)):
         yield batch
 
 
-def _table(reader: TableReader, name: str) -> Table:
+def table_of(reader: TableReader, name: str) -> Table:
+    """Find a table by its name."""
     return next(table for table in reader.tables() if table.name == name)

@@ -35,6 +35,7 @@ from recollect.inference.protocol import Embedder
 from recollect.store.facts import ANALYSIS, SCRUB_OWED, analysis_of
 from recollect.store.postings import SEAL_AT, Terms, terms_of
 from recollect.store.protocol import EMBED, Job, Model, Reader, Seqs, Writer
+from recollect.store.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from recollect.store.written import PLAN
 
 SeqsOf = Callable[[Reader], Seqs]  # which events a request names, in the snapshot where they are removed
@@ -104,6 +105,8 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     with engine.store.writer() as writer:
         for space in spaces:
             drop_folding(writer, engine, space)  # now that the vectors are those that it will be folded with
+    remade = DERIVED_TABLES | WORD_TABLES | (VECTOR_TABLES if vectors and wanted is not None else frozenset())
+    engine.store.renew_digests(remade)  # all rows are new: what was damaged is gone
     _settle_offline(engine, progress)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from datetime import datetime
 from functools import wraps
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, cast
 
 from recollect.core.clock import as_datetime
+from recollect.core.errors import RecollectError, StoreError
 from recollect.core.values import Filter
 from recollect.engine.again import again
 from recollect.engine.arguments import Conditions, Time, filter_of
@@ -35,8 +36,8 @@ class Handle:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name, method in list(vars(cls).items()):
-            if inspect.isfunction(method) and not name.startswith("_") and not inspect.isgeneratorfunction(method):
-                setattr(cls, name, _waiting_out(method))
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, _explaining_each(method) if inspect.isgeneratorfunction(method) else _public(method))
 
     def __init__(
         self,
@@ -65,11 +66,45 @@ class Handle:
         return filter_of(self._engine.settings, self._wing, conditions)
 
 
-def _waiting_out(method: Callable[..., Any]) -> Callable[..., Any]:
+def _public(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wait out a server that breaks a method off, and see to it that only errors of ours leave it."""
     resuming = getattr(method, _RESUMES, False)
 
     @wraps(method)
     def call(self: Handle, *given: Any, **named: Any) -> Any:
-        return again(self._engine, lambda: method(self, *given, **named), resumes=resuming)  # pyright: ignore[reportPrivateUsage]
+        try:
+            result = again(self._engine, lambda: method(self, *given, **named), resumes=resuming)  # pyright: ignore[reportPrivateUsage]
+        except Exception as error:
+            raise _explained(error, self, method, given, named) from error
+        if inspect.isgenerator(result):
+            return _each(cast("Generator[Any, None, None]", result), self, method, given, named)
+        return result
 
     return call
+
+
+def _explaining_each(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Handle, *given: Any, **named: Any) -> Generator[Any]:
+        yield from _each(method(self, *given, **named), self, method, given, named)
+
+    return call
+
+
+def _each(
+    several: Generator[Any], handle: Handle, method: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+) -> Generator[Any]:
+    try:
+        yield from several
+    except Exception as error:
+        raise _explained(error, handle, method, given, named) from error
+
+
+def _explained(
+    error: Exception, handle: Handle, method: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+) -> Exception:
+    if isinstance(error, RecollectError) and type(error) is not StoreError:
+        return error
+    from recollect.facade.failing import explained  # needed where something fails alone
+
+    return explained(error, method, (handle, *given), named, handle._engine.store)  # pyright: ignore[reportPrivateUsage]

@@ -174,7 +174,10 @@ def beside(graph: Graph, moment: Moment, scene: Scene, joined: Sequence[str]) ->
     near = {
         id: cosine
         for id, cosine in scene.near.items()
-        if id not in joined and cosine >= graph.profile.thresholds.orphan and not graph.kept_apart(moment.event_id, id)
+        if id in graph.nodes
+        and id not in joined
+        and cosine >= graph.profile.thresholds.orphan
+        and not graph.kept_apart(moment.event_id, id)
     }
     nearest = sorted(near, key=lambda id: (-near[id], id))[: max(0, MOST_BESIDE - len(joined))]
     return UpdatePlan(operations=tuple(_beside(moment, id, near[id]) for id in nearest))

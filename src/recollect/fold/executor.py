@@ -383,6 +383,15 @@ class Executor:
         self.graph.held.get(moment.seq, {}).pop(one.target, None)
         if weight >= COUNTED:
             self._leave(moment, one.target)
+            self._close_if_empty(act, one.target)
+
+    def _close_if_empty(self, act: Act, id: str) -> None:
+        """Close a concept that its last event has left: no event speaks for it any more."""
+        node = self.graph.nodes.get(id)
+        if node is not None and node.size <= 0:
+            self._writer.close_node(self._space, act, id)
+            self._drop(id)
+            self.graph.moved(id, None)
 
     def _holding(self, moment: Moment) -> Mapping[str, float]:
         """Tell which concepts hold an event, and how strongly; known of those that look for company."""

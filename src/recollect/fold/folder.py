@@ -43,9 +43,10 @@ def _found(executor: Executor, moment: Moment, scene: Scene) -> list[str]:
         return []
     plan, group = found
     made = executor.run(plan, Debt.EMERGENCE)
-    for id in made:
+    for id in (id for id in made if id in graph.nodes):
         executor.run(gathering(graph, graph.nodes[id], scene), Debt.REINFORCEMENT)
-        executor.run(sheltering(graph, graph.nodes[id]), Debt.COMPLETION)
+        if id in graph.nodes:
+            executor.run(sheltering(graph, graph.nodes[id]), Debt.COMPLETION)
     founders = {one.seq for one in group.members if one.speaks_of(group.theme)}  # they have found what they looked for
     for one in (*group.members, *scene.loose):
         held = {id: graph.held.get(one.seq, {}).get(id, 0.0) for id in made}

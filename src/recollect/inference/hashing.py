@@ -42,6 +42,8 @@ COMMON_WEIGHT = np.float32(0.15)
 class HashingEmbedder:
     """Encode without any file, ten thousand turns and more a second. It knows spelling, not meaning."""
 
+    repeatable = True  # the same text gives the same bytes on the same machine: `verify` may compare them
+
     @property
     def card(self) -> ModelCard:
         """Say what these vectors are comparable with."""

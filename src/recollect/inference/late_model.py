@@ -22,6 +22,8 @@ class Loadable(Protocol):
 class LateModel:
     """Finding the files is done at once, loading them when first needed."""
 
+    repeatable = True  # the same text gives the same bytes on the same machine: `verify` may compare them
+
     def __init__(self, card: ModelCard, encoder: Loadable, codec: bytes) -> None:
         self._card = card
         self._loadable = encoder

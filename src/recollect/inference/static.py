@@ -49,6 +49,8 @@ WORDLLAMA = PinnedModel(
 class StaticEmbedder:
     """Encode by looking up: thousands of texts a second, and nothing to load but a tokenizer."""
 
+    repeatable = True  # the same text gives the same bytes on the same machine: `verify` may compare them
+
     def __init__(self, *, folder: str | os.PathLike[str] | None = None) -> None:
         files = find_model(WORDLLAMA) if folder is None else _any_model(Path(folder))
         self._tokenizer = files.paths[TOKENIZER]

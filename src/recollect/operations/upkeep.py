@@ -22,10 +22,16 @@ VERIFY = Operation(
     summary="check the file, and every index against the log",
     method="verify",
     parameters=(
-        Parameter(name="deep", kind="flag", help="leave out what takes long", default=True, options=("--quick",)),
+        Parameter(
+            name="deep",
+            kind="flag",
+            help="also derive everything anew beside the file and compare (as long as rebuild)",
+            default=False,
+        ),
     ),
     scope="file",
     read_only=True,
+    progress=True,
 )
 
 REBUILD = Operation(

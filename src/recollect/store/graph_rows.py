@@ -61,6 +61,13 @@ def renumbered(line: str, by: int) -> str:
     return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
 
 
+def with_claims_named(line: str, names: Mapping[int, int]) -> str:
+    """Give a fact's line with what its claims say in the place of their numbers, which differ from store to store."""
+    body: dict[str, Any] = json.loads(line)
+    body["claims"] = sorted(names.get(number, 0) for number in body["claims"])
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
+
+
 def single_of(relation: str) -> bool:
     """Tell whether a relation has one object at a time."""
     known = RELATIONS.get(relation)

@@ -396,6 +396,10 @@ class Store(Protocol):
         """Check the store's own consistency: its pages, counters, and indexes against the log; of one space alone."""
         ...
 
+    def renew_digests(self, tables: Collection[str]) -> None:
+        """Take tables that were made anew from the log as they are: `audit` compares them with this from now on."""
+        ...
+
     def backup(self, path: str) -> None:
         """Write a consistent copy to a new file while others read and write."""
         ...

@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 16;
+PRAGMA user_version = 17;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -100,6 +100,12 @@ CREATE TABLE derivations (
   space INTEGER PRIMARY KEY,
   upto INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE digests (
+  name TEXT PRIMARY KEY,                      -- of the table
+  rows INTEGER NOT NULL,
+  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see store/sqlite/digests.py
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entity_edits (
   number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -15,7 +15,17 @@ FIRST = (SPACES, "artifacts")  # copied before the others, which point to their 
 # Where "space" is a name: what is there stands for itself, also where nobody has written yet.
 BY_NAME = frozenset(("webhooks",))
 # What belongs to one server, or is made anew from what was copied.
-LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces"))
+LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces", "digests"))
+# Tables that `rebuild` makes anew from the log and from what people and LLMs said; the words and vectors first.
+WORD_TABLES = frozenset(("word_tail", "postings"))
+VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
+DERIVED_TABLES = frozenset(
+    (
+        *("artifacts", "artifact_keys", "artifact_edges", "journal", "event_tags", "derivations"),
+        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks", "marking"),
+        *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
+    )
+)
 
 
 class Table(NamedTuple):
@@ -85,7 +95,7 @@ class Sum:
         """Add rows."""
         for row in rows:
             self.rows += 1
-            self.total = (self.total + _hash(row, columns)) % (1 << 64)
+            self.total = (self.total + row_hash(row, columns)) % (1 << 64)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sum) and (self.rows, self.total) == (other.rows, other.total)
@@ -98,7 +108,8 @@ def as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")
 
 
-def _hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
+def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
+    """Hash the values of some columns."""
     digest = hashlib.blake2b(digest_size=8)
     for name in columns:
         value = row[name]

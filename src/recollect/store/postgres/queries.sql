@@ -541,6 +541,9 @@ DELETE FROM journal WHERE space = $1 AND number IN (
 -- name: drop_all_artifacts
 WITH gone AS (DELETE FROM artifact_keys WHERE space = $1) DELETE FROM artifacts WHERE space = $1;
 
+-- name: drop_all_keys
+DELETE FROM artifact_keys WHERE space = $1;
+
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = $1;
 

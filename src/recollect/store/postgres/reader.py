@@ -66,6 +66,10 @@ class PostgresReader(PostgresSnapshot, SqlReader):
             for (space,) in self.rows("loose_near"):
                 yield f"the vectors of space {space} and those that are searched are not the same"
 
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find nothing: a server's tables have no digests."""
+        return iter(())
+
     def own_parts(self) -> dict[str, int]:
         """Count the pages of the store's tables and indexes."""
         return {"pages": int(self.one("count_pages"))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -183,6 +183,9 @@ class PostgresStore:
         with self.plain_connection() as connection:
             for table in self._tables(connection):
                 connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
+
+    def renew_digests(self, tables: Collection[str]) -> None:
+        """Do nothing: a server's tables have no digests."""
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:

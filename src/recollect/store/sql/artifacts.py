@@ -19,6 +19,7 @@ from recollect.store.written import PLAN, SUMMARISE
 
 # All that is derived of a space. Readings stay: nobody offline can make them again.
 _DERIVED = (
+    "drop_all_keys",
     "drop_all_artifacts",
     "drop_all_changes",
     "drop_all_edges",

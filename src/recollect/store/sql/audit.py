@@ -20,17 +20,18 @@ from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.store.artifacts import ArtifactFilter
 from recollect.store.facts import SCRUB_OWED, analysis_of
 from recollect.store.postings import Postings, flatten, terms_of, unpack
+from recollect.store.problems import REBUILD, RESTORE, while_readable
 from recollect.store.protocol import EMBED, Audit, Model
 from recollect.store.receipts import receipt_from_json
 from recollect.store.sql.reader import SqlReader
 from recollect.store.sql.snapshot import Space
+from recollect.store.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from recollect.store.units import seqs_of, unit_bounds
 
 _BATCH = 2_000
 _STATEMENTS = 200  # artifacts at a time: each comes with the text of its event
 _RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
-_REBUILD = "recollect rebuild"
 
 
 def audit(reader: SqlReader, *, deep: bool, only: str | None = None) -> Audit:
@@ -43,8 +44,15 @@ def audit(reader: SqlReader, *, deep: bool, only: str | None = None) -> Audit:
     if only is not None:
         checked.clear()
     if not problems:  # on damaged pages nothing else can be told
-        problems += islice(_index_problems(reader, checked, deep=deep, only=only), _MOST_PROBLEMS)
+        problems += _changed_tables(reader)
+        problems += islice(while_readable(_index_problems(reader, checked, deep=deep, only=only)), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
+
+
+def _changed_tables(reader: SqlReader) -> Iterator[Problem]:
+    for table, what in reader.changed_tables():
+        made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
+        yield Problem(where=f"table {table}", what=what, fix=REBUILD if made else RESTORE)
 
 
 def _index_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
@@ -66,7 +74,7 @@ def _space_problems(reader: SqlReader, space: Space, checked: dict[str, int], *,
     checked["records"] += reader.one("count_records", (space.id,))
     if count != space.events:
         yield Problem(
-            where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=_REBUILD
+            where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=REBUILD
         )
     if deep:
         sums = _Sums()
@@ -84,7 +92,7 @@ def _space_problems(reader: SqlReader, space: Space, checked: dict[str, int], *,
 def _own_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     checked.update(reader.own_parts())
     for line in reader.own_problems(deep=deep):
-        yield Problem(where="file", what=line, fix="restore a backup, or export what can be read")
+        yield Problem(where="file", what=line, fix=RESTORE)
 
 
 def _file_problems(reader: SqlReader) -> Iterator[Problem]:
@@ -95,7 +103,7 @@ def _file_problems(reader: SqlReader) -> Iterator[Problem]:
             fix="recollect settle, when no other process is reading",
         )
     if (analysis := analysis_of(reader)) > ANALYSIS_VERSION:
-        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=_REBUILD)
+        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
 
 
 def _log_problems(reader: SqlReader, space: Space, sums: _Sums) -> Iterator[Problem]:
@@ -129,7 +137,7 @@ def _word_problems(reader: SqlReader, space: Space, sums: _Sums, checked: dict[s
     # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
     same = analysis_of(reader) >= ANALYSIS_VERSION
     if len(tail_rows) != space.word_tail or (same and sums.words != space.words):
-        yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=_REBUILD)
+        yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=REBUILD)
     if not same:
         return
     checked["postings"] += sums.postings
@@ -137,7 +145,7 @@ def _word_problems(reader: SqlReader, space: Space, sums: _Sums, checked: dict[s
         yield Problem(
             where=f"words of space {space.name}",
             what=f"postings of events {first * _RANGE} to {(first + 1) * _RANGE - 1} differ from the log",
-            fix=_REBUILD,
+            fix=REBUILD,
         )
 
 
@@ -150,17 +158,17 @@ def _vector_problems(reader: SqlReader, space: Space, model: Model, checked: dic
     queued = np.array([row[0] for row in reader.rows("job_seqs", (space.id, EMBED))], np.int64)
     seen = np.unique(seqs_of(units))
     if missing := len(np.setdiff1d(events, np.union1d(seen, queued))):
-        yield Problem(where=where, what=f"{missing} events have no vector and no job for one", fix=_REBUILD)
+        yield Problem(where=where, what=f"{missing} events have no vector and no job for one", fix=REBUILD)
     if strays := len(np.setdiff1d(seen, events)):
-        yield Problem(where=where, what=f"{strays} vectors belong to no event", fix=_REBUILD)
+        yield Problem(where=where, what=f"{strays} vectors belong to no event", fix=REBUILD)
     tail = reader.rows("pooled_tail_after", (space.id, model.id, 0))
     pooled = [np.array([row[1] for row in tail], np.int64)]
     for _, _, block_units, block in reader.each("blocks_after", (space.id, model.id, 0)):
         pooled.append(np.frombuffer(block_units, np.int64))
         if len(block) != len(pooled[-1]) * model.dims:
-            yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=_REBUILD)
+            yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=REBUILD)
     if not np.array_equal(np.sort(np.concatenate(pooled)), units):
-        yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=_REBUILD)
+        yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=REBUILD)
 
 
 def _derived_problems(reader: SqlReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
@@ -170,7 +178,7 @@ def _derived_problems(reader: SqlReader, space: Space, checked: dict[str, int]) 
     for part, loose in (("artifacts", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
         for query, what in loose.items():
             if count := reader.one(query, (space.id,)):
-                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=_REBUILD)
+                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=REBUILD)
 
 
 _COUNTED = {
@@ -224,23 +232,14 @@ _LOOSE_CONCEPTS = {
 def _quote_problems(reader: SqlReader, space: Space) -> Iterator[Problem]:
     """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
     after = 0
-    try:
-        while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
-            for _, artifact in rows:
-                start, end = artifact.span
-                if start < 0 or start >= end or len(artifact.quote) != end - start:
-                    yield Problem(
-                        where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=_REBUILD
-                    )
-                elif artifact_id(artifact) != artifact.id:
-                    yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=_REBUILD)
-            after = rows[-1][0]
-    except (KeyError, TypeError, ValueError) as error:
-        yield Problem(
-            where=f"artifacts of space {space.name}",
-            what=f"one after number {after} can't be read ({error})",
-            fix=_REBUILD,
-        )
+    while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
+        for _, artifact in rows:
+            start, end = artifact.span
+            if start < 0 or start >= end or len(artifact.quote) != end - start:
+                yield Problem(where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=REBUILD)
+            elif artifact_id(artifact) != artifact.id:
+                yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=REBUILD)
+        after = rows[-1][0]
 
 
 def _receipt_problems(reader: SqlReader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:

@@ -41,6 +41,10 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
         """Let the database check itself, as far as it can."""
 
     @abstractmethod
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find tables whose rows are not those that were written, each with what is wrong, where that can be told."""
+
+    @abstractmethod
     def own_parts(self) -> dict[str, int]:
         """Count what the database itself is made of."""
 

@@ -431,6 +431,10 @@ DELETE FROM journal WHERE space = ?1 AND (
 -- name: drop_all_artifacts
 DELETE FROM artifacts WHERE space = ?;
 
+-- Also keys of artifacts that are not there: whoever removed those did not.
+-- name: drop_all_keys
+DELETE FROM artifact_keys WHERE space = ?;
+
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = ?;
 
@@ -655,6 +659,29 @@ SELECT value FROM facts_of_file WHERE name = ?;
 
 -- name: set_fact
 INSERT INTO facts_of_file (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: tables_with_digests
+SELECT name FROM sqlite_schema
+WHERE type = 'table' AND name != 'digests' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY name;
+
+-- name: all_digests
+SELECT name, rows, total FROM digests;
+
+-- name: counters
+SELECT name, seq FROM sqlite_sequence ORDER BY name;
+
+-- name: change_digests
+INSERT INTO digests (name, rows, total)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
+ON CONFLICT (name) DO UPDATE SET rows = rows + excluded.rows, total = (total + excluded.total) & 0x3fffffffffffffff;
+
+-- name: set_digest
+INSERT INTO digests (name, rows, total) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET rows = excluded.rows, total = excluded.total
+WHERE rows != excluded.rows OR total != excluded.total;
+
+-- name: all_of_schema
+SELECT type, name, sql FROM sqlite_schema;
 
 -- name: integrity_check
 PRAGMA integrity_check(20);

@@ -8,6 +8,8 @@ import apsw
 
 from recollect.store.sql.caches import Caches
 from recollect.store.sql.reader import SqlReader
+from recollect.store.sqlite import schema
+from recollect.store.sqlite.digests import differing
 from recollect.store.sqlite.queries import query
 from recollect.store.sqlite.snapshot import SqliteSnapshot
 
@@ -26,8 +28,13 @@ class SqliteReader(SqliteSnapshot, SqlReader):
             for (line,) in self._connection.execute(query("integrity_check" if deep else "quick_check")):
                 if line != "ok":
                     yield str(line)
-        except apsw.CorruptError as error:
+            yield from schema.differences(self._connection)
+        except (apsw.CorruptError, apsw.SQLError) as error:
             yield str(error)
+
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find the tables that were changed other than by a transaction of ours."""
+        return differing(self._connection)
 
     def own_parts(self) -> dict[str, int]:
         """Count the pages of the file."""

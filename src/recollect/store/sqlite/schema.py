@@ -9,6 +9,8 @@ from importlib.resources import files
 import apsw
 
 from recollect.core.errors import NewerSchema
+from recollect.store.sqlite.digests import renew
+from recollect.store.sqlite.queries import query
 
 APPLICATION_ID = 0x52434C54  # "RCLT" in the header of the file: how a memory is told from any other SQLite file
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sqlite\.sql")
@@ -43,3 +45,29 @@ def migrate(connection: apsw.Connection) -> None:
                 connection.execute(sql)
                 connection.pragma("application_id", APPLICATION_ID)
                 connection.pragma("user_version", number)
+                if number == newest():
+                    renew(connection)  # a step that changes tables as a whole is reported by no hook
+
+
+def differences(connection: apsw.Connection) -> list[str]:
+    """List the tables and indexes that are missing, unknown, or others than the migrations make."""
+    found, expected = _parts(connection), _expected()
+    return [
+        f"the {kind} {name} {'is missing' if (kind, name) not in found else 'is not as the migrations made it'}"
+        for kind, name in sorted(found.keys() | expected.keys())
+        if found.get((kind, name)) != expected.get((kind, name))
+    ]
+
+
+@cache
+def _expected() -> dict[tuple[str, str], str]:
+    connection = apsw.Connection(":memory:")
+    try:
+        migrate(connection)
+        return _parts(connection)
+    finally:
+        connection.close()
+
+
+def _parts(connection: apsw.Connection) -> dict[tuple[str, str], str]:
+    return {(kind, name): sql for kind, name, sql in connection.execute(query("all_of_schema"))}

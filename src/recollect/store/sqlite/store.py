@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from recollect.store.sql.audit import audit
 from recollect.store.sql.caches import Caches
 from recollect.store.sqlite import schema
 from recollect.store.sqlite.connect import Frozen, connect, create, frozen, inspect
+from recollect.store.sqlite.digests import Digests, renew
 from recollect.store.sqlite.errors import in_our_words
 from recollect.store.sqlite.forking import check_openable, in_use, register, track
 from recollect.store.sqlite.queries import query
@@ -89,8 +90,10 @@ class SqliteStore:
             self._check_usable()
             connection = self._connected()
             connection.execute("BEGIN IMMEDIATE")
+            self._digests.begin()
             try:
                 yield SqliteWriter(connection, self._caches)
+                self._digests.write()
                 connection.execute("COMMIT")
                 self._commits.count += 1
             except BaseException:
@@ -131,6 +134,10 @@ class SqliteStore:
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:
             return audit(reader, deep=deep, only=only)
+
+    def renew_digests(self, tables: Collection[str]) -> None:
+        with self.writer() as writer:
+            renew(writer.connection, tables)
 
     def backup(self, path: str) -> None:
         self._check_usable()
@@ -215,6 +222,7 @@ class SqliteStore:
             if self._path is not None and not self._read_only and writing.pragma("journal_mode") != "wal":
                 with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
                     writing.pragma("journal_mode", "wal")
+            self._digests = Digests(writing)
             self._inode = None if self._path is None else _inode(self._path)
             self._keep_others_out()  # also of what was made just now, such as the log
         except BaseException:
@@ -259,6 +267,7 @@ class SqliteStore:
         self._check_in_place()
         if self._writing is None:
             self._writing = connect(self._path, self._settings, read_only=self._read_only)
+            self._digests = Digests(self._writing)
             self._keep_others_out()  # of a log that was made since
         return self._writing
 

@@ -10,6 +10,9 @@ SELECT count(*) FROM {table} {where};
 -- name: rows
 SELECT {columns} FROM {table} {where} ORDER BY {key};
 
+-- name: all_rows
+SELECT * FROM {table};
+
 -- name: put
 INSERT INTO {table} ({columns}) VALUES ({marks});
 

@@ -1,0 +1,81 @@
+"""Wrong values for every parameter of every public method: an error of ours, or none."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.core.errors import InvalidInput, RecollectError
+
+WRONG = (
+    *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
+    *("x" * 5000, b"x", complex(1, 2)),
+    *([], [1], [None], {}, {1: 2}, set[int](), object(), int, range(3), datetime(1, 1, 1), date(9999, 12, 31)),
+)
+ENDLESS = {"follow", "watch"}  # they go on until they are told to stop
+SLOW = {"rebuild", "verify", "settle"}  # a few values say as much
+
+
+def _methods() -> Iterator[str]:
+    for name, _ in inspect.getmembers(Memory, callable):
+        if not name.startswith("_") and name not in ("open", "close"):
+            yield name
+
+
+def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls, leaks = 0, list[str]()
+    stop = threading.Event()
+    stop.set()
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("I live in Lisbon.", speaker="Ana", session="s")
+        for name in _methods():
+            parameters = inspect.signature(getattr(memory, name)).parameters
+            needed = {one.name: "x" for one in parameters.values() if _is_needed(one)}
+            if "stop" in parameters:
+                needed["stop"] = stop
+            for parameter in parameters.values():
+                if parameter.kind is parameter.VAR_KEYWORD or (name in ENDLESS and parameter.name == "stop"):
+                    continue
+                for value in WRONG[:: 5 if name in SLOW else 1]:
+                    calls += 1
+                    try:
+                        result = getattr(memory, name)(**{**needed, parameter.name: value})
+                        if inspect.isgenerator(result) and name not in ENDLESS:
+                            list(result)
+                    except RecollectError:
+                        pass
+                    except Exception as error:
+                        leaks.append(f"{name}({parameter.name}={value!r:.20}): {type(error).__name__}: {error}")
+    assert calls > 2_000
+    assert leaks == []
+
+
+def test_the_error_names_the_argument() -> None:
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("I live in Lisbon.", speaker="Ana")
+        with pytest.raises(InvalidInput, match="limit"):
+            memory.recall("Lisbon", limit=object())  # type: ignore[arg-type]
+
+
+def test_an_error_of_the_callers_own_code_is_passed_on() -> None:
+    class Mine(KeyError):
+        pass
+
+    def progress(_what: str, _done: int, _total: int) -> None:
+        raise Mine
+
+    with Memory.open(":memory:", embedder="hashing") as memory:
+        memory.add("I live in Lisbon.", speaker="Ana")
+        with pytest.raises(Mine):
+            memory.rebuild(progress=progress)
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
