@@ -353,7 +353,8 @@ class TestUpkeep:
 
     def test_verify_rebuild_settle(self, run: Run, history: dict[str, str]) -> None:
         assert run("verify").out.startswith("ok  ")
-        assert "postings" not in run("verify", "--quick", "--json").json["checked"]
+        assert "postings" not in run("verify", "--json").json["checked"]
+        assert "postings" in run("verify", "--deep", "--json").json["checked"]
         assert run("rebuild").out == "rebuilt words and vectors\n"
         assert run("rebuild", "--words-only", "--json").json == {"rebuilt": True}
         assert run("settle").out == "nothing was waiting\n"
