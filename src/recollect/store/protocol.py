@@ -270,8 +270,8 @@ class Writer(
         """Take events out of the log, and everything derived from them; count what went."""
         ...
 
-    def put_receipt(self, receipt: Receipt) -> None:
-        """Keep a receipt."""
+    def put_receipt(self, receipt: Receipt, seqs: Collection[int]) -> None:
+        """Keep a receipt: its counts and the numbers of the events that went, not their ids."""
         ...
 
     def add_model(
@@ -367,8 +367,21 @@ class Store(Protocol):
         """Do what the store itself has to look after, such as an index that a grown space needs; count it."""
         ...
 
-    def scrub(self) -> None:
-        """Rewrite what lies on disk so that nothing removed can be read from it any more."""
+    @property
+    def scrubs_itself(self) -> bool:
+        """Tell whether forgetting scrubs at once; not where that would lock out others who share the store."""
+        ...
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        """Name where removed words may still lie until scrub() was called."""
+        ...
+
+    def scrub(self) -> tuple[str, ...]:
+        """Rewrite what lies on disk so that nothing removed can be read from it; name what this does not reach.
+
+        Raises StoreBusy where others keep it from removing all.
+        """
         ...
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
