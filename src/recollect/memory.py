@@ -13,7 +13,7 @@ import numpy as np
 from recollect.capture.drafts import checked_name
 from recollect.capture.jsonl import write_events
 from recollect.core.clock import Clock, as_datetime, from_micros, utc_now
-from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotFound
+from recollect.core.errors import InvalidEvent, InvalidFilter, InvalidInput, NotAllowed, NotFound
 from recollect.core.settings import Settings
 from recollect.core.values import (
     DEFAULT_SPACE,
@@ -312,11 +312,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         wing: str | None = None,
         before: Time | None = None,
         dry_run: bool = False,
+        scrub: bool = False,
     ) -> Receipt:
         """Remove events, everything derived from them, and every byte of their text from the file.
 
         Several conditions narrow: an event must meet all of them. At least one is needed; a handle on a wing never
-        reaches beyond it. The receipt holds ids and hashes that `verify` checks from then on.
+        reaches beyond it. `verify` checks from then on that none of them is still there. The receipt says whether bytes
+        of them may be left, and where. A file is rewritten at once. On a server that would lock the tables of everybody
+        who uses it, so that they are rewritten only with scrub=True, here or in `settle`.
         """
         from recollect.engine import upkeep
 
@@ -325,6 +328,11 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         for field, several in (("ids", ids), ("keys", keys)):
             if several is not None and (isinstance(several, str) or not isinstance(several, Iterable)):
                 raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
+        if scrub and self._walled and not self._engine.store.scrubs_itself:
+            raise NotAllowed(
+                "scrub=True locks the tables of every space, and this key is for one.",
+                fix="Leave it out, and ask whoever runs the service to run: recollect settle --scrub",
+            )
         raw_ids = None if ids is None else [checked_id(id) for id in ids]
         keys = None if keys is None else [name_to_find("key", key, self._engine.settings) for key in keys]
         end = None if before is None else as_datetime(before, "before")
@@ -333,7 +341,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         def seqs_of(reader: Reader) -> Seqs:
             return self._named(reader, raw_ids, keys, which)
 
-        return upkeep.forget(self._engine, self._space, seqs_of, dry_run=dry_run)
+        return upkeep.forget(self._engine, self._space, seqs_of, dry_run=dry_run, scrub=scrub)
 
     def verify(self, *, deep: bool = False, progress: Progress = silent) -> Report:
         """Check that the file is as it was written: its pages, every row of every table, and what belongs together.
@@ -353,11 +361,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         upkeep.rebuild(self._engine, progress, vectors=vectors)
 
     @resumes
-    def settle(self, *, progress: Progress = silent) -> int:
-        """Do all work that waits, such as vectors that a failing model owed; tell how much was done."""
+    def settle(self, *, scrub: bool = False, progress: Progress = silent) -> int:
+        """Do all work that waits, such as vectors that a failing model owed; tell how much was done.
+
+        scrub: on a server, also rewrite its tables after something was forgotten. That locks each of them meanwhile.
+        """
         from recollect.engine import upkeep
 
-        return upkeep.settle(self._engine, progress)
+        return upkeep.settle(self._engine, progress, scrub=scrub)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole file, consistently, while others write. Never overwrites."""

@@ -282,9 +282,9 @@ def receipt_to_json(receipt: Receipt) -> dict[str, Json]:
         "dry_run": receipt.dry_run,
         "events": receipt.events,
         "ids": list(receipt.ids),
-        "hashes": list(receipt.hashes),
         "removed": dict(receipt.removed),
         "scrubbed": receipt.scrubbed,
+        "left": list(receipt.left),
     }
 
 

@@ -81,14 +81,14 @@ class ServiceConformance:
             stands = reader.last_number(SPACE, "events")
             assert reader.log(SPACE, after=stands, limit=1) == []
         assert put(store, drafts(["four"]))[0] > max(stands, seqs[-1])
-        receipts = [Receipt(at=START, space=SPACE, dry_run=False, ids=(id,), hashes=("h",)) for id in ("a", "b", "c")]
+        receipts = [Receipt(at=START, space=SPACE, dry_run=False, removed={"events": count}) for count in (1, 2, 3)]
         with store.writer() as writer:
             for receipt in receipts:
-                writer.put_receipt(receipt)
+                writer.put_receipt(receipt, [])
         with store.reader() as reader:
             first = reader.receipts_after(SPACE, 0, limit=2)
             rest = reader.receipts_after(SPACE, first[-1][0], limit=2)
-            assert [receipt.ids for _, receipt in (*first, *rest)] == [("a",), ("b",), ("c",)]
+            assert [receipt.events for _, receipt in (*first, *rest)] == [1, 2, 3]
             assert reader.receipts_after("elsewhere", 0, limit=2) == []
 
     def test_the_pulse_changes_with_everything_that_followers_see(self, store: Store) -> None:

@@ -108,7 +108,7 @@ def _outcome(memory: Memory, operation: str, arguments: dict[str, Any]) -> Any:
     if operation == "stats":
         return replace(result, location="", bytes=0, bytes_by_part={}, model="")
     if operation == "forget":
-        return result.ids, result.hashes, dict(result.removed)
+        return result.ids, dict(result.removed)
     return result
 
 

@@ -61,7 +61,8 @@ def test_the_feed_tells_everything_once_and_in_order(memory: Memory) -> None:
     assert memory.changes(after=position) == []
     gone = memory.forget(ids=[next(iter(memory.events())).id])
     news = memory.changes(after=position)
-    assert [one.item.ids for one in news if one.kind == "forgotten"] == [gone.ids]
+    told = [one.item for one in news if one.kind == "forgotten"]
+    assert [(one.events, one.ids, one.at) for one in told] == [(1, (), gone.at)]  # ids go to the caller alone
     now = memory.changes(after="now")
     assert now == []
     memory.add("only this is new")

@@ -185,9 +185,10 @@ def test_an_export_does_not_bring_back_what_was_forgotten_but_what_was_added_sin
         memory.add(text, key=key, at=at)
     memory.export(tmp_path / "all.jsonl")
     memory.forget(before="2026-04-01")
-    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1", "k2"}
+    asked = [{"text": "x", "key": key, "at": at} for key in ("k1", "k2")] + [{"text": "x", "key": "k1", "session": "s"}]
+    assert memory.forgotten(asked) == [True, True, False]
     memory.add("The boat is slow.", key="k2", at=at)
-    assert memory.forgotten(["k1", "k2", "k3"]) == {"k1"}
+    assert memory.forgotten(asked) == [True, False, False]
     done = memory.import_events(tmp_path / "all.jsonl")
     assert (done.added, done.known, done.skipped) == (0, 1, {"it was forgotten": 2})
     assert [event.text for event in memory.events()] == ["The boat is slow."]

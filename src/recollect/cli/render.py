@@ -178,8 +178,10 @@ def forgotten(page: Page, receipt: Receipt) -> None:
     page.line(
         Styled(f"forgot {_counted(receipt.events, 'event')}", "good"),
         f" (and {derived})" if derived else "",
-        "; the file was rewritten, no byte of them is left" if receipt.scrubbed else "",
+        "; what is on disk was rewritten" if receipt.scrubbed else "",
     )
+    for place in receipt.left:
+        page.line(Styled(f"  may still hold words of them: {place}", "dim" if receipt.scrubbed else "warning"))
 
 
 def stats(page: Page, counted: Stats) -> None:

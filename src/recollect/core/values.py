@@ -265,20 +265,24 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What `forget` removed. Ids and hashes only: `verify` checks by them that nothing came back."""
+    """What `forget` removed.
+
+    The memory keeps the time, the counts and the numbers of the events, by which `verify` checks that none of them is
+    still there. It does not keep the ids: an id follows from what was said, so that guesses could be tested on it.
+    """
 
     at: datetime
     space: str
     dry_run: bool
-    ids: tuple[str, ...]
-    hashes: tuple[str, ...]  # of each event's content, in the order of `ids`
+    ids: tuple[str, ...] = ()  # given to the caller of `forget` alone
     removed: Mapping[str, int] = field(default_factory=dict[str, int])  # how many of each kind of derived thing
-    scrubbed: bool = False  # the file was rewritten: no byte of the text is left in it
+    scrubbed: bool = False  # what the store keeps on disk was rewritten: no byte of the text is left in it
+    left: tuple[str, ...] = ()  # where bytes of the text may still be, in words
 
     @property
     def events(self) -> int:
         """Count the events that went."""
-        return len(self.ids)
+        return self.removed.get("events", len(self.ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

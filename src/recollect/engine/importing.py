@@ -59,6 +59,7 @@ class _Tally:
     skipped: Counter[str] = field(default_factory=Counter[str])
     not_understood: list[str] = field(default_factory=list[str])
     redacted: Counter[str] = field(default_factory=Counter[str])
+    held_forgotten: set[str] = field(default_factory=set[str])  # paths of files in which forgotten events may stand
 
 
 @dataclass(slots=True)
@@ -198,11 +199,16 @@ def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, f
     """Write a batch; where one of it is refused, each by itself, so that the others are not lost for it."""
 
     def note(writer: Writer) -> None:
-        writer.put_files_read(space, list(batch.noted.values()))
+        # A hash of a file is a hash of what was forgotten of it: such a file is read from its beginning when it grows.
+        noted = batch.noted.items()
+        files = [replace(one, hash=b"") if path in tally.held_forgotten else one for path, one in noted]
+        writer.put_files_read(space, files)
 
     events = batch.events if forgotten is None else _not_forgotten(batch, forgotten)
     tally.read += len(batch.events)
-    tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
+    if len(events) < len(batch.events):
+        tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
+        tally.held_forgotten.update(batch.noted)
     events = _not_known_otherwise(engine, space, events, batch.formers)
     try:
         tally.added += _written(engine, space, events, how, note)
@@ -215,9 +221,8 @@ def _store(engine: Engine, space: str, batch: _Batch, how: How, tally: _Tally, f
 
 
 def _not_forgotten(batch: _Batch, forgotten: Forgotten) -> list[Mapping[str, Json]]:
-    ids = [{raw_id_of(event), batch.formers.get(event.get("key", ""))} - {None} for event in batch.events]
-    gone = forgotten.among(raw_id for several in ids for raw_id in several if raw_id is not None)
-    return [event for event, several in zip(batch.events, ids, strict=True) if not several & gone]
+    gone = forgotten.among(batch.events, batch.formers)
+    return [event for event, is_gone in zip(batch.events, gone, strict=True) if not is_gone]
 
 
 def _not_known_otherwise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,6 @@ import numpy as np
 
 from recollect.core.clock import from_micros
 from recollect.core.errors import ModelError, RecollectError, StoreBusy, StoreError
-from recollect.core.ids import content_of
 from recollect.core.values import Event, Receipt
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.engine import graph
@@ -32,7 +32,7 @@ from recollect.engine.rebuilding import derive_beside
 from recollect.engine.records import going_with
 from recollect.engine.summaries import refresh
 from recollect.inference.protocol import Embedder
-from recollect.store.facts import ANALYSIS, SCRUB_OWED, analysis_of
+from recollect.store.facts import ANALYSIS, NOT_OWED, SCRUB_OWED, analysis_of, scrub_owed
 from recollect.store.postings import SEAL_AT, Terms, terms_of
 from recollect.store.protocol import EMBED, Job, Model, Reader, Seqs, Writer
 from recollect.store.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
@@ -50,9 +50,13 @@ _SECOND = 1_000_000  # microseconds
 _REFOLD_S = 2.0  # that forgetting spends on folding anew what came after; the rest waits for writes and settle()
 
 
-def settle(engine: Engine, progress: Progress) -> int:
-    """Do the work that waits, until none is left or what is left can't be done now; count what was done."""
-    total = _settle_offline(engine, progress)
+def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> int:
+    """Do the work that waits, until none is left or what is left can't be done now; count what was done.
+
+    scrub: rewrite what lies on disk after forgetting also where that locks out others.
+    """
+    total = _settle_scrub(engine) if scrub else 0
+    total += _settle_offline(engine, progress)
     if engine.llm is not None:
         from recollect.engine.llm_plans import settle_plans
         from recollect.engine.llm_reading import settle_readings  # brings an HTTP client along
@@ -66,7 +70,7 @@ def settle(engine: Engine, progress: Progress) -> int:
 
 def _settle_offline(engine: Engine, progress: Progress) -> int:
     """Do what needs no LLM."""
-    total = _settle_scrub(engine)
+    total = _settle_scrub(engine) if engine.store.scrubs_itself else 0
     _renew_words(engine, progress)  # not counted: the same events, indexed once more
     while True:
         with engine.store.reader() as reader:
@@ -110,8 +114,11 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     _settle_offline(engine, progress)
 
 
-def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Receipt:
-    """Remove events and all that was derived from them, then every byte of them from the disk."""
+def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool, scrub: bool = False) -> Receipt:
+    """Remove events and all that was derived from them, then every byte of them from the disk.
+
+    scrub: the latter also where it locks out others who share the store.
+    """
     if dry_run:
         with engine.store.reader() as reader:
             events = reader.fetch(space, seqs_of(reader).tolist()).values()
@@ -152,16 +159,20 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool) -> Rec
         graph.reread(writer, space, stated(writer, space, resting))
         graph_behind(writer, space, limit=_DERIVED_AT_ONCE)
         receipt = replace(receipt, removed=removed)
-        writer.put_receipt(receipt)
-        writer.set_fact(SCRUB_OWED, "1")
+        writer.put_receipt(receipt, gone)
+        writer.put_forgotten(space, events)
+        writer.set_fact(SCRUB_OWED, secrets.token_hex(8))
     if engine.settings.fold:
         fold_waiting(engine, silent, space, seconds=_REFOLD_S)
+    if not scrub and not engine.store.scrubs_itself:
+        return replace(receipt, left=engine.store.unscrubbed)
     try:
-        _settle_scrub(engine)
+        left = _scrub(engine)
     except StoreError as error:
-        engine.models.say(f"Forgotten, but the file is not rewritten yet; settle() will try again: {error}")
-        return receipt
-    return replace(receipt, scrubbed=True)
+        how = "settle()" if engine.store.scrubs_itself else "settle(scrub=True)"
+        engine.models.say(f"Forgotten, but not yet rewritten on disk; {how} will try again: {error}")
+        return replace(receipt, left=engine.store.unscrubbed)
+    return replace(receipt, scrubbed=True, left=left)
 
 
 # Jobs
@@ -205,12 +216,21 @@ def _postpone(engine: Engine, jobs: Sequence[Job], error: RecollectError) -> Non
 
 def _settle_scrub(engine: Engine) -> int:
     with engine.store.reader() as reader:
-        owed = reader.fact(SCRUB_OWED) == "1"
+        owed = scrub_owed(reader) is not None
     if owed:
-        engine.store.scrub()
-        with engine.store.writer() as writer:
-            writer.set_fact(SCRUB_OWED, "0")
+        _scrub(engine)
     return int(owed)
+
+
+def _scrub(engine: Engine) -> tuple[str, ...]:
+    """Rewrite what lies on disk; tell what that does not reach."""
+    with engine.store.reader() as reader:
+        owed = scrub_owed(reader)
+    left = engine.store.scrub()
+    with engine.store.writer() as writer:
+        if scrub_owed(writer) == owed:  # else something was removed meanwhile, and still has to be scrubbed
+            writer.set_fact(SCRUB_OWED, NOT_OWED)
+    return left
 
 
 def _catch_up(engine: Engine, progress: Progress) -> int:
@@ -349,6 +369,5 @@ def _receipt(engine: Engine, space: str, events: Sequence[Event], *, dry_run: bo
         space=space,
         dry_run=dry_run,
         ids=tuple(event.id for event in events),
-        hashes=tuple(content_of(event).hex() for event in events),
         removed={"events": len(events)},
     )

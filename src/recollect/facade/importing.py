@@ -54,12 +54,15 @@ class Importing(Handle):
             path, format=format, redact=redact, defer=defer_embeddings, again=again, progress=progress, waits=False
         )
 
-    def forgotten(self, keys: Iterable[str]) -> set[str]:
-        """Tell which of these keys were forgotten and are not there now, for programs that read their files again."""
-        from recollect.engine.forgotten import Forgotten, raw_id_of
+    def forgotten(self, events: Iterable[Mapping[str, Json]]) -> list[bool]:
+        """Tell for each of these events whether it was forgotten and is not there now.
 
-        raw_ids = {raw_id: key for key in keys if (raw_id := raw_id_of({"key": key})) is not None}
-        return {raw_ids[raw_id] for raw_id in Forgotten(self._engine, self._space).among(raw_ids)}
+        For programs that read their files again. An event is recognised by its session, speaker and time; of new
+        events that have all three of a forgotten one, one in 64 is taken for it.
+        """
+        from recollect.engine.forgotten import Forgotten
+
+        return Forgotten(self._engine, self._space).among(list(events))
 
     def redacted(
         self,

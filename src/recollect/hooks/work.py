@@ -176,9 +176,8 @@ class Work:
         if not events:
             return 0
         # A transcript may be read again from its beginning; what was forgotten does not come back by that.
-        gone = self.memory.forgotten(event["key"] for event in events if event.get("key"))
-        kept = [event for event in events if event.get("key") not in gone]
-        clean = [{**event, "wing": self._wing(event.get("wing"))} for event in kept]
+        read = [self.memory.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
+        clean = [event for event, gone in zip(read, self.memory.forgotten(read), strict=True) if not gone]
         if not clean:
             return 0
         try:
@@ -191,7 +190,8 @@ class Work:
         try:
             return self.memory.add_many([event]).added
         except (InvalidEvent, KeyConflict) as error:
-            journal.note(self.home, f"error: left out {event.get('key')}: {error}")
+            # Neither its key nor the reason, which quotes it: forgetting an event does not reach this file.
+            journal.note(self.home, f"error: left out one event: {type(error).__name__}")
             return 0
 
     def _await(self, transcript: str, prompt: str) -> None:

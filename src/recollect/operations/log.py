@@ -138,6 +138,12 @@ FORGET = Operation(
         Parameter(name="wing", kind="text", help="the events of this wing"),
         Parameter(name="before", kind="time", help="what happened before this time"),
         Parameter(name="dry_run", kind="flag", help="only show what would go", default=False),
+        Parameter(
+            name="scrub",
+            kind="flag",
+            help="on a server, rewrite its tables at once, which locks them for everybody meanwhile",
+            default=False,
+        ),
     ),
     destructive=True,
 )

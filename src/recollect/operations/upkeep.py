@@ -53,6 +53,14 @@ SETTLE = Operation(
     name="settle",
     summary="do all work that waits, such as vectors that a failing model owed",
     method="settle",
+    parameters=(
+        Parameter(
+            name="scrub",
+            kind="flag",
+            help="on a server, also rewrite its tables after something was forgotten, which locks them meanwhile",
+            default=False,
+        ),
+    ),
     scope="file",
     progress=True,
     result="done",

@@ -291,8 +291,8 @@ class Writer(
         """Take what was indexed as events, and are records now, out of the indexes; as they were when indexed."""
         ...
 
-    def put_receipt(self, receipt: Receipt) -> None:
-        """Keep a receipt."""
+    def put_receipt(self, receipt: Receipt, seqs: Collection[int]) -> None:
+        """Keep a receipt: its counts and the numbers of the events that went, not their ids."""
         ...
 
     def add_model(
@@ -388,8 +388,21 @@ class Store(Protocol):
         """Do what the store itself has to look after, such as an index that a grown space needs; count it."""
         ...
 
-    def scrub(self) -> None:
-        """Rewrite what lies on disk so that nothing removed can be read from it any more."""
+    @property
+    def scrubs_itself(self) -> bool:
+        """Tell whether forgetting scrubs at once; not where that would lock out others who share the store."""
+        ...
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        """Name where removed words may still lie until scrub() was called."""
+        ...
+
+    def scrub(self) -> tuple[str, ...]:
+        """Rewrite what lies on disk so that nothing removed can be read from it; name what this does not reach.
+
+        Raises StoreBusy where others keep it from removing all.
+        """
         ...
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:

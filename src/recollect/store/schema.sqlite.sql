@@ -2,7 +2,7 @@
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
 
 PRAGMA application_id = 0x52434c54;
-PRAGMA user_version = 17;
+PRAGMA user_version = 18;
 
 CREATE TABLE accesses (
   space INTEGER NOT NULL,
@@ -361,6 +361,12 @@ CREATE TABLE fold_work (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX fold_work_touched ON fold_work (space, touched);
+
+CREATE TABLE forgotten (
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  tag INTEGER NOT NULL,
+  PRIMARY KEY (space, tag)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE graphs (
   space INTEGER PRIMARY KEY,

@@ -751,6 +751,15 @@ ON CONFLICT (space, path_hash) DO UPDATE SET path = excluded.path, reading = exc
   modified = excluded.modified, hash = excluded.hash, position = excluded.position, events = excluded.events,
   whole = excluded.whole;
 
+-- name: clear_file_hashes
+UPDATE imports SET hash = ''::bytea WHERE space = $1 AND hash != ''::bytea;
+
+-- name: forgotten_tags
+SELECT tag FROM forgotten WHERE space = $1 AND tag = ANY($2::bigint[]);
+
+-- name: insert_forgotten_tag
+INSERT INTO forgotten (space, tag) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
 -- The store
 
 -- name: insert_receipt
@@ -761,6 +770,9 @@ SELECT upto, receipt FROM receipts WHERE space = $1 ORDER BY id;
 
 -- name: get_fact
 SELECT value FROM facts_of_file WHERE name = $1;
+
+-- name: add_fact
+INSERT INTO facts_of_file (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
 -- name: set_fact
 INSERT INTO facts_of_file (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
@@ -906,6 +918,9 @@ SELECT pg_advisory_xact_lock($1);
 
 -- name: tables
 SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' ORDER BY relname;
+
+-- name: is_superuser
+SELECT rolsuper FROM pg_roles WHERE rolname = current_user;
 
 -- What the server calls this transaction; null where it wrote nothing.
 -- name: transaction_number

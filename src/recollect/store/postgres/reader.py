@@ -21,6 +21,8 @@ from recollect.store.sql.snapshot import Space, array
 class PostgresReader(PostgresSnapshot, SqlReader):
     """Reads within one transaction of one connection."""
 
+    scrubs_itself = False
+
     def __init__(self, connection: psycopg.Connection[Any], caches: Caches, everywhere: str = EVERYWHERE) -> None:
         super().__init__(connection, everywhere)
         self._caches = caches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,18 @@ from recollect.store.sql.snapshot import array
 from recollect.store.sqlite import SqliteStore
 from recollect.store.working import ServerCard
 
+_NUMBER = re.compile(r"\d+")
+_LEFT_IN_TABLES = "pages of the server's tables and indexes, until settle(scrub=True) rewrites them"
+_LEFT_IN_STATISTICS = (
+    "old rows of the catalog pg_statistic, which samples sessions, speakers and keys; a superuser's VACUUM FULL "
+    "pg_statistic removes them"
+)
+_LEFT_ON_SERVER = (
+    "the server's write-ahead log (pg_wal), until its segments are overwritten or removed",
+    "replicas, archives and backups of the server, and its log where it logs parameters",
+)
+_REWRITE_TRIES = 4  # of one table: a reader that began before is mostly gone a moment later
+_BETWEEN_REWRITES_S = 0.5
 _BETWEEN_TRIES_S = 0.1  # to ask a server that went away what became of a write
 
 
@@ -177,12 +190,26 @@ class PostgresStore:
             finally:
                 connection.close()
 
-    def scrub(self) -> None:
-        # Rows that are gone leave their pages; what the write-ahead log, replicas and backups hold is the operator's.
+    @property
+    def scrubs_itself(self) -> bool:
+        return False  # VACUUM FULL locks each table against all readers and writers, of every space
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        return (_LEFT_IN_TABLES, _LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
+
+    def scrub(self) -> tuple[str, ...]:
+        # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
         self._check_usable()
         with self.plain_connection() as connection:
-            for table in self._tables(connection):
-                connection.execute(sql.SQL("VACUUM {}").format(sql.Identifier(self._place.schema, table)))
+            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            connection.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(wait_ms)))
+            for name in self._tables(connection):
+                _rewrite(connection, sql.Identifier(self._place.schema, name))
+            if not ask(connection, "is_superuser"):
+                return (_LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
+            _rewrite(connection, sql.Identifier("pg_catalog", "pg_statistic"))
+            return _LEFT_ON_SERVER
 
     def renew_digests(self, tables: Collection[str]) -> None:
         """Do nothing: a server's tables have no digests."""
@@ -311,6 +338,38 @@ class PostgresStore:
             raise Closed
         if os.getpid() != self._pid:
             raise StoreForked
+
+
+def _rewrite(connection: Connection, table: sql.Identifier) -> None:
+    """Write a table and its indexes into new files, without removed rows, and sample it anew for the planner."""
+    refused: list[str] = []  # the server only warns of a table that this role may not rewrite
+    seen: list[str] = []  # rows that were removed and that an older transaction may still read: they are copied along
+
+    def listen(notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":
+            refused.append(notice.message_primary or "")
+        # "17 dead row versions cannot be removed yet", in the server's language.
+        elif (found := _NUMBER.search(notice.message_detail or "")) and int(found[0]):
+            seen.append(notice.message_primary or "")
+
+    connection.add_notice_handler(listen)
+    try:
+        for _ in range(_REWRITE_TRIES):
+            seen.clear()
+            connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(table))
+            if not seen:
+                break
+            time.sleep(_BETWEEN_REWRITES_S)
+    finally:
+        connection.remove_notice_handler(listen)
+    if refused:
+        raise StoreError(f"The server did not rewrite a table: {refused[0]}", fix="Scrub as the owner of the tables.")
+    if seen:
+        raise StoreBusy(
+            "An open transaction still sees rows that were removed, so that they could not be dropped.",
+            fix="End long transactions and unused replication slots, then call settle(scrub=True).",
+        )
+    connection.execute(sql.SQL("ANALYZE {}").format(table))
 
 
 def _commit(connection: Connection) -> None:

@@ -18,11 +18,11 @@ from recollect.core.ids import content_of, event_id, identity_of
 from recollect.core.values import Event, Problem
 from recollect.core.words import ANALYSIS_VERSION, searchable_terms
 from recollect.store.artifacts import ArtifactFilter
-from recollect.store.facts import SCRUB_OWED, analysis_of
+from recollect.store.facts import analysis_of, scrub_owed
 from recollect.store.postings import Postings, flatten, terms_of, unpack
 from recollect.store.problems import REBUILD, RESTORE, while_readable
 from recollect.store.protocol import EMBED, Audit, Model
-from recollect.store.receipts import receipt_from_json
+from recollect.store.receipts import receipt_from_json, seqs_from_json
 from recollect.store.sql.reader import SqlReader
 from recollect.store.sql.snapshot import Space
 from recollect.store.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
@@ -96,7 +96,7 @@ def _own_problems(reader: SqlReader, checked: dict[str, int], *, deep: bool) -> 
 
 
 def _file_problems(reader: SqlReader) -> Iterator[Problem]:
-    if reader.fact(SCRUB_OWED) == "1":
+    if reader.scrubs_itself and scrub_owed(reader):
         yield Problem(
             where="file",
             what="a scrub after forgetting is still to be done",
@@ -246,13 +246,14 @@ def _receipt_problems(reader: SqlReader, space: Space, checked: dict[str, int]) 
     for upto, kept in reader.rows("receipts", (space.id,)):
         checked["receipts"] += 1
         receipt = receipt_from_json(kept)
-        for known in reader.find_ids(space, receipt.ids):
-            if known.seq > upto:  # remembered anew since, by somebody's wish
-                continue
+        found = list(reader.fetch(space.name, seqs_from_json(kept)).values())
+        # Receipts of older versions name ids; what has a higher number was added again later, on purpose.
+        found += [known.event for known in reader.find_ids(space, receipt.ids) if known.seq <= upto]
+        for event in found:
             yield Problem(
-                where=f"event {known.event.id}",
+                where=f"event {event.id}",
                 what=f"was forgotten at {receipt.at.isoformat()} and is still there",
-                fix=f"recollect forget --id {known.event.id}",
+                fix=f"recollect forget --id {event.id}",
             )
 
 

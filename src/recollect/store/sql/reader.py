@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recollect.core.clock import from_micros
 from recollect.core.ids import raw_event_id
 from recollect.core.values import Event, Filter, Receipt, Session, Span
+from recollect.store.facts import scrub_owed
 from recollect.store.postings import Bm25, Postings, Ranking, Seqs, unpack
 from recollect.store.protocol import Cursor, Job, Known, Model, Outline, PassageRow, Tally
 from recollect.store.receipts import receipt_from_json
@@ -35,6 +36,7 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
     """Reads within one transaction of one connection."""
 
     _caches: Caches
+    scrubs_itself = True  # whether forgetting scrubs at once, so that a scrub still owed is a problem
 
     @abstractmethod
     def own_problems(self, *, deep: bool) -> Iterator[str]:
@@ -239,7 +241,9 @@ class SqlReader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows,
 
     def receipts(self, space: str) -> list[Receipt]:
         found = self.space(space)
-        return [receipt_from_json(row[1]) for row in self.rows("receipts", (found.id,))] if found else []
+        scrubbed = not scrub_owed(self)
+        rows = self.rows("receipts", (found.id,)) if found else []
+        return [receipt_from_json(row[1], scrubbed=scrubbed) for row in rows]
 
     def tally(self, space: str) -> Tally:
         found = self.space(space)

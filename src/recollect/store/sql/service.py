@@ -9,6 +9,7 @@ from recollect.core.clock import from_micros, to_micros
 from recollect.core.feed import Webhook
 from recollect.core.keys import ApiKey, Permission
 from recollect.core.values import Receipt
+from recollect.store.facts import NOT_OWED, SCRUB_OWED
 from recollect.store.receipts import receipt_from_json
 from recollect.store.service import JobRow, StoredKey, StoredWebhook
 from recollect.store.sql.snapshot import Row, Snapshot
@@ -33,7 +34,8 @@ class ServiceRows(Snapshot):
     def receipts_after(self, space: str, number: int, *, limit: int) -> list[tuple[int, Receipt]]:
         found = self.space(space)
         rows = self.rows("receipts_after", (found.id, number, limit)) if found else []
-        return [(row[0], receipt_from_json(row[1])) for row in rows]
+        scrubbed = self.one("get_fact", (SCRUB_OWED,)) in (None, NOT_OWED)
+        return [(row[0], receipt_from_json(row[1], scrubbed=scrubbed)) for row in rows]
 
     def last_number(self, space: str, table: str) -> int:
         found = self.space(space)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from recollect.store.facts import COPYING
+from recollect.store.facts import COPYING, SCRUB_OWED
 from recollect.store.tables import BY_NAME, LEFT_OUT, SPACES, Table, as_text
 
 _FACTS = "facts_of_file"
@@ -175,10 +175,10 @@ class SqlTables(ABC):
 
 
 def _where(table: Table, condition: str = "") -> str:
-    """Write the conditions of a query; how far a copy is belongs to the target alone."""
+    """Write the conditions of a query; how far a copy is, and what lies on a disk, belongs to one store alone."""
     conditions = [condition] if condition else []
     if table.name == _FACTS:
-        conditions.append(f"name != '{COPYING}'")
+        conditions.append(f"name NOT IN ('{COPYING}', '{SCRUB_OWED}')")
     return f"WHERE {' AND '.join(conditions)}" if conditions else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -134,10 +134,10 @@ class SqlWriter(
     def memo(self, space: str) -> dict[str, object]:
         return self._caches.memo(self.space_to_write(space).id)
 
-    def put_receipt(self, receipt: Receipt) -> None:
+    def put_receipt(self, receipt: Receipt, seqs: Collection[int]) -> None:
         into = self.space_to_write(receipt.space)
         upto = self.one("last_seq") or 0
-        self.run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt)))
+        self.run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt, seqs)))
 
     # Models
 

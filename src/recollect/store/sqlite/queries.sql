@@ -635,6 +635,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (space, path) DO UPDATE SET reading = excluded.reading, bytes = excluded.bytes, modified = excluded.modified,
   hash = excluded.hash, position = excluded.position, events = excluded.events, whole = excluded.whole;
 
+-- name: clear_file_hashes
+UPDATE imports SET hash = x'' WHERE space = ? AND hash != x'';
+
+-- name: forgotten_tags
+SELECT tag FROM forgotten WHERE space = ? AND tag IN carray(?);
+
+-- name: insert_forgotten_tag
+INSERT INTO forgotten (space, tag) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
 -- The file
 
 -- name: insert_receipt
@@ -656,6 +665,9 @@ SELECT count(*) FROM sqlite_schema WHERE name IN ('spaces', 'events', 'facts_of_
 
 -- name: get_fact
 SELECT value FROM facts_of_file WHERE name = ?;
+
+-- name: add_fact
+INSERT INTO facts_of_file (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING;
 
 -- name: set_fact
 INSERT INTO facts_of_file (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;

@@ -122,7 +122,15 @@ class SqliteStore:
     def tend(self) -> int:
         return 0
 
-    def scrub(self) -> None:
+    @property
+    def scrubs_itself(self) -> bool:
+        return True
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        return ("unused space in the file and its write-ahead log, until settle() rewrites it",)
+
+    def scrub(self) -> tuple[str, ...]:
         # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
         # left copies of themselves in unused space. A rewritten file has no unused space.
         self._check_usable()
@@ -130,6 +138,7 @@ class SqliteStore:
             self._connected().execute("VACUUM")
         if self._path is not None:
             self._empty_the_log()
+        return ()
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
         with self.reader() as reader:

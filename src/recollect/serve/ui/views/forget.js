@@ -45,9 +45,9 @@ export default function Forget() {
       ${would && html`<section class="card going stack"><div class="row"><h2 class="grow">${count(would.events, "event")} would go</h2>
         ${would.events > 0 && html`<button class="danger" disabled=${busy} onClick=${go}>${busy ? "Forgetting …" : `Forget ${count(would.events, "event")} for ever`}</button>`}</div>
         ${would.events > 0 && html`<p class="soft">With all that was derived from them: statements, facts, vectors, and what concepts rest on them.</p><${Going} ids=${would.ids} />`}</section>`}
-      ${receipt && html`<section class="card stack"><h2>Forgotten</h2><p>${count(receipt.events, "event")} on ${moment(receipt.at)}. ${receipt.scrubbed ? "The file was rewritten." : "The file will be rewritten by `settle`."}</p>
-        <div class="scroll"><table><thead><tr><th>What went</th><th class="number">How many</th></tr></thead><tbody>${Object.entries(receipt.removed).map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${number.toLocaleString()}</td></tr>`)}</tbody></table></div>
-        <details><summary>Hashes that verify checks from now on</summary><pre class="packed">${receipt.hashes.join("\n")}</pre></details></section>`}
+      ${receipt && html`<section class="card stack"><h2>Forgotten</h2><p>${count(receipt.events, "event")} on ${moment(receipt.at)}. ${receipt.scrubbed ? "What is on disk was rewritten." : "What is on disk was not rewritten yet."}</p>
+        ${receipt.left.length > 0 && html`<p>Words of them may still be in:</p><ul>${receipt.left.map((place) => html`<li>${place}</li>`)}</ul>`}
+        <div class="scroll"><table><thead><tr><th>What went</th><th class="number">How many</th></tr></thead><tbody>${Object.entries(receipt.removed).map(([name, number]) => html`<tr><td>${name.replaceAll("_", " ")}</td><td class="number">${number.toLocaleString()}</td></tr>`)}</tbody></table></div></section>`}
     </div>`;
 }
 
