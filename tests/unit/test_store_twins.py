@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-# What only a file needs: its pages, what another file holds, runs of a session that the server reads several at a time.
+# What only a file needs: its pages, digests of its tables, what another file holds, runs of a session that the server reads several at a time.
 OF_FILES = {
     "tables_of_log",
     "integrity_check",
@@ -14,6 +14,12 @@ OF_FILES = {
     "said_after",
     "has_source",
     "with_source",
+    "all_digests",
+    "all_of_schema",
+    "change_digests",
+    "counters",
+    "set_digest",
+    "tables_with_digests",
 }
 
 
