@@ -156,18 +156,15 @@ def test_a_name_that_folding_makes_longer(tmp_path: Path) -> None:
 def test_a_concept_goes_with_its_last_event(tmp_path: Path) -> None:
     pick = random.Random(1)
     words = (
-        "river stone garden letter music Lisbon Porto Ana Mia chess doctor bill train moved bought likes wants".split()
-    )
+        "river stone garden letter music Lisbon Porto Ana Mia chess doctor bill train moved bought likes wants learned "
+        "sister garden kitchen boat tomorrow Tuesday"
+    ).split()
+    texts = [
+        f"{' '.join(pick.choice(words) for _ in range(14))} {number}. I moved to {pick.choice(words)}. "
+        f"My sister {pick.choice(['Mia', 'Lea'])} wants to learn {pick.choice(words)}."
+        for number in range(92)
+    ]
     with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
-        memory.add_many(
-            [
-                {
-                    "text": " ".join(pick.choice(words) for _ in range(14)) + f" {n}. I moved to {pick.choice(words)}.",
-                    "speaker": "Ana",
-                    "session": f"s{n // 20}",
-                }
-                for n in range(250)
-            ]
-        )
+        memory.add_many([{"text": text, "speaker": "Ana", "session": f"s{n // 20}"} for n, text in enumerate(texts)])
         memory.settle()
         assert memory.verify().problems == ()
