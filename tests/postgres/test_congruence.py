@@ -141,5 +141,5 @@ def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest
             for derived in ("artifacts", "entities", "facts", "concepts", "journal", "intents", "beliefs", "window"):
                 _same(*(getattr(memory.space(space), derived)() for memory in (one, other)))
             assert one.space(space).wake_up().text == other.space(space).wake_up().text
-        assert one.verify().ok
-        assert other.verify().ok
+        assert one.verify(deep=True).ok
+        assert other.verify(deep=True).ok

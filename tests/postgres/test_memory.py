@@ -97,7 +97,7 @@ def test_a_server_remembers_what_a_file_does(both: tuple[Memory, Memory]) -> Non
     assert {"Sleep", "Gardening"} <= {one.label for one in seen["concepts"]}
     for name in ("facts", "entities", "intents", "artifacts", "journal", "concepts of a wing", "news"):
         assert seen[name], name
-    assert all(memory.verify().ok for memory in both)
+    assert all(memory.verify(deep=True).ok for memory in both)
 
 
 def test_texts_that_look_like_our_own_marks_come_back_as_they_were(both: tuple[Memory, Memory]) -> None:
@@ -122,7 +122,7 @@ def test_what_is_forgotten_and_rebuilt_is_the_same_on_both(both: tuple[Memory, M
     for memory in both:
         memory.rebuild()
         memory.settle()
-        report = memory.verify()
+        report = memory.verify(deep=True)
         assert report.ok, report.problems
     assert _agree(*both)["concepts"] == seen["concepts"]
 
@@ -138,7 +138,7 @@ def test_changes_by_hand_are_taken_alike(both: tuple[Memory, Memory]) -> None:
     seen = _agree(*both)
     assert any(entry.undone for entry in seen["journal"])
     assert "I am Ana's memory." in seen["wake_up"]
-    assert all(memory.verify().ok for memory in both)
+    assert all(memory.verify(deep=True).ok for memory in both)
 
 
 def test_files_are_imported_and_read_on(both: tuple[Memory, Memory], tmp_path: Path) -> None:
@@ -254,4 +254,20 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
         assert len(memory.recall("скрипку")) == 1
         memory.settle()
         assert len(memory.recall("скрипка")) == len(memory.space("other").recall("скрипка")) == 1
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "event_tags")),
+        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "marks")),
+        lambda tables: tables.clear(next(one for one in tables.tables() if one.name == "fold_loose")),
+    ],
+)
+def test_a_deep_check_finds_derived_rows_that_are_missing(both: tuple[Memory, Memory], change: Any) -> None:
+    for memory in both:
+        assert memory.verify(deep=True).problems == ()
+        with memory._engine.store.table_writer() as tables:
+            change(tables)
+        assert not memory.verify(deep=True).ok

@@ -48,7 +48,7 @@ def _fill(location: str) -> None:
 
 def _seen(location: str) -> list:
     with Memory.open(location, embedder="hashing") as memory:
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
         seen: list = []
         for name in ("default", "tenant 1", "名前"):
             space = memory.space(name)
@@ -93,7 +93,7 @@ def test_there_and_back_again_all_is_the_same(location: str, tmp_path: Path, cap
     assert _seen(last) == _seen(location)
     with Memory.open(last, embedder="hashing") as memory:
         assert memory.add("Said in the file.", speaker="Ana").new
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("direction", ["to the server", "to a file"])

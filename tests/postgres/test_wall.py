@@ -133,10 +133,10 @@ def test_partitioned_by_space_all_is_as_before(location: str, schema: str, postg
         new = memory.space("new tenant")
         new.add("I moved to Braga.", speaker="Bo", session="s")
         assert [hit.text for hit in new.recall("Who moved to Braga?")] == ["I moved to Braga."]
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
         assert mine.forget(speaker="Ana").events == 7
         memory.rebuild()
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
         assert memory.space("yours").stats().events == 6
         assert memory.stats(parts=True).bytes_by_part.keys() >= {"events", "vectors"}
     with _as_owner(postgres, schema) as connection:

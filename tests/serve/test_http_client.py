@@ -96,7 +96,7 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 
 def two_with_one_history(folder: Path) -> Iterator[Both]:
-    options: dict[str, Any] = {"embedder": "hashing", "clock": lambda: NOW}
+    options: dict[str, Any] = {"embedder": "hashing", "clock": lambda: NOW, "fence_key": "the same for both"}
     with (
         Memory.open(folder / "a.db", **options) as memory,
         Memory.open(folder / "b.db", **options) as served,

@@ -8,6 +8,7 @@ rebuild.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -279,16 +280,8 @@ def _hashes(
 
 def _difference(stored: array[int], derived: array[int]) -> str:
     """Say how many rows there are on one side alone; nothing where both are the same."""
-    ours = np.unique(np.frombuffer(stored, np.uint64), return_counts=True) if stored else (np.empty(0, np.uint64),) * 2
-    theirs = (
-        np.unique(np.frombuffer(derived, np.uint64), return_counts=True) if derived else (np.empty(0, np.uint64),) * 2
-    )
-    missing, extra = _more(theirs, ours), _more(ours, theirs)
+    ours, theirs = Counter(stored), Counter(derived)
+    missing, extra = (theirs - ours).total(), (ours - theirs).total()
     told = [f"{missing} rows that the log gives are missing"] if missing else []
     told += [f"{extra} rows are not what the log gives"] if extra else []
     return " and ".join(told)
-
-
-def _more(one: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]]) -> int:
-    counts = dict(zip(other[0].tolist(), other[1].tolist(), strict=True))
-    return sum(max(0, int(n) - int(counts.get(h, 0))) for h, n in zip(one[0].tolist(), one[1].tolist(), strict=True))

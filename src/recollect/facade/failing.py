@@ -12,9 +12,9 @@ import collections.abc
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, Union
+from typing import Any, Literal, Union, cast
 
 from recollect.core.errors import InvalidInput, RecollectError, StoreCorrupt, StoreError
 from recollect.engine import arguments
@@ -101,7 +101,7 @@ def _fits(value: object, hint: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _INT64
     if hint is str:
         return isinstance(value, str)
-    if origin is collections.abc.Callable:
+    if origin is getattr(collections.abc, "Callable"):  # noqa: B009
         return callable(value) and not isinstance(value, type)
     if isinstance(origin, type):
         return _holds(value, origin, inner)
@@ -117,9 +117,9 @@ def _holds(value: object, origin: type, inner: tuple[Any, ...]) -> bool:
     if not inner:
         return True
     if isinstance(value, Mapping):
-        return all(_fits(key, inner[0]) for key in value)
+        return all(_fits(key, inner[0]) for key in cast("Mapping[object, object]", value))
     if isinstance(value, list | tuple):
-        return all(_fits(one, inner[0]) for one in value[:_MOST_LOOKED_AT])
+        return all(_fits(one, inner[0]) for one in cast("Sequence[object]", value)[:_MOST_LOOKED_AT])
     return True
 
 

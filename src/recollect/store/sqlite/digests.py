@@ -66,10 +66,10 @@ class Digests:
             noted[0] -= 1
             # A damaged text can't be read: the table does not add up anyway, and it must be possible to remove the row.
             with suppress(UnicodeDecodeError):
-                noted[1] -= row_hash(change.old)
+                noted[1] -= row_hash(change.old or ())
         if change.op != "DELETE":
             noted[0] += 1
-            noted[1] += row_hash(change.new)
+            noted[1] += row_hash(change.new or ())
 
 
 def row_hash(row: tuple[Any, ...]) -> int:
