@@ -151,7 +151,10 @@ class TestCorrections:
         assert "retracted" in out
         assert "“I like jazz.”" in out
         assert "I like jazz." not in quotes(run("artifacts", "--json").json["artifacts"])
-        assert run("history", jazz, "--json").json["versions"][0]["changes"][-1]["reason"] == "by hand"
+        assert (
+            run("history", jazz, "--json").json["versions"][0]["changes"][-1]["reason"]
+            == "retracted by user: no longer true"
+        )
 
     def test_what_is_over_can_not_be_changed(self, run: Run) -> None:
         done = run("retract", id_of(run, "Lisbon"), "--json")

@@ -236,7 +236,7 @@ class _Known:
             self.space,
             artifact.id,
             status=Status.RETRACTED,
-            valid_to=artifact.valid_from,
+            valid_to=artifact.valid_from or artifact.recorded_at,
             at=to_micros(artifact.recorded_at)[0],
         )
         before = self.writer.artifact(self.space, artifact.replaces) if artifact.replaces else None
