@@ -109,7 +109,9 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     with engine.store.writer() as writer:
         for space in spaces:
             drop_folding(writer, engine, space)  # now that the vectors are those that it will be folded with
-    remade = DERIVED_TABLES | WORD_TABLES | (VECTOR_TABLES if vectors and wanted is not None else frozenset())
+    remade: frozenset[str] = DERIVED_TABLES | WORD_TABLES
+    if vectors and wanted is not None:
+        remade |= VECTOR_TABLES
     engine.store.renew_digests(remade)  # all rows are new: what was damaged is gone
     _settle_offline(engine, progress)
 
