@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-# What only a file needs: its pages, digests of its tables, what another file holds, runs of a session that the server reads several at a time.
+# Only a file needs these: pages, digests of tables, another file's log, turns around one turn.
 OF_FILES = {
     "tables_of_log",
     "integrity_check",
