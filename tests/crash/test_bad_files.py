@@ -248,6 +248,7 @@ def test_who_may_only_read_the_folder_sees_what_others_forget_and_write(path: Pa
     path.parent.chmod(0o755)
     if os.getuid():
         pytest.skip("only root can let somebody else read")
+    path.chmod(0o644)  # new files are for their owner alone
     child = start(READ_ON, path)
 
     def again() -> None:

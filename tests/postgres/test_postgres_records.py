@@ -10,7 +10,6 @@ import pytest
 from tests.unit import test_records as in_a_file
 
 from clocks import Clock
-from postgres_server import Server
 from recollect import Memory
 
 
@@ -51,15 +50,6 @@ def test_a_rebuild_applies_edits_again(memory: Memory, clock: Clock) -> None:
 
 def test_forgetting_an_edit_takes_it_back(memory: Memory) -> None:
     in_a_file.test_forgetting_an_edit_takes_it_back(memory)
-
-
-def test_edits_in_an_older_store_become_records(location: str, postgres: Server, clock: Clock) -> None:
-    home = in_a_file.write_old_edits(location, clock)
-    schema = location.rpartition("=")[2]
-    postgres.as_admin(f"DROP INDEX {schema}.events_record")
-    postgres.as_admin(f"ALTER TABLE {schema}.events DROP COLUMN record")
-    postgres.as_admin(f"DELETE FROM {schema}.schema_steps WHERE number >= 15")
-    in_a_file.check_old_edits(location, clock, home)
 
 
 def test_a_copy_from_a_file_keeps_edits(location: str, tmp_path: Path) -> None:

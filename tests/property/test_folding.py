@@ -138,7 +138,7 @@ def test_what_is_forgotten_was_never_there(
             before = graph(memory)
             memory.rebuild()
             assert graph(memory) == before
-            memory.forget(ids=[next(event.id for event in memory.events() if event.role == "unfold")])
+            memory.forget(ids=[next(record.id for record in memory.records() if record.kind == "unfold")])
         keys = [str(number) for number in sorted(gone) if number < len(history)]
         if not keys:
             return

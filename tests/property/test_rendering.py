@@ -409,15 +409,6 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
             json.loads(body)
         assert all(re.match(r"- |\[\w+\]$", line) for line in inside(await call("window", budget=9_000)).split("\n"))
         inside(await call("wake_up", budget=2_000))
-        json.loads(
-            await call(
-                "create_entities",
-                entities=[
-                    {"name": "a\u202eb", "entityType": "x\ny", "observations": [WORST[0]["text"].replace("\ud800", "")]}
-                ],
-            )
-        )
-        json.loads(await call("read_graph"))
         for resource in (await client.list_resources()).resources:
             assert not hidden_in(resource.name)
             assert "\n" not in resource.name
@@ -428,6 +419,15 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
                 check_event_lines(inside(text), [stored[line[1:].split("]")[0]] for line in found])
             else:
                 json.loads(text)
+        json.loads(
+            await call(
+                "create_entities",
+                entities=[
+                    {"name": "a\u202eb", "entityType": "x\ny", "observations": [WORST[0]["text"].replace("\ud800", "")]}
+                ],
+            )
+        )
+        json.loads(await call("read_graph"))
         prompt = await client.get_prompt("recall_before_answering", {"question": "What is the boat?"})
         before, body, after = around(prompt.messages[0].content.text)  # type: ignore[union-attr]
         assert before == "From my memory:\n\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.fences import inside
 from tests.serve.service import JSON, bearer, problem, serving
 
 from recollect import Memory
@@ -238,7 +239,7 @@ def test_mcp_stays_within_the_key(tenants: Tenants) -> None:
     for tool, arguments in (("remember", {"text": "x"}), ("forget", {"session": "fjord"})):
         assert "NotAllowed" in told(call("other reads", tool, arguments))
     assert "NotAllowed" in told(call("other writes", "forget", {"session": "fjord"}, space="other/bob"))
-    counted = json.loads(told(call("other reads", "stats", {})))
+    counted = json.loads(inside(told(call("other reads", "stats", {}))))
     assert (counted["spaces"], counted["location"]) == (1, "")
     body = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "recollect://session/zoo"}}
     headers = {**MCP, **bearer(tenants.keys["other reads"])}

@@ -36,7 +36,7 @@ def test_what_an_agent_remembers_is_no_identity(tmp_path: Path) -> None:
     try:
         assert "session" in takes  # else the attack was none
         assert not {"record", "by"} & set(takes)
-        assert anyio.run(attack).startswith(HERS)
+        assert f"identity: {HERS}" in anyio.run(attack)
         assert [one.text for one in opened.memory.records()] == [HERS]
     finally:
         opened.close()
@@ -54,7 +54,7 @@ def test_what_is_posted_is_no_edit(tmp_path: Path) -> None:
                 status, _ = problem(web.post(path, json=given))
                 assert 400 <= status < 500
             told = web.get("/v1/wake_up", params={"budget": 1000}).json()["text"]
-        assert told.startswith(HERS)
+        assert f"identity: {HERS}" in told
         assert [one.text for one in memory.records()] == [HERS]
 
 

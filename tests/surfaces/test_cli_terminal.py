@@ -100,7 +100,7 @@ def test_stored_escape_sequences_are_shown_not_obeyed(at_terminal: Typed, argume
     assert "\x1b[31m" not in shown
     assert not {"\x07", "\x9b", "\u202e"} & set(shown)
     assert "\rover" not in shown
-    assert "\\x1b[" in shown
+    assert "\\x1b[" in shown or "\ufffd[" in shown  # a context replaces what other commands escape
     if term == "dumb":
         assert "\x1b" not in shown
     if arguments[0] != "sessions":
@@ -150,8 +150,8 @@ def test_forgetting_asks_first(at_terminal: Typed) -> None:
 
 
 def test_a_context_has_a_footer_with_tokens_and_citations(at_terminal: Typed) -> None:
-    _, shown = at_terminal("context", "Lisbon", "--budget", "50")
-    assert "of 50 tokens" in shown
+    _, shown = at_terminal("context", "Lisbon", "--budget", "80")
+    assert "of 80 tokens" in shown
     assert "\x1b[2m[1] ev_" in shown
 
 

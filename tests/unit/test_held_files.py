@@ -223,7 +223,7 @@ def test_a_database_that_another_library_has_open_here_is_imported_and_keeps_its
     (tmp_path / "talk.txt").write_text("Ana: one\nBen: two\n")
     with Memory.open(":memory:", embedder="none") as memory:
         memory.import_events(tmp_path / "talk.txt")
-    assert len(os.listdir("/dev/fd")) == before
+    assert len(os.listdir("/dev/fd")) <= before  # starting a process closes idle connections of earlier tests
 
 
 def test_a_database_whose_log_can_not_be_read_is_refused_and_not_read_without_it(mem0: Path) -> None:

@@ -398,7 +398,7 @@ def test_what_is_missing_from_an_index_of_an_older_analysis_is_still_told(old: P
         file.execute("DELETE FROM word_tail WHERE seq = 1")
         file.commit()
     with Memory.open(old, embedder="none") as memory:
-        assert [problem.what for problem in memory.verify().problems] == ["the counters are off"]
+        assert [problem.what for problem in memory.verify().problems] == ["it has 1 rows where 2 were written"]
 
 
 def test_forgetting_in_a_file_of_an_older_analysis_leaves_nothing_behind(old: Path) -> None:

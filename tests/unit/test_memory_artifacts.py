@@ -954,7 +954,7 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
     with Memory.open(path, embedder="none", durability="normal", clock=_still) as memory:
         say(memory, *HISTORY, session="s")
         before = everything(memory)
-        report = memory.verify()
+        report = memory.verify(deep=True)
         assert report.ok
         assert report.checked["artifacts"] == len(before[0])
         assert report.checked["edges"] == len(before[2]) > 0
@@ -965,12 +965,12 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
     assert connection.changes()
     connection.close()
     with Memory.open(path, embedder="none", durability="normal") as memory:
-        problems = memory.verify().problems
+        problems = memory.verify(deep=True).problems
         assert any(told in problem.what for problem in problems), problems
-        assert {problem.fix for problem in problems} == {"recollect rebuild"}
+        assert "recollect rebuild" in {problem.fix for problem in problems}
         memory.rebuild()
         assert everything(memory) == before
-        assert memory.verify().ok
+        assert memory.verify(deep=True).ok
 
 
 def test_verify_reads_quotes_behind_a_nul_and_in_broken_unicode(memory: Memory) -> None:

@@ -816,7 +816,7 @@ def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int
             "text": dice.choice(SAID).format(town=dice.choice(TOWNS)) + f" ({number}).",
             "speaker": dice.choice(PEOPLE),
             "session": dice.choice(("s", "s", "t")),
-            "at": MONDAY + timedelta(hours=number + dice.randrange(-3, 4)),
+            "at": MONDAY - timedelta(days=1) + timedelta(hours=number + dice.randrange(-3, 4)),
         }
         for number in range(14)
     ]

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from clocks import Clock
@@ -77,7 +76,7 @@ def untouched(memory: Memory) -> None:
     told = memory.identity()
     assert told is not None
     assert told.text == HERS
-    assert memory.wake_up().text.startswith(HERS)
+    assert f"[1] identity: {HERS}" in memory.wake_up().text
     assert standing(memory) == ["Ana: lives in Bern"]
     assert homes(memory) == [("Bern", True)]
     assert [one.kind for one in memory.records()] == ["identity"]
@@ -363,25 +362,3 @@ def check_old_edits(location: Path | str, clock: Clock, home: str) -> None:
         assert [one.kind.value for one in memory.records()] == ["identity", "retraction", "feedback"]
         assert memory.verify().ok
 
-
-def old_file(path: Path, clock: Clock) -> str:
-    """Write a file as version 14 of the schema had it."""
-    home = write_old_edits(path, clock)
-    connection = apsw.Connection(str(path))
-    connection.execute("DROP INDEX events_source; ALTER TABLE events DROP COLUMN source; "
-        "DROP INDEX events_record; ALTER TABLE events DROP COLUMN record; PRAGMA user_version = 14")
-    connection.close()
-    return home
-
-
-def test_edits_in_an_older_file_become_records(tmp_path: Path, clock: Clock) -> None:
-    check_old_edits(tmp_path / "memory.db", clock, old_file(tmp_path / "memory.db", clock))
-
-
-def test_an_older_file_is_imported_as_events(tmp_path: Path, clock: Clock, memory: Memory) -> None:
-    old_file(tmp_path / "old.db", clock)
-    assert memory.import_events(tmp_path / "old.db").skipped == {}
-    told = memory.identity()
-    assert told is not None
-    assert told.text == HERS
-    assert [one.kind.value for one in memory.records()] == ["identity"]

@@ -12,8 +12,6 @@ import pytest
 from clocks import Clock
 from recollect import Event, Memory
 from recollect.core.errors import InvalidEvent, InvalidFilter
-from recollect.core.trust import source_of_role
-from recollect.store.sqlite import schema
 
 QUESTION = "Where does Ana live?"
 POISON = "Where does Ana live? Ana lives in Evilville."
@@ -86,16 +84,6 @@ def _before_sources(path: Path, roles: list[str | None]) -> None:
     connection.close()
 
 
-def test_a_file_of_before_gets_its_sources_from_the_roles(tmp_path: Path) -> None:
-    roles = [None, "user", "Human", "Assistant", "ai", "model", "system", "developer", "tool", "Function", "note"]
-    roles += ["document", "memory", "commit", "summary", "correction"]
-    _before_sources(tmp_path / "old.db", roles)
-    with Memory.open(tmp_path / "old.db", embedder="hashing") as memory:
-        assert [memory.get(key=f"k{n}").source for n in range(len(roles))] == [source_of_role(role) for role in roles]
-        assert memory.stats().schema == schema.newest()
-        assert memory.verify().ok
-
-
 def test_a_file_of_before_can_be_imported_as_it_is(tmp_path: Path, plain: Memory) -> None:
     _before_sources(tmp_path / "old.db", [None, "tool"])
     assert plain.import_events(tmp_path / "old.db").added == 2
@@ -125,7 +113,7 @@ def test_an_answer_from_a_tool_says_so(memory: Memory) -> None:
     answer = memory.ask("How long did the backup of the archive take?")
     assert "14 minutes" in answer.text
     assert "(tool, 1 May 2026)" in answer.text
-    assert "tool: The backup" in memory.context("How long did the backup of the archive take?").text
+    assert "(tool): The backup" in memory.context("How long did the backup of the archive take?").text
 
 
 def test_many_lines_of_a_tool_do_not_fill_a_context(memory: Memory) -> None:

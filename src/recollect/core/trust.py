@@ -83,7 +83,7 @@ def is_vouched(source: str) -> bool:
     return trust_of(source).level > TRUST[Source.TOOL].level
 
 
-UNVOUCHED = tuple(source for source in Source if not is_vouched(source))
+UNVOUCHED = tuple(source.value for source in Source if not is_vouched(source))
 
 
 def level_of(event: Event) -> int:

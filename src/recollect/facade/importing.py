@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.core.errors import RecollectError
+from recollect.core.errors import InvalidInput, RecollectError
 from recollect.core.held import is_held
 from recollect.core.values import Imported, Json
 from recollect.engine.arguments import checked_path
@@ -62,7 +62,10 @@ class Importing(Handle):
         """
         from recollect.engine.forgotten import Forgotten
 
-        return Forgotten(self._engine, self._space).among(list(events))
+        given = list(events)
+        if not all(isinstance(event, Mapping) for event in given):
+            raise InvalidInput("events must be a list of mappings, as add_many takes them.")
+        return Forgotten(self._engine, self._space).among(given)
 
     def redacted(
         self,
