@@ -1,0 +1,1 @@
+"""The corpus that the reader is trained on."""
