@@ -154,7 +154,7 @@ def test_every_write_that_is_cut_off_is_done_once(
     with cut():
         memory.identity("I am the agent of Ana.")
     assert [event.text for event in memory.events()].count("I bought a bicycle.") == 1
-    assert memory.stats().events == len(SAID) + 2
+    assert memory.stats().events == len(SAID) + 1  # an edit is no event
 
     artifact = memory.artifacts()[0]
     versions = len(memory.history(artifact.id).versions)
