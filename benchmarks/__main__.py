@@ -77,9 +77,9 @@ def main() -> None:
 
 
 def _start() -> float:
-    command = [str(Path(sys.executable).with_name("recollect")), "--help"]
+    command = [str(Path(sys.executable).with_name("everyword")), "--help"]
     taken = times([lambda: subprocess.run(command, check=True, capture_output=True)], 10)
-    table("Starting", ["", "ms p50 / p99", "goal"], [["recollect --help", taken, "150"]])
+    table("Starting", ["", "ms p50 / p99", "goal"], [["everyword --help", taken, "150"]])
     return taken.p50
 
 

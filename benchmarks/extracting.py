@@ -11,11 +11,13 @@ from typing import Any
 
 from benchmarks.material import QUESTIONS, lines
 from benchmarks.measure import table
-from recollect import Memory
-from recollect.core.words import question_terms
-from recollect.engine import derive, graph, write
-from recollect.recall.artifact_arm import by_links, by_statements
-from recollect.recall.recipes import HYBRID
+from everyword import Memory
+from everyword.ingest import write
+from everyword.knowledge import graph
+from everyword.knowledge import statements as derive
+from everyword.retrieval.arms import by_links, by_statements
+from everyword.retrieval.config import HYBRID
+from everyword.text.terms import question_terms
 
 MARKS = (1_000, 10_000, 30_000, 100_000)  # events of the memory at which the cost of the next ones is taken
 WRITTEN = 1_000  # events in one transaction
@@ -44,13 +46,13 @@ def extracting(folder: Path, events: int = MARKS[-1]) -> list[dict[str, float]]:
 
 def _written(memory: Memory, events: list[dict[str, object]]) -> dict[str, float]:
     """Write one by one, and tell what reading, deriving and the graph took of it."""
-    read, derived, graphed = _Timed(derive.read), _Timed(derive.derive), _Timed(graph.take)
-    write.read, write.derive, derive.take = read, derived, graphed  # type: ignore[assignment]
+    read, derived, graphed = _Timed(derive.read), _Timed(derive.derive), _Timed(graph.add_events)
+    write.read, write.derive, derive.add_events = read, derived, graphed  # type: ignore[assignment]
     try:
         for event in events:
             memory.add_many([event])
     finally:
-        write.read, write.derive, derive.take = derive.read, derived.does, graphed.does
+        write.read, write.derive, derive.add_events = derive.read, derived.does, graphed.does
     compared = [one - two for one, two in zip(derived.took, graphed.took, strict=True)]
     both = [one + two for one, two in zip(read.took, compared, strict=True)]
     taken = {"read": read.took, "compared": compared, "both": both, "graph": graphed.took}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.material import SampledEmbedder, lines
 from benchmarks.measure import table
-from recollect import Memory
+from everyword import Memory
 
 WRITTEN = 2_000  # events in one transaction, with folding left for later
 MARKS = (1_000, 3_000, 10_000, 30_000, 100_000)  # events of the memory at which the cost of the next ones is taken

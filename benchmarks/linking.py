@@ -1,4 +1,4 @@
-"""What the temporal graph costs as a memory grows: the arms that follow it, and looking things up in it."""
+"""Measure what lookups in the temporal graph cost as a memory grows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Times, console, table
-from recollect import Memory
-from recollect.core.clock import to_micros
-from recollect.core.errors import NotFound
-from recollect.core.words import question_terms
-from recollect.recall.candidates import Candidate
-from recollect.recall.pagerank import page_rank
-from recollect.recall.recipes import GRAPH
-from recollect.recall.topdown import top_down
+from everyword import Memory
+from everyword.errors import NotFound
 
 BATCH = 1_000
 ROUNDS = 3  # of every question
-SEEDS = 10  # events by words from which PageRank starts, as many as the recipe takes
 PEOPLE = 5_000  # with full names
 SKEW = 3  # of the draw: the first of them is in one turn of nine, the last thousand in one of thirteen together
 PLACES = "Lisbon Porto Oslo Bergen Vienna Graz Turin Milan Lyon Nantes Leeds York Cork Galway Riga Tartu".split()
@@ -89,40 +82,10 @@ def talk(seed: int) -> Iterator[dict[str, object]]:
 
 def _measured(memory: Memory) -> dict[str, Any]:
     stats = memory.stats()
-    assert stats.last_at is not None
-    chance = random.Random(1)
     names = [one.name for one in memory.entities(type="person", limit=40)]
     rare = [one.name for one in memory.entities(type="person", limit=PEOPLE)[-20:]]
     whom = names[:10] + rare[:10]
-    asked = [f"Where does {name} live, and who is {chance.choice(names)} married to?" for name in whom]
-    with memory._engine.store.reader() as reader:
-        terms = [dict.fromkeys(question_terms(text), 1.0) for text in asked]
-        found = [reader.by_words("default", one, SEEDS, None) for one in terms]
-        seeds = [
-            [Candidate(seq=seq, score=score) for seq, score in zip(one.seqs.tolist(), one.scores.tolist(), strict=True)]
-            for one in found
-        ]
-        now = to_micros(stats.last_at)[0]
-        assert GRAPH.pagerank is not None
-        assert GRAPH.topdown is not None
-        walks = [partial(page_rank, reader, "default", GRAPH.pagerank, one, allowed=None) for one in seeds]
-        downs = [
-            partial(
-                top_down,
-                reader,
-                "default",
-                GRAPH.topdown,
-                names=[name],
-                asker=False,
-                terms=one,
-                now=now,
-                allowed=None,
-            )
-            for name, one in zip(whom, terms, strict=True)
-        ]
-        arms = {"pagerank": _times(walks), "topdown": _times(downs)}
     return {
-        **arms,
         "entity": _times([partial(memory.entity, name) for name in whom]),
         "entities": _times([partial(memory.entities, limit=50)]),
         "facts": _times([partial(memory.facts, name) for name in whom]),
@@ -146,15 +109,14 @@ def _times(actions: list[Callable[[], object]]) -> Times:
 
 
 def _print(results: list[dict[str, Any]]) -> None:
-    goals = {"pagerank": "30"}
     rows = [
-        [name, *(str(result[name]) for result in results), goals.get(name, "")]
+        [name, *(str(result[name]) for result in results)]
         for name in results[0]
         if isinstance(results[0][name], Times)
     ]
     table(
         "The temporal graph: ms of the thread's own time, p50 / p99",
-        ["", *(f"{result['events']:,} events" for result in results), "goal"],
+        ["", *(f"{result['events']:,} events" for result in results)],
         rows,
     )
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recollect.inference.late import ColbertSmall
-from recollect.inference.protocol import Matches, ModelCard, Passage, Question
+from everyword.models.embedders import EverywordSmall
+from everyword.models.protocol import Matches, ModelCard, Passage, Question
 
 HISTORY = Path(__file__).parent.parent / "examples" / "history.jsonl"
 WORDS_AN_EVENT = 40
@@ -80,7 +80,7 @@ class SampledEmbedder:
     """The bundled model for questions; its vectors of base lines, with noise, for passages."""
 
     def __init__(self, seed: int = 1) -> None:
-        self.model = ColbertSmall()
+        self.model = EverywordSmall()
         self._chance = np.random.default_rng(seed)
         source = lines(seed + 1)
         self._base = self.model.passages([str(next(source)["text"]) for _ in range(BASE_LINES)])

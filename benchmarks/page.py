@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.material import lines
 from benchmarks.measure import console, table
-from recollect import Memory
+from everyword import Memory
 
 BATCH = 1_000
 WINGS = 6
@@ -102,10 +102,10 @@ def _fill(path: Path, events: int) -> None:
 
 @contextmanager
 def _serving(path: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(path)]
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(path)]
     # Without the worker: concepts of a memory that was filled without them would be folded meanwhile.
     command += ["--no-mcp", "--no-worker"]
-    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
+    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     try:

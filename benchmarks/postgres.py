@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks.material import QUESTIONS, lines
 from benchmarks.measure import table
-from recollect import Memory
-from recollect.core.settings import Settings
-from recollect.store.migrating import copy_store
-from recollect.store.opening import open_store
+from everyword import Memory
+from everyword.settings import Settings
+from everyword.storage.copy import copy_store
+from everyword.storage.opening import open_store
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -161,8 +161,8 @@ def _openings(server: Any, spaces: int) -> dict[str, float]:
 
 
 def _spread(location: str, spaces: int) -> None:
-    from recollect.capture.drafts import drafts_of
-    from recollect.core.clock import utc_now
+    from everyword.ingest.validation import drafts_of
+    from everyword.types.times import utc_now
 
     store = open_store(location, Settings(durability="normal"))
     made = lines(seed=7)
@@ -192,7 +192,7 @@ def _print(results: dict[str, Any]) -> None:
         "A new process's first answer", ["", "ms"], [[name, f"{ms:.0f}"] for name, ms in results["opening_ms"].items()]
     )
     copied = results["copied"]
-    table("recollect migrate", ["rows", "rows/s"], [[copied["rows"], f"{copied['rows'] / copied['seconds']:.0f}"]])
+    table("everyword migrate", ["rows", "rows/s"], [[copied["rows"], f"{copied['rows'] / copied['seconds']:.0f}"]])
 
 
 def main() -> None:

@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.material import QUESTIONS, SampledEmbedder, lines
 from benchmarks.measure import Times, console, resident_mb, table, times
-from recollect import Memory
-from recollect.core.words import question_terms
-from recollect.recall.recipes import Arm, Recipe
-from recollect.store.pooled import EXACT_UP_TO
+from everyword import Memory
+from everyword.retrieval.config import Arm, SearchConfig
+from everyword.storage.nearest import EXACT_UP_TO
+from everyword.text.terms import question_terms
 
 BATCH = 1000
 ROUNDS = 4  # of every question
@@ -28,8 +28,8 @@ COLD_RUNS = 5
 
 # The arms of words and vectors and late interaction over what they find, and nothing else: what the other stages add
 # to a recall is told against it.
-BARE = Recipe(
-    name="bare", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5), rerank_depth=200, once=True
+BARE = SearchConfig(
+    name="bare", words=Arm(depth=100, weight=0.5), vectors=Arm(depth=100, weight=0.5), rerank_depth=200, dedup=True
 )
 
 
@@ -124,7 +124,7 @@ def _shortlist_recall(memory: Memory, embedder: SampledEmbedder) -> float:
 
 def _cold(path: Path, size: int) -> Times:
     """Ask one question through the command line, in a new process each time."""
-    command = [str(Path(sys.executable).with_name("recollect")), "--memory", str(path), "recall", QUESTIONS[0]]
+    command = [str(Path(sys.executable).with_name("everyword")), "--memory", str(path), "recall", QUESTIONS[0]]
     return times(
         [lambda: subprocess.run(command, check=True, capture_output=True, env=_usual_environment())], COLD_RUNS
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.material import QUESTIONS, SampledEmbedder, lines
 from benchmarks.measure import console, table
-from recollect import Memory
+from everyword import Memory
 
 BATCH = 1_000
 WRITE_SHARE = 0.2
@@ -113,7 +113,7 @@ def _fill(path: Path, events: int) -> None:
 
 
 def _serve(path: Path, processes: int) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(path), "--no-mcp"]
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(path), "--no-mcp"]
     # All clients are one user of this machine here, whom the rate would stop: it is not what is measured.
     command += ["--rate", "0", "--processes", str(processes)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

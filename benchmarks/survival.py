@@ -79,7 +79,7 @@ class _Said:
 
 def kill_round(path: str | os.PathLike[str], seed: int) -> KillReport:
     """Let a process write to a file, kill it at a random moment, and look at what is left."""
-    from recollect import Memory
+    from everyword import Memory
 
     delay_s = random.Random(seed).uniform(0.0, 0.4)
     said = _killed(path, seed, delay_s)
@@ -130,7 +130,7 @@ def storm(path: str | os.PathLike[str], writers: int = 8, readers: int = 4, seco
 def _summed(
     path: str | os.PathLike[str], wrote: list[dict], read: list[dict], errors: list[str], seconds: float
 ) -> StormReport:
-    from recollect import Memory
+    from everyword import Memory
 
     acknowledged = {key for one in wrote for key in one.get("keys", [])}
     new = sum(one.get("new", 0) for one in wrote)
@@ -234,7 +234,7 @@ def _say(*words: object) -> None:
 
 def _warm() -> None:
     """Load what the first write and the first question bring along: it is the file that is to be measured."""
-    from recollect import Memory
+    from everyword import Memory
 
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add("Warm words, said by nobody.")
@@ -243,8 +243,8 @@ def _warm() -> None:
 
 def _victim(path: str, seed: int) -> None:
     """Add, add batches, and forget, until killed; say what is done as soon as it is."""
-    from recollect import Memory
-    from recollect.store.sql import writer
+    from everyword import Memory
+    from everyword.storage.sql import writer
 
     writer.SEAL_AT = 64  # sealing happens every few hundred events; here it should be hit by a kill now and then
     draw = random.Random(seed)
@@ -271,7 +271,7 @@ def _victim(path: str, seed: int) -> None:
 
 def _writer(path: str, number: int, seconds: float) -> None:
     """Add single events and batches, some of them also added by all others, as fast as it goes."""
-    from recollect import Memory
+    from everyword import Memory
 
     waits: list[float] = []
     keys: list[str] = []
@@ -306,7 +306,7 @@ def _writer(path: str, number: int, seconds: float) -> None:
 
 def _reader(path: str, number: int, seconds: float) -> None:
     """Recall, and see that batches are whole."""
-    from recollect import Memory
+    from everyword import Memory
 
     errors: list[str] = []
     reads = half = 0

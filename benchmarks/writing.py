@@ -9,11 +9,11 @@ from pathlib import Path
 
 from benchmarks.material import lines
 from benchmarks.measure import table
-from recollect import Memory
-from recollect.core.clock import as_datetime
-from recollect.core.lines import prefix
-from recollect.core.values import Event
-from recollect.inference.late import ColbertSmall
+from everyword import Memory
+from everyword.models.embedders import EverywordSmall
+from everyword.text.rendering import encoder_prefix
+from everyword.types.events import Event
+from everyword.types.times import as_datetime
 
 BATCH = 256
 
@@ -50,9 +50,9 @@ def writing(folder: Path, *, embedded: int = 768, plain: int = 50_000) -> dict[s
 
 
 def _embedder_alone(events: list[dict[str, object]]) -> float:
-    model = ColbertSmall()
+    model = EverywordSmall()
     texts = [
-        prefix(Event(text="", speaker=str(one["speaker"]), at=as_datetime(one["at"]))) + str(one["text"])  # type: ignore[arg-type]
+        encoder_prefix(Event(text="", speaker=str(one["speaker"]), at=as_datetime(one["at"]))) + str(one["text"])  # type: ignore[arg-type]
         for one in events
     ]
     model.passages(texts[:64])

@@ -1,1 +1,1 @@
-"""Measuring what ships: tasks, systems, metrics and results, on Recollect's public interface alone."""
+"""Measuring what ships: tasks, systems, metrics and results, on Everyword's public interface alone."""

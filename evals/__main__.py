@@ -110,11 +110,11 @@ def _report(asked: argparse.Namespace) -> int:
 
 
 def _in_order(runs: list[Results]) -> list[Results]:
-    """Put each task's runs in the order of `make eval`, what Recollect ships first: others are compared with that."""
+    """Put each task's runs in the order of `make eval`, what Everyword ships first: others are compared with that."""
     from evals.systems import BASELINES, ablations, peer_names
 
     tasks = list(dict.fromkeys(one.header["task"] for one in runs))
-    order = ["recollect", *ablations(), *BASELINES, *peer_names()]
+    order = ["everyword", *ablations(), *BASELINES, *peer_names()]
     place = {name: number for number, name in enumerate(order)}
     return sorted(runs, key=lambda one: (tasks.index(one.header["task"]), place.get(one.title, len(order))))
 
@@ -191,13 +191,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--data", type=Path, help="the data set's file")
     run.add_argument("--audit", type=Path, help="corrected LoCoMo evidence, JSONL")
     run.add_argument("--union", action="store_true", help="LongMemEval: one store from all sessions of the file")
-    run.add_argument("--system", default="recollect", help="recollect, recollect:-late, bm25, vectors, a peer ...")
+    run.add_argument("--system", default="everyword", help="everyword, everyword:-late, bm25, vectors, a peer ...")
     run.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="FIELD=VALUE",
-        help="a field of Recollect's recipe; may be given again",
+        help="a field of Everyword's recipe; may be given again",
     )
     run.add_argument("--json", type=Path, required=True, help="where the rows go; an interrupted run goes on from it")
     run.add_argument("--limit", type=int, help="ask this many questions, taken evenly")
@@ -267,7 +267,7 @@ def _parser() -> argparse.ArgumentParser:
     everything.add_argument("--systems", type=lambda text: text.split(","), help="names, with commas")
     everything.add_argument("--seed", type=int, default=0)
     everything.add_argument("--limit", type=int, help="ask this many questions of each task")
-    everything.add_argument("--ablations", action="store_true", help="Recollect less each stage, not only three")
+    everything.add_argument("--ablations", action="store_true", help="Everyword less each stage, not only three")
     everything.add_argument("--no-peers", action="store_true", help="only what is ours; installs nothing")
     everything.add_argument(
         "--peer-minutes", type=float, help="for all peers together; the next call goes on from there"

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recollect.inference.protocol import Embedder, LateInteraction, Matches, ModelCard, Passage, Question
-from recollect.inference.registry import load_embedder
-from recollect.inference.tokens import load_tokenizer
+from everyword.models.embedders import load_embedder
+from everyword.models.protocol import Embedder, LateInteraction, Matches, ModelCard, Passage, Question
+from everyword.models.tokenizers import load_tokenizer
 
 CACHE = Path(".evals") / "cache" / "embeddings.sqlite"
 _BATCH = 64  # passages encoded between two commits: what an interruption costs at most

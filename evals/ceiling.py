@@ -7,17 +7,17 @@ from collections import defaultdict
 from evals.compare import Grid
 from evals.metrics import answer_words, share
 from evals.summary import EVERYTHING, estimates
-from evals.systems.recollect import event_of
+from evals.systems.everyword import event_of
 from evals.tasks import Chosen
 from evals.terminal import Progress
 from evals.values import Asked
-from recollect import Memory
+from everyword import Memory
 
 _ROOM = 100_000  # tokens: all evidence of any question
 
 
 def ceiling(chosen: Chosen, progress: Progress) -> Grid:
-    """Pack nothing but a question's evidence, as Recollect writes a context, and measure that."""
+    """Pack nothing but a question's evidence, as Everyword writes a context, and measure that."""
     questions = [asked for asked in chosen.task.questions if asked.answerable and answer_words(asked.answer)]
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for number, asked in enumerate(questions):

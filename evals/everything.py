@@ -29,7 +29,7 @@ LOCOMO, AUDIT, LONGMEMEVAL = "locomo-dev.json", "locomo-dev-audit.jsonl", "longm
 PEER_MINUTES = 45  # in all; with warm caches the eight of them take about half of it on two cores
 ABLATED = (300, 1200)  # tokens: packing costs more than finding, and a stage shows in the first budgets or not at all
 PEER_RUN_MINUTES = 10  # the most that one of them may take for one task: a slow one must not keep the others waiting
-MAIN_STAGES = ("recollect:-late", "recollect:-words", "recollect:-vectors")
+MAIN_STAGES = ("everyword:-late", "everyword:-words", "everyword:-vectors")
 GRAPH_SEEDS = 3  # of six streams a set each; intervals of a tenth or so
 _TIMED_OF_VARIANTS = 10  # each so manyth question
 _PROCESSES = 2
@@ -58,7 +58,7 @@ def run_everything(
     parts = list(_parts(folder, seed, limit, left_out))
     everyone = peer_names()
     ablated = ablations() if every_stage else list(MAIN_STAGES)
-    ours = [name for name in systems or ("recollect", *ablated, *BASELINES) if name not in everyone]
+    ours = [name for name in systems or ("everyword", *ablated, *BASELINES) if name not in everyone]
     others = [name for name in systems or everyone if name in everyone] if peer_minutes > 0 else []
     found: dict[tuple[str, str], Results] = {}
     for part in parts:
@@ -73,7 +73,7 @@ def run_everything(
             _one(found, part, system, to, seed, left_out, budgets=BUDGETS, end=min(end, own))
     whole = [found[part.task, system] for part in parts for system in (*ours, *others) if (part.task, system) in found]
     print_grids(grids(whole, _HEADLINE))
-    if any(part.chosen.task.graph for part in parts) and "recollect" in ours:
+    if any(part.chosen.task.graph for part in parts) and "everyword" in ours:
         _graphs(to, seed)
     for line in left_out:
         say(f"Left out: {line}")
@@ -85,7 +85,7 @@ def run_everything(
 
 
 def _graphs(to: Path, seed: int) -> None:
-    """Measure the concept graph that Recollect makes of the streams that have a gold one."""
+    """Measure the concept graph that Everyword makes of the streams that have a gold one."""
     from evals.graphs import grid, measure, write_rows
 
     with shown("cogeval · the concept graph") as progress:

@@ -23,7 +23,7 @@ from evals.metrics_graph import chain_discovery, gold_f1, graph_metrics, purity
 from evals.tasks.cogeval import DEVELOPMENT, FIRST_DAY, HELD_BACK, cogeval, event_texts
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
-from recollect import Memory
+from everyword import Memory
 
 Embed = Callable[[str], np.ndarray]
 SHOWN = (

@@ -3,7 +3,7 @@
 For whoever sets a model endpoint (OpenAI-compatible): EVAL_LLM_URL, EVAL_LLM_MODEL, EVAL_LLM_KEY. The rows come from a
 run with its texts:
 
-    python -m evals run locomo --data FILE --system recollect --keep-contexts --json RUN
+    python -m evals run locomo --data FILE --system everyword --keep-contexts --json RUN
     python -m evals.judge RUN --json JUDGED --budget 1200
 
 The prompts follow the published protocols in words of our own: LoCoMo's as mem0 and others judge it (the same

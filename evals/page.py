@@ -1,6 +1,6 @@
 """Tables of a markdown page, made from results: what stands between two marks is replaced by figures.
 
-    <!-- figures locomo | recollect, ablations, bm25, peers | event.frac@10, event.frac@10{temporal}=temporal, AUROC -->
+    <!-- figures locomo | everyword, ablations, bm25, peers | event.frac@10, event.frac@10{temporal}=temporal, AUROC -->
     ... the table ...
     <!-- /figures -->
 

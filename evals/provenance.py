@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = "src/recollect"
+PRODUCT = "src/everyword"
 # What makes figures of found lines.
 SCORING = ("evals/metrics.py", "evals/packing.py", "evals/wording.py", "evals/tasks/planted.py")
 _CODE_FILES = {".py", ".sql", ".npz", ".json"}
-_PACKAGES = ("recollect", "numpy", "onnxruntime", "tokenizers", "apsw", "PyStemmer")
+_PACKAGES = ("everyword", "numpy", "onnxruntime", "tokenizers", "apsw", "PyStemmer")
 
 
 def code_hash(places: Sequence[str], *more: object) -> str:

@@ -93,7 +93,7 @@ def _page(runs: Sequence[Results]) -> str:
             parts.append(f"<details><summary>{count} remarks on the data</summary><ul>{remarks}</ul></details>")
         parts.append(f'<p class="note">{escape(_origin(same))}</p>')
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Recollect: evaluation</title>'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Everyword: evaluation</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><h1>Evaluation</h1>{''.join(parts)}</body></html>\n"
     )
@@ -129,7 +129,7 @@ def _plots(runs: Sequence[Results]) -> dict[str, str]:
 
 
 def _is_ablation(title: str) -> bool:
-    return title.startswith("recollect:")
+    return title.startswith("everyword:")
 
 
 def _by_k(summary: Summary) -> dict[int, float]:
@@ -137,7 +137,7 @@ def _by_k(summary: Summary) -> dict[int, float]:
 
 
 def _ablations(runs: Sequence[Results], metric: str) -> Mapping[str, Any]:
-    shipped = next((one for one in runs if one.title == "recollect"), None)
+    shipped = next((one for one in runs if one.title == "everyword"), None)
     if shipped is None:
         return {}
     others = [one for one in runs if _is_ablation(one.title)]

@@ -18,8 +18,8 @@ from evals.compare import Grid
 from evals.graphs import event_of, sentence_vector
 from evals.terminal import Progress, silent
 from evals.values import Line, Task
-from recollect import Memory
-from recollect.store.folding import COUNTED
+from everyword import Memory
+from everyword.storage.protocol import COUNTED
 
 PAIRS = 2_000  # of any two events of a talk, to tell how alike they are
 SHOWN = ("events", "concepts", "largest", "inside", "alike within", "alike at all")

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from recollect import Hit, Memory
+from everyword import Hit, Memory
 
 HERE = Path(__file__).parent
 HISTORY = HERE / "history.jsonl"

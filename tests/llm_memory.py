@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from everyword import Memory
+from everyword.models.llm import RetryPolicy, load_llm
 from llm_server import LLMServer, Step, chat, closing_midway, late, raw
-from recollect import Memory
-from recollect.inference.llm import Patience, load_llm
 
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
 # What a server does that is down, overloaded, cut off or not up to it.
@@ -43,8 +43,8 @@ def remembering(
     server: LLMServer, clock: Callable[[], datetime], location: Any = ":memory:", **settings: Any
 ) -> Iterator[Memory]:
     """Open a memory that asks a server, once and not for long."""
-    patience = Patience(attempts=1, timeout=0.4, sleep=lambda _: None)
-    llm = load_llm(f"openai:m@{server.url}", patience=patience)
+    patience = RetryPolicy(attempts=1, timeout=0.4, sleep=lambda _: None)
+    llm = load_llm(f"openai:m@{server.url}", retry=patience)
     given = {"embedder": "none", "durability": "normal", **settings}
     try:
         with Memory.open(location, llm=llm, clock=clock, **given) as memory:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psycopg
 
-VARIABLE = "RECOLLECT_TEST_POSTGRES"  # the location of a superuser on a server to use instead
-USER, PASSWORD, DATABASE = "recollect", "wide open", "memory"
+VARIABLE = "EVERYWORD_TEST_POSTGRES"  # the location of a superuser on a server to use instead
+USER, PASSWORD, DATABASE = "everyword", "wide open", "memory"
 _ROOT = 0
 _NOBODY = 65534
 # Data of tests need not survive a power cut, and the machine may be busy.
@@ -71,7 +71,7 @@ def running(*, durable: bool = False) -> Generator[Server]:
     if named := os.environ.get(VARIABLE):
         yield _prepared(named, None)
         return
-    home = Path(tempfile.gettempdir()) / f"recollect-tests-postgres-{os.getuid()}"
+    home = Path(tempfile.gettempdir()) / f"everyword-tests-postgres-{os.getuid()}"
     home.mkdir(mode=0o755, exist_ok=True)
     if os.getuid() == _ROOT:
         os.chown(home, _NOBODY, _NOBODY)

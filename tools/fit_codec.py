@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from recollect.inference.codec import LEVELS, LateCodec, unit
-from recollect.inference.encoder import Marker, TokenEncoder
-from recollect.inference.late import CODEC_FILE, POOLED_DIMS, TOKEN_DIMS
-from recollect.inference.weights import COLBERT_SMALL, find_model
+from everyword.models.embedders import POOLED_DIMS, ColbertSmall
+from everyword.models.encoder import Marker, TokenEncoder
+from everyword.models.token_codec import LEVELS, TokenCodec, unit
+from everyword.models.weights import COLBERT_SMALL, find_model
 
+CODEC_FILE, TOKEN_DIMS = ColbertSmall.CODEC_FILE, ColbertSmall.TOKEN_DIMS
 Floats = NDArray[np.float32]
 
 LINES_A_POOL = 2  # a pool is one document: more of it would teach its topic, not the language
@@ -39,7 +40,7 @@ def main() -> None:
     arguments = _arguments()
     lines = _sample(arguments.lines, arguments.count, random.Random(arguments.seed))
     encoder = TokenEncoder(find_model(COLBERT_SMALL))
-    states = list(track(encoder.many_states(lines, Marker.PASSAGE), total=len(lines), description="Encoding lines"))
+    states = list(track(encoder.encode_many(lines, Marker.PASSAGE), total=len(lines), description="Encoding lines"))
     codec = fit(states, np.random.default_rng(arguments.seed))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     with arguments.out.open("wb") as file:
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def fit(states: list[Floats], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Fit every array of a LateCodec to the token states of sample texts."""
+    """Fit every array of a TokenCodec to the token states of sample texts."""
     tokens = np.concatenate(states)
     # A random rotation spreads what the first components carry, so that equal bits for each are well spent.
     rotation, _ = np.linalg.qr(rng.standard_normal((TOKEN_DIMS, TOKEN_DIMS)))
@@ -108,7 +109,7 @@ def _lines(path: Path, chance: random.Random) -> Iterator[str]:
 
 
 def _report(states: list[Floats], path: Path) -> None:
-    codec = LateCodec.read(path.read_bytes())
+    codec = TokenCodec.read(path.read_bytes())
     kept = lost = total = 0.0
     for text in states[:: max(1, len(states) // 200)]:
         packed = codec.pack(text)
@@ -121,7 +122,7 @@ def _report(states: list[Floats], path: Path) -> None:
     )
 
 
-def _repack(codec: LateCodec, states: Floats) -> Floats:
+def _repack(codec: TokenCodec, states: Floats) -> Floats:
     """Pack token by token, so that none is dropped as a duplicate."""
     return np.concatenate([codec.unpack(codec.pack(token[None])) for token in states])
 

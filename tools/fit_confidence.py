@@ -1,6 +1,6 @@
 """Fit the weights of recall/confidence.py: how the signs of an answer add up to a probability.
 
-    python -m tools.fit_confidence --locomo FILE [--audit FILE] --longmemeval FILE [--embedder recollect-small]
+    python -m tools.fit_confidence --locomo FILE [--audit FILE] --longmemeval FILE [--embedder everyword-small]
 
 Reads development questions, answerable and not, makes others (people, planted facts), asks the memory each of them as a
 user would, and fits a logistic regression to the signs that recall saw. Prints the numbers to put into confidence.py,
@@ -21,9 +21,9 @@ from evals.tasks import TaskOptions, load_task
 from evals.values import Task
 from numpy.typing import NDArray
 
-from recollect import Memory
-from recollect.recall import search
-from recollect.recall.confidence import Signs
+from everyword import Memory
+from everyword.retrieval import search
+from everyword.retrieval.confidence import Signs
 
 L2 = 2.0  # strength of the pull towards 0, in standardised units: six weights for two thousand questions need little
 FOLDS = 5

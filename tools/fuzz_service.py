@@ -29,10 +29,10 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         memory = Path(folder) / "memory.db"
-        environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_MEMORY": str(memory)}
-        recollect = [sys.executable, "-m", "recollect"]
-        subprocess.run([*recollect, "import", str(HISTORY)], env=environment, check=True, stdout=subprocess.DEVNULL)
-        serve = [*recollect, "serve", "--port", "0", "--no-mcp"]
+        environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing", "EVERYWORD_MEMORY": str(memory)}
+        everyword = [sys.executable, "-m", "everyword"]
+        subprocess.run([*everyword, "import", str(HISTORY)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        serve = [*everyword, "serve", "--port", "0", "--no-mcp"]
         service = subprocess.Popen(serve, env=environment, stdout=subprocess.PIPE, text=True)
         assert service.stdout is not None
         try:

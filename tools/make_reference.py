@@ -7,11 +7,12 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from recollect import Memory, errors
-from recollect.core import attention, values
-from recollect.core import settings as settings_module
-from recollect.core.settings import Settings
-from recollect.operations import OPERATIONS, Operation, Parameter
+from everyword import Memory, errors
+from everyword import settings as settings_module
+from everyword.interfaces.operations import OPERATIONS, Operation, Parameter
+from everyword.settings import Settings
+from everyword.types import events as values
+from everyword.types import intents as attention
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
 VALUES = (values.Event, values.Hit, values.Score, values.Context, values.Citation, values.Written, values.Session)
@@ -33,9 +34,9 @@ def reference() -> str:
 
 
 _COMMAND_LINE = (
-    "`recollect VERB ...`; `--memory PATH` (or `RECOLLECT_MEMORY`), `--space`, `--wing`, `--embedder` (or "
-    "`RECOLLECT_EMBEDDER`) and `--json` go before or after the verb. `recollect doctor` looks at the installation, the "
-    "file and the model, and says what to do; `recollect watch` prints what is new as it comes."
+    "`everyword VERB ...`; `--memory PATH` (or `EVERYWORD_MEMORY`), `--space`, `--wing`, `--embedder` (or "
+    "`EVERYWORD_EMBEDDER`) and `--json` go before or after the verb. `everyword doctor` looks at the installation, the "
+    "file and the model, and says what to do; `everyword watch` prints what is new as it comes."
 )
 
 
@@ -45,8 +46,9 @@ def _methods() -> list[str]:
         if name.startswith("_"):
             continue
         signature = re.sub(r"\bself, ?|\bself\b", "", str(inspect.signature(method))).replace("'", "")
-        signature = re.sub(r"recollect\.[\w.]+\.", "", re.sub(r"<function (\w+) at \w+>", r"\1", signature))
-        signature = re.sub(r"Recipe\(name=(\w+),.*?reread_weight=[\d.]+\)", lambda match: match[1].upper(), signature)
+        signature = re.sub(r"everyword\.[\w.]+\.", "", re.sub(r"<function (\w+) at \w+>", r"\1", signature))
+        configured = r"SearchConfig\(name=(\w+),.*?reranker_weight=[\d.]+\)"
+        signature = re.sub(configured, lambda match: match[1].upper(), signature)
         lines += [f"### `{name}`", "", "```python", f"{name}{signature}", "```", "", f"{inspect.getdoc(method)}", ""]
     return lines
 
@@ -67,7 +69,7 @@ def _operation(operation: Operation) -> list[str]:
     rows = [_parameter(one) for one in operation.parameters]
     table = ["| | |", "|---|---|", *rows, ""] if rows else []
     return [
-        f"### `recollect {operation.name}`",
+        f"### `everyword {operation.name}`",
         "",
         f"{_sentence(operation.summary)} {operation.details}".strip(),
         "",
@@ -91,7 +93,7 @@ def _error_tree() -> list[str]:
 
 
 def _errors() -> list[str]:
-    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.RecollectError)]
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.EverywordError)]
     rows = [f"| `{kind.__name__}` | {kind.status} | {kind.exit_code} | {inspect.getdoc(kind)} |" for kind in kinds]
     return ["| error | HTTP | exit code | |", "|---|---|---|---|", *rows, ""]
 

@@ -66,12 +66,12 @@ def _shoot(browser: Any, address: str, picture: Picture) -> None:
 
 @contextmanager
 def _serving() -> Iterator[str]:
-    recollect = [sys.executable, "-m", "recollect"]
+    everyword = [sys.executable, "-m", "everyword"]
     with tempfile.TemporaryDirectory() as folder:
         memory = ["--memory", str(Path(folder) / "memory.db")]
         for step in (["import", str(HISTORY)], ["settle"]):
-            subprocess.run([*recollect, *step, *memory], check=True, stdout=subprocess.DEVNULL)
-        serve = [*recollect, "serve", *memory, "--port", "0", "--no-mcp"]
+            subprocess.run([*everyword, *step, *memory], check=True, stdout=subprocess.DEVNULL)
+        serve = [*everyword, "serve", *memory, "--port", "0", "--no-mcp"]
         service = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True)
         assert service.stdout is not None
         try:

@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
-from recollect.core.spans import windows
+from everyword.text.spans import windows
 from training.prepare import MOST_QUESTION_TOKENS, NAMES
 
 BATCH = 4096  # chats written at a time: some 60 GB of keys and values

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from recollect.inference.codec import LateCodec, to_int8
-from recollect.inference.protocol import Matches, ModelCard, Passage, Question
+from everyword.models.protocol import Matches, ModelCard, Passage, Question
+from everyword.models.token_codec import TokenCodec, to_int8
 
 QUESTION, PASSAGE = 1, 2  # the token after [CLS]
 MAX_TOKENS = 512
@@ -46,7 +46,7 @@ class Trained:
         known = [self._tokenizer.token_to_id(one) for one in PUNCTUATION]
         self._dropped = np.array([*MARKERS, *(one for one in known if one is not None)])
         content = (base / "codec.npz").read_bytes() if (base / "codec.npz").exists() else b""
-        self._codec = LateCodec.read(content) if content else None
+        self._codec = TokenCodec.read(content) if content else None
         version = hashlib.sha256(FORM + (base / "model.onnx").read_bytes() + content).hexdigest()[:8]
         outputs = {one.name: one.shape for one in self._single.get_outputs()}
         self._outputs = ["tokens", "pooled", *(["weights"] if "weights" in outputs else [])]
@@ -60,7 +60,7 @@ class Trained:
         return self._card
 
     @property
-    def codec(self) -> LateCodec:
+    def codec(self) -> TokenCodec:
         """Give the codec of the stored tokens."""
         assert self._codec is not None, "Run python -m training.fit first."
         return self._codec
@@ -72,7 +72,7 @@ class Trained:
     def pack(self, tokens: Floats) -> bytes:
         """Write token vectors with 4 bits a dimension.
 
-        LateCodec.pack also drops near-duplicates. Fewer dimensions lie closer together: its limit, fitted to 384,
+        TokenCodec.pack also drops near-duplicates. Fewer dimensions lie closer together: its limit, fitted to 384,
         takes a third of these tokens away, and what they knew with them.
         """
         codec = self.codec

@@ -77,7 +77,7 @@ def build(arrays: weights.Arrays, layers: int) -> Any:
         outputs.append(("weights", ["n"]))
     graph = helper.make_graph(
         g.nodes,
-        "recollect",
+        "everyword",
         [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["n"])],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs],
         g.numbers,
@@ -105,7 +105,7 @@ def build_pairs(arrays: weights.Arrays, layers: int) -> Any:
         first = first if last else g.node("Tanh", [first])
     graph = helper.make_graph(
         g.nodes,
-        "recollect",
+        "everyword",
         [helper.make_tensor_value_info(name, TensorProto.INT64, [1, "n"]) for name in ("input_ids", "token_type_ids")],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1])],
         g.numbers,

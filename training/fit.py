@@ -1,7 +1,7 @@
 """Fit the storage codec of an exported model: python -m training.fit FOLDER --lines pools.jsonl.xz
 
 The model gives token vectors of the size that is stored: what is fitted is each dimension's mean and spread and the
-sixteen levels. The file has the form that recollect.inference.codec reads.
+sixteen levels. The file has the form that everyword.models.token_codec reads.
 """
 
 # ruff: noqa: T201
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from tools.fit_codec import LEVEL_SAMPLE, _levels, _sample  # pyright: ignore[reportPrivateUsage]
 
-from recollect.inference.codec import unit
+from everyword.models.token_codec import unit
 from training.embedder import Trained
 
 

@@ -1,7 +1,7 @@
 """Fit how likely it is that an event holds an open goal: python -m training.goals [--out FILE]
 
 Reads `goals.jsonl`: {"text", "goal": 1 or 0, "writer"}. Prints what the model tells of each writer when fitted to the
-others, beside what the rules alone tell, and writes the weights that `recollect.fold.openness` reads.
+others, beside what the rules alone tell, and writes the weights that `everyword.knowledge.legacy.fold.openness` reads.
 """
 
 # ruff: noqa: T201
@@ -22,9 +22,9 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-import recollect.fold.openness as openness
-from recollect.core.values import Event
-from recollect.fold.goals import read_rules, signs_of
+import everyword.knowledge.legacy.fold.openness as openness
+from everyword.knowledge.legacy.fold.goals import read_rules, signs_of
+from everyword.types.events import Event
 
 TOLD = Path(__file__).parent / "goals.jsonl"
 OUT = Path(openness.__file__).parent / openness.WEIGHTS

@@ -40,7 +40,7 @@ def speed(folder: Path, lines: Path, count: int = 400) -> None:
     """Time it beside the borrowed model, turn about, since the machine is shared; tell also the stored bytes."""
     from tools.fit_codec import _sample  # pyright: ignore[reportPrivateUsage]
 
-    from recollect.inference.late import ColbertSmall
+    from everyword.models.embedders import ColbertSmall
 
     texts = _sample(lines, count, random.Random(3))
     models: dict[str, Any] = {"ours": Trained(folder), "borrowed": ColbertSmall()}

@@ -1,4 +1,4 @@
-"""Fit how well words name themes: python -m training.naming -> src/recollect/fold/naming.txt
+"""Fit how well words name themes: python -m training.naming -> src/everyword/knowledge/legacy/fold/naming.txt
 
 `themes.jsonl.xz` holds themes: a label, and events that belong to it. A word that stands in the label names the theme,
 any other word of its events does not. What tells the two apart is fitted on the word's vector and its ending, so that
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.core.words import stem
-from recollect.fold.naming import STEP, TABLE
-from recollect.inference.registry import DEFAULT, load_named
+from everyword.knowledge.legacy.fold.naming import STEP, TABLE
+from everyword.models.embedders import DEFAULT, load_named
+from everyword.text.terms import stem
 
 THEMES = Path(__file__).with_name("themes.jsonl.xz")
 MOST = 4.0  # log-odds, either way, that a word is given

@@ -22,7 +22,7 @@ import numpy as np
 from evals.tasks import TaskOptions, load_task
 from evals.values import Asked, Line
 
-from recollect.recall.recipes import HYBRID, Recipe
+from everyword.retrieval.config import HYBRID, SearchConfig
 
 FOUND = 20  # hits a question
 FRIENDS_START = datetime(2024, 1, 1, tzinfo=UTC)  # of dialogues that have no date
@@ -42,10 +42,10 @@ SWEEP: tuple[dict[str, float], ...] = (
 REREAD_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.7)  # of the third stage's scores beside the second's; 0 is without
 
 
-def recipe_of(change: dict[str, float]) -> Recipe:
+def recipe_of(change: dict[str, float]) -> SearchConfig:
     """Give the product's recipe with its neighbours' shares and its boosts scaled, or its token power replaced."""
     recipe = HYBRID
-    for name in ("token_power", "reread_weight"):
+    for name in ("token_power", "reranker_weight"):
         if name in change:
             recipe = replace(recipe, **{name: change[name]})
     if "shares" in change and recipe.neighbours is not None:
@@ -107,8 +107,8 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
     """Remember a store's lines and ask its questions, once a recipe; give what each question scored."""
     folder, task, lines, questions, changes, threads, reranker = job
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    from recollect import Memory
-    from recollect.recall import search
+    from everyword import Memory
+    from everyword.retrieval import search
 
     model = _model(folder, threads)
     rows: list[dict[str, Any]] = []
@@ -117,7 +117,7 @@ def ask(job: tuple[str, str, list[Line], list[Asked], list[dict[str, float]], in
 
     def watched(signs: Any, name: str) -> float:
         seen[0] = signs
-        return sure(signs, "recollect-small" if name == "trained" else name)
+        return sure(signs, "everyword-small" if name == "trained" else name)
 
     # The one place where the signs of an answer pass by: tools/fit_confidence.py weighs them.
     search.confidence = watched
@@ -180,7 +180,7 @@ def told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 values = [row[name] for row in good if name in row]
                 if values:
                     line[name] = round(float(np.mean(values)), 4)
-            if not change or "reread_weight" in change:
+            if not change or "reranker_weight" in change:
                 line["questions"] = len(good)
                 line["auroc"] = _auroc(chosen)
             lines.append(line)
@@ -217,7 +217,7 @@ def main() -> None:
     arguments = parser.parse_args()
     changes: list[dict[str, float]] = [{}, *(SWEEP if arguments.sweep else ())]
     if arguments.reranker:
-        changes = [{"reread_weight": weight} for weight in REREAD_WEIGHTS]
+        changes = [{"reranker_weight": weight} for weight in REREAD_WEIGHTS]
     stores = [one for one in stores_of(arguments.data) if not arguments.tasks or one[0] in arguments.tasks]
     # The longest first: the others fill the gaps.
     stores.sort(key=lambda one: -sum(len(line.text) for line in one[2]))

@@ -40,7 +40,7 @@ def write_reranker(bench: Any, model: Any, folder: Path) -> None:
 
 
 def fitted(bench: Any, model: Any, projection: Tensor | None) -> Arrays:
-    """Fit each dimension's mean and spread and the sixteen levels, in the form that recollect.inference.codec reads."""
+    """Fit each dimension's mean and spread and the sixteen levels, in the form that TokenCodec reads."""
     model.eval()
     lines = bench.plain()
     count = min(bench.plan.get("sample", LINES), len(bench.seen))

@@ -1,4 +1,4 @@
-"""Systems by name: Recollect and its ablations, the plain ways, and the peers where they are installed."""
+"""Systems by name: Everyword and its ablations, the plain ways, and the peers where they are installed."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def open_system(name: str, options: SystemOptions | None = None) -> System:
     options = options or SystemOptions()
     # Each is imported only when chosen: none pays for, or fails with, another.
     if is_ours(name):
-        from evals.systems.recollect import RecollectSystem
+        from evals.systems.everyword import EverywordSystem
 
-        return RecollectSystem(name, _embedder(options), options.stores)
+        return EverywordSystem(name, _embedder(options), options.stores)
     if name == "bm25":
         from evals.systems.baselines import Bm25
 
@@ -66,7 +66,7 @@ def origin_of(name: str, options: SystemOptions) -> dict[str, Any]:
     """Tell, without making a system, what its answers follow from: its code, and the model behind its vectors."""
     if is_ours(name):
         variant_of(name)  # says so where there is no such variant
-        code = provenance.code_hash((provenance.PRODUCT, f"{_HERE}/recollect.py", "evals/cache.py"))
+        code = provenance.code_hash((provenance.PRODUCT, f"{_HERE}/everyword.py", "evals/cache.py"))
     elif name in BASELINES:
         code = provenance.code_hash((f"{_HERE}/baselines.py", "evals/wording.py"))
     else:
@@ -82,7 +82,7 @@ def origin_of(name: str, options: SystemOptions) -> dict[str, Any]:
 
 
 def _label(options: SystemOptions) -> str:
-    from recollect.inference.registry import load_embedder
+    from everyword.models.embedders import load_embedder
 
     embedder = load_embedder(options.embedder)
     return embedder.card.label if embedder is not None else "none"

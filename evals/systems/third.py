@@ -1,7 +1,7 @@
 """The third stage in each form that it has: one model in the package, the same in a folder and behind HTTP, and an LLM.
 
-`recollect:+cross-encoder`, `recollect:+onnx` and `recollect:+rerank-endpoint` read with the same weights, so that what
-differs is what the way costs. `recollect:+llm` asks the endpoint that EVAL_LLM names (as `Memory.open(llm=...)` takes
+`everyword:+cross-encoder`, `everyword:+onnx` and `everyword:+rerank-endpoint` read with the same weights, so that what
+differs is what the way costs. `everyword:+llm` asks the endpoint that EVAL_LLM names (as `Memory.open(llm=...)` takes
 it), or else the small real model that tests/llm uses, where it is installed.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.errors import NotHere
-from recollect.inference.reranking import Reranker, load_reranker
+from everyword.models.rerankers import Reranker, load_reranker
 
 CROSS_ENCODER = "cross-encoder"
 FORMS = (CROSS_ENCODER, "onnx", "rerank-endpoint", "llm")
@@ -49,14 +49,13 @@ class Third:
 
     def _folder(self) -> Path:
         """Put the bundled model's files where a model of one's own would lie."""
-        from recollect.inference.reranking.crossencoder import MINILM, MODEL, TOKENIZER
-        from recollect.inference.weights import find_model
+        from everyword.models.weights import CROSS_ENCODER as PINNED
+        from everyword.models.weights import find_model
 
         folder = Path(tempfile.mkdtemp(prefix="evals-reranker-"))
         self._closing.append(lambda: shutil.rmtree(folder, ignore_errors=True))
-        files = find_model(MINILM)
-        for name in (MODEL, TOKENIZER):
-            shutil.copy(files.paths[name], folder / name)
+        for name, path in find_model(PINNED).paths.items():
+            shutil.copy(path, folder / name)
         return folder
 
     def _endpoint(self) -> str:

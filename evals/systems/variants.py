@@ -1,10 +1,10 @@
-"""Variants of Recollect by name: a recipe, less some stages, with other numbers, with a third stage.
+"""Variants of Everyword by name: a recipe, less some stages, with other numbers, with a third stage.
 
-    recollect                      what `Memory.open` gives
-    recollect:words                that recipe
-    recollect:-late                the default without late interaction; `recollect:pooled-words` likewise
-    recollect:+length=0.02         a field of the recipe with another value; `+neighbours.seeds=40` within a part of it
-    recollect:+cross-encoder       with the bundled reranker as third stage; `+onnx`, `+rerank-endpoint`, `+llm` too
+    everyword                      what `Memory.open` gives
+    everyword:words                that recipe
+    everyword:-late                the default without late interaction; `everyword:pooled-words` likewise
+    everyword:+length=0.02         a field of the recipe with another value; `+neighbours.seeds=40` within a part of it
+    everyword:+cross-encoder       with the bundled reranker as third stage; `+onnx`, `+rerank-endpoint`, `+llm` too
                                    (third.py), and `+reranker=onnx:FOLDER` or another
 
 The colon may be left out before a sign. `--set FIELD=VALUE` of the command line adds `+FIELD=VALUE` to the name.
@@ -19,10 +19,10 @@ from typing import Any
 
 from evals.errors import EvalError
 from evals.systems.third import FORMS
-from recollect import Memory
-from recollect.recall.recipes import RECIPES, Recipe
+from everyword import Memory
+from everyword.retrieval.config import RECIPES, SearchConfig
 
-NAME = "recollect"
+NAME = "everyword"
 RERANKER = "reranker"
 _STAGES = {"late": "rerank_depth"}  # what a stage is called, where its field has another name
 # Fields of a recipe that leave no row in the table of ablations, and why.
@@ -32,10 +32,9 @@ NO_STAGES = {
     "about_depth": "a number of `about`",
     "unread": "it works where the model can't read the question, and these are English",
     "long_event": "a number of `length`",
-    "diversity": "off in every recipe",
-    "enough": "it works where k is left to the question; here each question is asked for as many lines",
-    "reread_depth": "a number of the third stage, which has systems of its own: `recollect:+cross-encoder` ...",
-    "reread_weight": "likewise",
+    "auto_k": "it works where k is left to the question; here each question is asked for as many lines",
+    "reranker_depth": "a number of the third stage, which has systems of its own: `everyword:+cross-encoder` ...",
+    "reranker_weight": "likewise",
 }
 _NOT_IN_A_FILE_NAME = re.compile(r"[^\w.+=-]+")
 
@@ -44,12 +43,12 @@ _NOT_IN_A_FILE_NAME = re.compile(r"[^\w.+=-]+")
 class Variant:
     """What a memory is opened with."""
 
-    recipe: Recipe
+    recipe: SearchConfig
     reranker: str | None = None
 
 
 def is_ours(system: str) -> bool:
-    """Tell whether a name is Recollect's own."""
+    """Tell whether a name is Everyword's own."""
     return system.startswith(NAME) and system[len(NAME) :][:1] in ("", ":", "+", "-")
 
 
@@ -68,7 +67,7 @@ def variant_of(system: str) -> Variant:
     return variant
 
 
-def stages(recipe: Recipe) -> list[str]:
+def stages(recipe: SearchConfig) -> list[str]:
     """Name what can be left out of a recipe: parts that are there, and what is off unless a recipe says otherwise."""
     named = {field: stage for stage, field in _STAGES.items()}
     return [
@@ -80,15 +79,8 @@ def stages(recipe: Recipe) -> list[str]:
 
 
 def all_ablations() -> list[str]:
-    """Name the shipped default less each of its stages, and each recipe that adds some, whole and less any of them."""
-    default = _default()
-    own = stages(default)
-    names = [f"{NAME}:-{stage}" for stage in own]
-    for name, recipe in RECIPES.items():
-        added = [stage for stage in stages(recipe) if stage not in own]
-        if added and set(own) <= set(stages(recipe)):
-            names += [f"{NAME}:{name}", *(f"{NAME}:{name}-{stage}" for stage in added)]
-    return names
+    """Name the shipped default less each of its stages."""
+    return [f"{NAME}:-{stage}" for stage in stages(_default())]
 
 
 def file_name(task: str, system: str) -> str:
@@ -96,11 +88,11 @@ def file_name(task: str, system: str) -> str:
     return f"{task}.{_NOT_IN_A_FILE_NAME.sub('_', system)}.jsonl"
 
 
-def _default() -> Recipe:
+def _default() -> SearchConfig:
     return inspect.signature(Memory.open).parameters["recipe"].default
 
 
-def _without(recipe: Recipe, stage: str) -> Recipe:
+def _without(recipe: SearchConfig, stage: str) -> SearchConfig:
     """Switch a stage off: an arm becomes None, a depth or a weight 0."""
     field = _STAGES.get(stage, stage)
     known = {one.name for one in fields(recipe)} - {"name"}

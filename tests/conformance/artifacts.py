@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
-from recollect.core.artifacts import (
+from everyword.storage.protocol import ArtifactFilter, Draft, Statement, Store
+from everyword.types.events import Change, Edge, Event, Filter, Span
+from everyword.types.statements import (
     Artifact,
     ArtifactDraft,
     ArtifactKind,
@@ -20,10 +22,7 @@ from recollect.core.artifacts import (
     Status,
     adopt,
 )
-from recollect.core.clock import to_micros
-from recollect.core.values import Change, Edge, Event, Filter, Span
-from recollect.store.artifacts import ArtifactFilter, Statement
-from recollect.store.protocol import Draft, Store
+from everyword.types.times import to_micros
 
 ANY = ArtifactFilter()
 MANY = 10_000

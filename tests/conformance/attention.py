@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
-from recollect.core.clock import to_micros
-from recollect.core.values import Span
-from recollect.store.attention import Access, MarkFilter, MarkRow
-from recollect.store.protocol import Store
+from everyword.storage.protocol import Access, MarkFilter, MarkRow, Store
+from everyword.types.events import Span
+from everyword.types.times import to_micros
 
 ANY = MarkFilter()
 

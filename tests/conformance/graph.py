@@ -8,14 +8,13 @@ from datetime import timedelta
 import pytest
 
 from conformance.making import NOW, SPACE, START, draft, put
-from recollect.core.clock import from_micros
-from recollect.core.errors import StoreError
-from recollect.core.graph import FactDraft, KnownName, entity_id
-from recollect.core.values import Event, Span
-from recollect.extract.facts import timeline
-from recollect.store.graph import LOOKED_UP, SPEAKS, FactFilter, FactKey, MentionRow, NameRow, SummaryRow
-from recollect.store.graph_rows import fact_line
-from recollect.store.protocol import Store
+from everyword.errors import StoreError
+from everyword.knowledge.legacy.extract.facts import timeline
+from everyword.storage.fact_rows import fact_line
+from everyword.storage.protocol import LOOKED_UP, SPEAKS, FactFilter, FactKey, MentionRow, NameRow, Store, SummaryRow
+from everyword.types.events import Event, Span
+from everyword.types.graph import FactDraft, KnownName, entity_id
+from everyword.types.times import from_micros
 
 ANA, LEEDS, PORTO = (entity_id(SPACE, name) for name in ("Ana", "Leeds", "Porto"))
 

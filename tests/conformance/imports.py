@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.store.imports import FileRead
-from recollect.store.protocol import Store
+from everyword.storage.protocol import FileRead, Store
 
 FILE = FileRead(
     path="/home/ana/älles/talk.jsonl",

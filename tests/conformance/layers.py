@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.artifacts import change, put_stated
 from conformance.making import SPACE, START, draft
-from recollect.core.artifacts import ArtifactKind, Status
-from recollect.store.protocol import Store
+from everyword.storage.protocol import Store
+from everyword.types.statements import ArtifactKind, Status
 
 
 class LayersConformance:

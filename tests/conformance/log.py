@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from conformance.making import NOW, SPACE, START, draft, drafts, found, put, remove
-from recollect.core.errors import Closed, StoreError
-from recollect.core.values import EVERYTHING, Event, Filter
-from recollect.store.protocol import Cursor, Outline, Store
+from everyword.errors import Closed, StoreError
+from everyword.storage.protocol import Cursor, Outline, Store
+from everyword.types.events import EVERYTHING, Event, Filter
 
 PAGE = 7
 

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.core.clock import to_micros
-from recollect.core.ids import content_of, event_id, identity_of
-from recollect.core.values import Event, Span
-from recollect.core.words import searchable_terms, term_counts
-from recollect.store.postings import K1, B, terms_of
-from recollect.store.protocol import Draft, Model, Reader, Store, UnitVector, Writer
+from everyword.storage.postings import K1, B, terms_of
+from everyword.storage.protocol import Draft, Model, Reader, Store, UnitVector, Writer
+from everyword.text.terms import searchable_terms, term_counts
+from everyword.types.events import Event, Span
+from everyword.types.ids import content_of, event_id, identity_of
+from everyword.types.times import to_micros
 
 SPACE = "home"
 NOW = 1_767_225_600_000_000  # 2026-01-01 in microseconds: a store is told the time, it never asks

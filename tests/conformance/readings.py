@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from conformance.artifacts import change, edge, put_stated
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
-from recollect.store.artifacts import READ
-from recollect.store.protocol import EMBED, Store
+from everyword.storage.protocol import EMBED, READ, Store
 
 HOUR = 3_600_000_000
 MANY = 1_000

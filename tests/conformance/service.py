@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.making import NOW, SPACE, START, add_model, drafts, put, remove
-from recollect.core.feed import Webhook
-from recollect.core.keys import ApiKey, Permission
-from recollect.core.values import Receipt
-from recollect.store.protocol import Store
+from everyword.storage.protocol import Store
+from everyword.types.api_keys import ApiKey, Permission
+from everyword.types.events import Receipt
+from everyword.types.feed import Webhook
 
 KEY = ApiKey(
     id="0a1b2c3d",

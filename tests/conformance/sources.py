@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from conformance.making import NOW, SPACE, draft, put
-from recollect.core.values import Filter
-from recollect.store.protocol import Draft, Store
+from everyword.storage.protocol import Draft, Store
+from everyword.types.events import Filter
 
 ROLES = (None, "user", "assistant", "Tool", "system")
 SOURCES = ("user", "user", "assistant", "tool", "web")

@@ -20,7 +20,7 @@ from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
 from conformance.written import WrittenConformance
-from recollect.store.protocol import Store
+from everyword.storage.protocol import Store
 
 
 class StoreConformance(

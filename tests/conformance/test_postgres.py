@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from conformance.suite import StoreConformance
+from everyword.settings import Settings
+from everyword.storage.nearest import unit_of
+from everyword.storage.postgres import PostgresStore
+from everyword.storage.protocol import Store
+from everyword.storage.sql import writer
+from everyword.storage.sqlite import SqliteStore
 from postgres_server import Server
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore
-from recollect.store.protocol import Store
-from recollect.store.sql import writer
-from recollect.store.sqlite import SqliteStore
-from recollect.store.units import unit_of
 
 SETTINGS = Settings(durability="normal")
 

@@ -11,11 +11,11 @@ import pytest
 
 from conformance.making import SPACE
 from conformance.suite import StoreConformance
-from recollect.core.settings import Settings
-from recollect.store.protocol import Store
-from recollect.store.sql import writer
-from recollect.store.sqlite import SqliteStore
-from recollect.store.units import unit_of
+from everyword.settings import Settings
+from everyword.storage.nearest import unit_of
+from everyword.storage.protocol import Store
+from everyword.storage.sql import writer
+from everyword.storage.sqlite import SqliteStore
 
 SETTINGS = Settings(durability="normal")
 

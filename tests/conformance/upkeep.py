@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from conformance.making import NOW, SPACE, START, add_model, draft, drafts, found, put, remove, unit_vectors
-from recollect.core.errors import BadLocation
-from recollect.core.values import Receipt
-from recollect.store.forgotten import Identity
-from recollect.store.protocol import Store
+from everyword.errors import BadLocation
+from everyword.storage.forgotten import Identity
+from everyword.storage.protocol import Store
+from everyword.types.events import Receipt
 
 # What a backend's `damage` must know how to do, behind the store's back.
 DAMAGES = (

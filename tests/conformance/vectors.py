@@ -18,10 +18,10 @@ from conformance.making import (
     remove,
     unit_vectors,
 )
-from recollect.core.values import Span
-from recollect.store import pooled as pooled_module
-from recollect.store.postings import SEAL_AT
-from recollect.store.protocol import EMBED, Model, Store, UnitVector
+from everyword.storage import nearest as pooled_module
+from everyword.storage.postings import SEAL_AT
+from everyword.storage.protocol import EMBED, Model, Store, UnitVector
+from everyword.types.events import Span
 
 Vectors = dict[int, list[UnitVector]]
 

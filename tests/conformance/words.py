@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from conformance.making import NOW, SPACE, append, asked, draft, drafts, found, naive_bm25, put, remove
-from recollect.core.words import searchable_terms
-from recollect.store.postings import SEAL_AT, terms_of
-from recollect.store.protocol import Rebuild, Store
+from everyword.storage.postings import SEAL_AT, terms_of
+from everyword.storage.protocol import Rebuild, Store
+from everyword.text.terms import searchable_terms
 
 VOCABULARY = [f"w{n}x" for n in range(60)]
 WEIGHTS = [1 / (n + 1) for n in range(60)]  # as in language: few words are common, many are rare

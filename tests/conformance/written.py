@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
-from recollect.store.protocol import Store
-from recollect.store.written import PLAN, SUMMARISE, PlanRow, Reach, WrittenRow
+from everyword.storage.protocol import PLAN, SUMMARISE, PlanRow, Reach, Store, WrittenRow
 
 HOUR = 3_600_000_000
 LONG = "s" * 1_000 + "é"  # as long as a session's name may be

@@ -6,14 +6,17 @@ import subprocess
 
 HOLD_THE_TURN = """
 import sys
-from recollect import Memory
-from recollect.capture.drafts import drafts_of
-from recollect.core.clock import utc_now
-from recollect.core.settings import Settings
+from everyword import Memory
+from everyword.ingest.validation import drafts_of
+from everyword.types.times import utc_now
+from everyword.settings import Settings
+from everyword.ingest.redaction.redact import rules_of
 
 memory = Memory.open(sys.argv[1], embedder="hashing")
 with memory._engine.store.writer() as writer:
-    drafts = drafts_of([{"text": "An uncommitted event."}], wing=None, clock=utc_now, settings=Settings())
+    settings = Settings()
+    rules = rules_of(settings, None)
+    drafts = drafts_of([{"text": "An uncommitted event."}], wing=None, clock=utc_now, settings=settings, rules=rules)
     writer.append("default", drafts, None, now=memory._engine.now(), queue=True)
     print("holding", flush=True)
     sys.stdin.readline()
@@ -22,8 +25,8 @@ print("committed", flush=True)
 
 OPEN_AND_WRITE = """
 import sys
-from recollect import Memory
-import recollect.store.sqlite.store, recollect.inference.hashing
+from everyword import Memory
+import everyword.storage.sqlite.store, everyword.models.hashing
 
 print("ready", flush=True)
 sys.stdin.readline()
@@ -33,8 +36,8 @@ with Memory.open(sys.argv[1], embedder="hashing") as memory:
 
 FORGET_AND_DIE = """
 import os, sys
-from recollect import Memory
-from recollect.store.sqlite import SqliteStore
+from everyword import Memory
+from everyword.storage.sqlite import SqliteStore
 
 SqliteStore.scrub = lambda self: os.kill(os.getpid(), 9)
 memory = Memory.open(sys.argv[1], embedder="hashing")
@@ -43,8 +46,8 @@ memory.forget(session="secret")
 
 READ_ONLY = """
 import os, sys
-from recollect import Memory
-from recollect.core.errors import StoreReadOnly
+from everyword import Memory
+from everyword.errors import StoreReadOnly
 
 path = sys.argv[1]
 with Memory.open(":memory:", embedder="hashing") as memory:  # loads all that only root may read
@@ -71,7 +74,7 @@ print("kept", flush=True)
 
 READ_ON = """
 import os, sys
-from recollect import Memory
+from everyword import Memory
 
 path = sys.argv[1]
 with Memory.open(":memory:", embedder="none") as memory:  # loads all that only root may read

@@ -7,7 +7,7 @@ from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 
-from recollect import Memory
+from everyword import Memory
 
 NOTES = 5  # that each writer adds at a time
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from crash_children import READ_ON, READ_ONLY, heard
 
-from recollect import Memory
-from recollect.core.errors import (
+from everyword import Memory
+from everyword.errors import (
     BadLocation,
+    EverywordError,
     ForeignFile,
     NewerSchema,
-    RecollectError,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -47,7 +47,7 @@ def _page_size(path: Path) -> int:
     return int.from_bytes(path.read_bytes()[16:18])
 
 
-def _assert_refused(path: Path, error: type[RecollectError], **options: object) -> None:
+def _assert_refused(path: Path, error: type[EverywordError], **options: object) -> None:
     folder = sorted(path.parent.iterdir())
     before = _hash(path) if path.is_file() else ""
     with pytest.raises(error) as raised:
@@ -160,8 +160,8 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, start, kind: str) ->
     child = start(
         """
         import sys
-        from recollect import Memory
-        from recollect.core.errors import BadLocation
+        from everyword import Memory
+        from everyword.errors import BadLocation
         try:
             Memory.open(sys.argv[1], embedder="hashing")
         except BadLocation:
@@ -379,8 +379,8 @@ def test_a_file_that_may_not_grow_gives_one_typed_error(path: Path, start) -> No
     child = start(
         """
         import resource, signal, sys
-        from recollect import Memory
-        from recollect.core.errors import StoreError
+        from everyword import Memory
+        from everyword.errors import StoreError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         memory = Memory.open(sys.argv[1], embedder="hashing")
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -406,7 +406,7 @@ def test_a_backup_to_a_full_disk_leaves_nothing_behind(small_disk: Path, path: P
         with pytest.raises(StoreError):
             memory.backup(small_disk / "copy.db")
         assert list(small_disk.iterdir()) == []
-        with pytest.raises(RecollectError):
+        with pytest.raises(EverywordError):
             memory.export(small_disk / "all.jsonl")
         assert list(small_disk.iterdir()) == []
         assert memory.verify().ok

@@ -12,10 +12,10 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import ForeignFile, NewerSchema, StoreCorrupt, StoreError
+from everyword import Memory
+from everyword.errors import ForeignFile, NewerSchema, StoreCorrupt, StoreError
 
-TRIES = int(os.environ.get("RECOLLECT_DAMAGE_TRIES", "16"))
+TRIES = int(os.environ.get("EVERYWORD_DAMAGE_TRIES", "16"))
 
 CALLS: tuple[Callable[[Memory], Any], ...] = (
     lambda memory: memory.recall("Where does Ana live?"),

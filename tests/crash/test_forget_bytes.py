@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from crash_children import FORGET_AND_DIE
 
-from recollect import Memory, RecollectNotice
-from recollect.core.errors import NotFound, StoreBusy
-from recollect.store.sql import writer
-from recollect.store.sqlite import SqliteStore
+from everyword import EverywordNotice, Memory
+from everyword.errors import NotFound, StoreBusy
+from everyword.storage.sql import writer
+from everyword.storage.sqlite import SqliteStore
 
 SECRETS = ("xylophonequartz", "zanzibarvortex", "quixoticmumble", "sphinxblackjudge", "vexedjumpywaltz")
 SEEDS = (0, 4, 8)  # with any of them the test fails where scrub() does not rewrite the file
@@ -161,7 +161,7 @@ def test_a_scrub_that_fails_is_owed_and_settled_later(tmp_path: Path, monkeypatc
                 raise StoreBusy
 
             patched.setattr(SqliteStore, "scrub", busy)
-            with pytest.warns(RecollectNotice, match="settle"):
+            with pytest.warns(EverywordNotice, match="settle"):
                 receipt = memory.forget(ids=[secret.id])
             assert not receipt.scrubbed
             report = memory.verify()

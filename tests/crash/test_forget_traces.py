@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import sqlite3
 import sys
@@ -14,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect import Memory
-from recollect.core.clock import to_micros
-from recollect.core.ids import content_hash, event_id, identity_of
-from recollect.store.forgotten import ID_BITS, Identity, hashed_path, tag_of
+from everyword import Memory
+from everyword.storage.forgotten import ID_BITS, Identity, hashed_path, tag_of
+from everyword.types.ids import content_hash, identity_of
+from everyword.types.times import to_micros
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
 PIN = "7391"
@@ -144,7 +143,7 @@ def test_a_hashed_path_differs_in_each_memory_and_space(tmp_path: Path) -> None:
 def test_a_scrub_that_another_forgetting_overtook_is_still_owed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.store.sqlite import SqliteStore
+    from everyword.storage.sqlite import SqliteStore
 
     real = SqliteStore.scrub
     with (
@@ -166,22 +165,3 @@ def test_a_scrub_that_another_forgetting_overtook_is_still_owed(
         assert memory.forget(ids=[first.id]).scrubbed
         assert len(calls) == 3  # the second one did its own
         assert memory.verify().ok
-
-
-def test_a_memory_of_an_older_version_loses_hashes_and_paths_and_still_keeps_things_out(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    with Memory.open(path, embedder="hashing") as memory:
-        gone = memory.add(_sentence(PIN), at=AT, key="bank").event
-        memory.export(tmp_path / "all.jsonl")
-        memory.forget(ids=[gone.id])
-    kept = json.dumps({"at": AT.isoformat(), "space": "default", "ids": [gone.id], "hashes": ["ab12"], "removed": {}})
-    with sqlite3.connect(path) as raw:  # as schema 17 had it
-        raw.execute("UPDATE receipts SET receipt = ?", (kept,))
-        raw.execute("DROP TABLE forgotten")
-        raw.execute("PRAGMA user_version = 17")
-    with Memory.open(path, embedder="hashing") as memory:
-        assert memory.import_events(tmp_path / "all.jsonl").skipped == {"it was forgotten": 1}
-        memory.settle()
-        assert memory.verify().ok
-    assert b"ab12" not in path.read_bytes()
-    assert event_id(identity_of("bank", b"")).encode() in path.read_bytes()  # nothing else keeps it out

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from fork_children import NOTES, write_once, write_twice
 
-from recollect import Memory
-from recollect.core import forking
-from recollect.core.errors import StoreForked
-from recollect.core.settings import Settings
-from recollect.store.sqlite import SqliteStore
+from everyword import Memory
+from everyword import fork_safety as forking
+from everyword.errors import StoreForked
+from everyword.settings import Settings
+from everyword.storage.sqlite import SqliteStore
 
-ROUNDS = int(os.environ.get("RECOLLECT_FORK_ROUNDS", "1"))
+ROUNDS = int(os.environ.get("EVERYWORD_FORK_ROUNDS", "1"))
 MOST_WAIT_S = 20.0  # for a child's first notes, on a busy machine; the busy timeout is 30
 
 pytestmark = [
@@ -184,8 +184,8 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(path: Path) -> None:
 def _writes_elsewhere(path: Path) -> str:
     """Write in another process; give the error's name, if any."""
     script = (
-        "import sys; from recollect.core.settings import Settings\n"
-        "from recollect.store.sqlite import SqliteStore\n"
+        "import sys; from everyword.settings import Settings\n"
+        "from everyword.storage.sqlite import SqliteStore\n"
         "try:\n"
         "    with SqliteStore(sys.argv[1], Settings(busy_timeout_s=0.5)).writer() as writer:\n"
         "        writer.set_fact('theirs', 'yes')\n"
@@ -243,8 +243,8 @@ def test_a_fork_that_python_was_not_told_of(path: Path) -> None:
 def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_locks(path: Path) -> None:
     script = (
         "import os, sys\n"
-        "from recollect.core.settings import Settings\n"
-        "from recollect.store.sqlite import SqliteStore\n"
+        "from everyword.settings import Settings\n"
+        "from everyword.storage.sqlite import SqliteStore\n"
         "store = SqliteStore(sys.argv[1], Settings())\n"
         "block = store.writer(); writer = block.__enter__(); writer.set_fact('mine', 'yes')\n"
         "child = os.fork()\n"
@@ -290,7 +290,7 @@ def test_a_model_embeds_in_a_child_and_lets_it_end(tmp_path: Path) -> None:
     # In an interpreter of its own, which the child ends as any program would: destructors run.
     script = (
         "import os, sys\n"
-        "from recollect import Memory\n"
+        "from everyword import Memory\n"
         "memory = Memory.open(sys.argv[1] + '/memory.db')\n"
         "memory.add('Ana lives in Lisbon.')\n"
         "embedder = memory._engine.models.wanted(None)\n"

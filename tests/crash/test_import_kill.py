@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from everyword import Memory
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
 IMPORT = """
 import sys
-from recollect import Memory
+from everyword import Memory
 
 with Memory.open(sys.argv[1], embedder="hashing", durability="normal") as memory:
     told = lambda what, done, total: print(done, flush=True)
@@ -82,8 +82,8 @@ def test_a_killed_import_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_watching_ends_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     source, path = tmp_path / "sessions", tmp_path / "memory.db"
     write_sessions(source, 10)
-    command = [sys.executable, "-m", "recollect", "import", str(source), "--watch", "--defer-embeddings", "--json"]
-    environment = {**os.environ, "RECOLLECT_MEMORY": str(path), "RECOLLECT_EMBEDDER": "hashing"}
+    command = [sys.executable, "-m", "everyword", "import", str(source), "--watch", "--defer-embeddings", "--json"]
+    environment = {**os.environ, "EVERYWORD_MEMORY": str(path), "EVERYWORD_EMBEDDER": "hashing"}
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None
     assert json.loads(child.stdout.readline())["imported"]["added"] == SESSIONS * 10

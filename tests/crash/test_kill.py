@@ -11,8 +11,8 @@ import pytest
 from benchmarks.survival import kill_round
 from crash_children import HOLD_THE_TURN, OPEN_AND_WRITE, heard
 
-from recollect import Memory
-from recollect.core.errors import StoreBusy
+from everyword import Memory
+from everyword.errors import StoreBusy
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 

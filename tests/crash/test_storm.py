@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from benchmarks.survival import storm
 
-from recollect import Memory
-from recollect.core.errors import Closed, StoreForked
+from everyword import Memory
+from everyword.errors import Closed, StoreForked
 
 MOST_WAIT_S = 2.0  # of any writer, for its turn and its write
 MOST_ROUNDS = 6  # of everybody's turn, on a machine so busy that those take longer: waiting is fair, starving is not
@@ -147,9 +147,11 @@ def test_a_slow_reader_does_not_make_writers_wait_while_something_is_forgotten(t
     forgotten = threading.Event()
 
     def forget() -> None:
-        with pytest.warns(match="not rewritten yet"):
-            memory.forget(ids=[gone])
-        forgotten.set()
+        try:
+            with pytest.warns(match="not yet erased from disk"):
+                memory.forget(ids=[gone])
+        finally:
+            forgotten.set()
 
     with slow._engine.store.reader() as reader:  # as a long verify() does
         reader.total_events()

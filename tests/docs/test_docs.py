@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tools.make_reference import REFERENCE, reference
 
-import recollect.memory
-from recollect.cli import main
+import everyword.memory
+from everyword.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
@@ -43,9 +43,9 @@ def test_a_page_runs_from_top_to_bottom(name: str, least: int, tmp_path: Path, m
 def test_the_commands_of_the_readme_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
-    commands = re.findall(r"^\$ recollect (.*)$", README, re.MULTILINE)
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
+    commands = re.findall(r"^\$ everyword (.*)$", README, re.MULTILINE)
     assert len(commands) >= 2
     for command in commands:
         assert main(shlex.split(command)) == 0
@@ -53,8 +53,8 @@ def test_the_commands_of_the_readme_run(
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
-    assert doctest.testmod(recollect.memory).failed == 0
-    assert doctest.testmod(recollect.memory).attempted > 0
+    assert doctest.testmod(everyword.memory).failed == 0
+    assert doctest.testmod(everyword.memory).attempted > 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

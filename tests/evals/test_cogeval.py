@@ -44,10 +44,10 @@ from evals.tasks.cogeval import (
 )
 from evals.tasks.planted_words.slots import CLOSED, SLOT
 
+from everyword.knowledge.legacy.fold.llm.plans import SCHEMA
+from everyword.knowledge.legacy.fold.themes import load_profile
+from everyword.models.embedders import load_embedder
 from llm_server import Asked, chat, serving
-from recollect.fold.llm.plans import SCHEMA
-from recollect.fold.themes import load_profile
-from recollect.inference.registry import load_embedder
 
 SEEDS = range(30)
 

@@ -11,8 +11,8 @@ from evals.cache import CachedEmbedder, CachedLateEmbedder, CountedOnce, Encodin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.inference.protocol import LateInteraction, Matches, ModelCard, Passage, Question
-from recollect.inference.tokens import load_tokenizer
+from everyword.models.protocol import LateInteraction, Matches, ModelCard, Passage, Question
+from everyword.models.tokenizers import load_tokenizer
 
 COUNTED, TOKENIZER = CountedOnce(), load_tokenizer()
 

@@ -93,11 +93,11 @@ def test_a_run_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[s
     assert 0 < summary.tokens["300"] <= 300
 
 
-def test_recollect_runs_with_its_own_contexts(here: Path) -> None:
+def test_everyword_runs_with_its_own_contexts(here: Path) -> None:
     chosen, options = _chosen(here)
     results = run(
         chosen,
-        "recollect",
+        "everyword",
         here / "r.jsonl",
         options=options,
         made=SystemOptions(embedder="hashing", budgets=(50, 100)),
@@ -362,7 +362,7 @@ def test_confidence_is_used_where_every_answer_has_it(here: Path, monkeypatch: p
 
 def test_compare_and_report(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen, options = _chosen(here)
-    for system in ("recollect", "recollect:-words", "bm25"):
+    for system in ("everyword", "everyword:-words", "bm25"):
         run(
             chosen,
             system,
@@ -370,7 +370,7 @@ def test_compare_and_report(here: Path, capsys: pytest.CaptureFixture[str]) -> N
             options=options,
             made=SystemOptions(embedder="hashing"),
         )
-    files = ["recollect.jsonl", "recollect_-words.jsonl", "bm25.jsonl"]
+    files = ["everyword.jsonl", "everyword_-words.jsonl", "bm25.jsonl"]
     assert main(["compare", *files, "--metric", "event.mrr"]) == 0
     printed = capsys.readouterr().out
     assert "event.mrr by category" in printed
@@ -382,8 +382,8 @@ def test_compare_and_report(here: Path, capsys: pytest.CaptureFixture[str]) -> N
         (here / name).rename(here / ".evals" / "results" / name)
     assert main(["report", "--to", "report"]) == 0
     text = (here / "report" / "report.md").read_text()
-    assert "| recollect:-words | 6 |" in text
-    assert text.index("| recollect | 6 |") < text.index("| recollect:-words | 6 |") < text.index("| bm25 | 6 |")
+    assert "| everyword:-words | 6 |" in text
+    assert text.index("| everyword | 6 |") < text.index("| everyword:-words | 6 |") < text.index("| bm25 | 6 |")
     assert "## talk" in text
     page = (here / "report" / "report.html").read_text()
     assert page.count("<svg") == 4 + 4, "four plots, and a panel for each category that has figures"

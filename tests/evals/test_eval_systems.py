@@ -16,9 +16,9 @@ from evals.values import Line
 from evals.wording import document
 from tests.fences import inside
 
-from recollect import Memory
-from recollect.inference.hashing import HashingEmbedder
-from recollect.recall.recipes import Recipe
+from everyword import Memory
+from everyword.models.hashing import HashingEmbedder
+from everyword.retrieval.config import SearchConfig
 
 LINES = [
     Line(key="a", text="red kayak", session="s1", at=datetime(2024, 1, 5, tzinfo=UTC), speaker="Ida"),
@@ -28,41 +28,37 @@ LINES = [
 
 
 def test_recipes_and_stages_by_name() -> None:
-    assert variant_of("recollect").recipe.name == "hybrid"
-    assert variant_of("recollect:words").recipe.vectors is None
-    assert variant_of("recollect:-words").recipe.words is None
-    assert variant_of("recollect:-vectors").recipe.vectors is None
-    assert variant_of("recollect:-late").recipe.rerank_depth == 0
-    assert variant_of("recollect:-late").recipe.name == "hybrid-late"
-    both = variant_of("recollect:pooled-words-late").recipe
+    assert variant_of("everyword").recipe.name == "hybrid"
+    assert variant_of("everyword:words").recipe.vectors is None
+    assert variant_of("everyword:-words").recipe.words is None
+    assert variant_of("everyword:-vectors").recipe.vectors is None
+    assert variant_of("everyword:-late").recipe.rerank_depth == 0
+    assert variant_of("everyword:-late").recipe.name == "hybrid-late"
+    both = variant_of("everyword:pooled-words-late").recipe
     assert (both.words, both.rerank_depth) == (None, 0)
     with pytest.raises(EvalError, match="no recipe 'best'"):
-        variant_of("recollect:best")
+        variant_of("everyword:best")
     with pytest.raises(EvalError, match="no stage 'magic'"):
-        variant_of("recollect:-magic")
+        variant_of("everyword:-magic")
 
 
 def test_every_field_of_a_recipe_has_its_ablation_or_a_reason_why_not() -> None:
-    whole, names = variant_of("recollect").recipe, ablations()
-    assert {"recollect:-late", "recollect:-artifacts", "recollect:-links", "recollect:-newest"} <= set(names)
+    whole, names = variant_of("everyword").recipe, ablations()
+    assert {"everyword:-late", "everyword:-artifacts", "everyword:-links", "everyword:-newest"} <= set(names)
     for name in names:
         less = variant_of(name).recipe
         assert less != whole
-        if name.startswith("recollect:-"):
+        if name.startswith("everyword:-"):
             assert len(stages(less)) == len(stages(whole)) - 1
-    assert "late" not in stages(variant_of("recollect:pooled").recipe)
+    assert "late" not in stages(variant_of("everyword:pooled").recipe)
     fields_of_stages = {{"late": "rerank_depth"}.get(stage, stage) for name in names for stage in name.split("-")[1:]}
-    assert {one.name for one in fields(Recipe)} - set(NO_STAGES) == fields_of_stages
-
-
-def test_what_only_another_recipe_has_is_a_row_of_that_recipe() -> None:
-    assert ablations()[-3:] == ["recollect:graph", "recollect:graph-topdown", "recollect:graph-pagerank"]
+    assert {one.name for one in fields(SearchConfig)} - set(NO_STAGES) == fields_of_stages
 
 
 def test_an_answer_s_origin_is_the_code_of_its_system_and_its_model_alone() -> None:
-    names = ["recollect", "recollect:-late", "bm25", "vectors", *peer_names()]
+    names = ["everyword", "everyword:-late", "bm25", "vectors", *peer_names()]
     found = {name: origin_of(name, SystemOptions(embedder="hashing")) for name in names}
-    assert found["recollect"]["code"] == found["recollect:-late"]["code"]
+    assert found["everyword"]["code"] == found["everyword:-late"]["code"]
     # Two modes of one peer share a worker, and are not the same run.
     assert found["mcp-memory-service"]["code"] != found["mcp-memory-service-hybrid"]["code"]
     assert len({one["code"] for one in found.values()}) == len(names) - 2  # the plain ways share a module too
@@ -86,7 +82,7 @@ def test_a_line_as_a_model_reads_it() -> None:
     assert document(Line(key="x", text="alone")) == "alone"
 
 
-@pytest.mark.parametrize("name", ["recollect", "recollect:-late", "recollect:words", "bm25", "vectors"])
+@pytest.mark.parametrize("name", ["everyword", "everyword:-late", "everyword:words", "bm25", "vectors"])
 def test_stores_never_see_each_other(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     system = open_system(name, SystemOptions(embedder="hashing", budgets=(100,)))
@@ -104,7 +100,7 @@ def test_stores_never_see_each_other(name: str, tmp_path: Path, monkeypatch: pyt
 
 def test_a_memory_that_works_in_a_lesser_way_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    system = open_system("recollect", SystemOptions(embedder="hashing", anew=True))
+    system = open_system("everyword", SystemOptions(embedder="hashing", anew=True))
 
     def broken(self: HashingEmbedder, texts: list[str]) -> None:
         raise OSError("no weights")
@@ -120,7 +116,7 @@ def test_contexts_are_those_that_a_user_would_get(tmp_path: Path, monkeypatch: p
     at = datetime(2024, 1, 5, tzinfo=UTC)
     texts = [f"boat {number} has {number % 7} sails" for number in range(120)]
     lines = [Line(key=text, text=text, session="s", at=at) for text in texts]
-    system = open_system("recollect", SystemOptions(embedder="hashing"))
+    system = open_system("everyword", SystemOptions(embedder="hashing"))
     system.ingest("one", lines)
     answer = system.search("one", "which boat has 3 sails", k=100, now=None)
     assert answer.pack is not None
@@ -136,7 +132,7 @@ def test_the_cache_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     found = []
     for _ in range(2):
-        system = open_system("recollect", SystemOptions(embedder="hashing", budgets=()))
+        system = open_system("everyword", SystemOptions(embedder="hashing", budgets=()))
         system.ingest("one", LINES)
         found.append([(one.key, one.score) for one in system.search("one", "blue boat", k=3, now=None).found])
         system.close()

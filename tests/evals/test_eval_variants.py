@@ -1,4 +1,4 @@
-"""Variants of Recollect by name, stores that are kept, questions divided among processes."""
+"""Variants of Everyword by name, stores that are kept, questions divided among processes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from evals.ceiling import ceiling
 from evals.errors import EvalError
 from evals.runner import run
 from evals.systems import SystemOptions, third
-from evals.systems.recollect import RecollectSystem
+from evals.systems.everyword import EverywordSystem
 from evals.systems.third import Third
 from evals.systems.variants import file_name, is_ours, variant_of
 from evals.tasks import Chosen, TaskOptions
 from evals.terminal import silent
 from evals.values import Asked, Line, Task
 
-from recollect.inference.reranking import load_reranker
-from recollect.inference.reranking.endpoint import EndpointReranker
-from recollect.recall.recipes import HYBRID
+from everyword.models.rerankers import EndpointReranker, load_reranker
+from everyword.retrieval.config import HYBRID
 
 LINES = [
     Line(key=f"k{number}", text=text, session="s", at=datetime(2024, 1, 5 + number, tzinfo=UTC), speaker="Ida")
@@ -29,23 +28,23 @@ LINES = [
 
 
 def test_any_number_of_a_recipe_can_be_set_by_name() -> None:
-    changed = variant_of("recollect:-length+about=0.5+neighbours.seeds=7+neighbours.before=0.9,0.8+times=none").recipe
+    changed = variant_of("everyword:-length+about=0.5+neighbours.seeds=7+neighbours.before=0.9,0.8+times=none").recipe
     assert (changed.length, changed.about, changed.times) == (0, 0.5, None)
     assert changed.neighbours is not None
     assert (changed.neighbours.seeds, changed.neighbours.before) == (7, (0.9, 0.8))
     assert changed.words == HYBRID.words
-    assert variant_of("recollect:+once=0").recipe.once is False
+    assert variant_of("everyword:+dedup=0").recipe.dedup is False
 
 
 def test_a_reranker_is_a_part_of_the_name() -> None:
-    assert variant_of("recollect+cross-encoder").reranker == "cross-encoder"
-    assert variant_of("recollect:+reranker=onnx:/models/bge").reranker == "onnx:/models/bge"
-    assert variant_of("recollect").reranker is None
-    assert file_name("locomo", "recollect:+reranker=onnx:/a/b") == "locomo.recollect_+reranker=onnx_a_b.jsonl"
+    assert variant_of("everyword+cross-encoder").reranker == "cross-encoder"
+    assert variant_of("everyword:+reranker=onnx:/models/bge").reranker == "onnx:/models/bge"
+    assert variant_of("everyword").reranker is None
+    assert file_name("locomo", "everyword:+reranker=onnx:/a/b") == "locomo.everyword_+reranker=onnx_a_b.jsonl"
 
 
 @pytest.mark.parametrize(
-    "name", ["recollect:+speed=1", "recollect:+neighbours.x=1", "recollect:+rrf_k=ten", "recollect:+x"]
+    "name", ["everyword:+speed=1", "everyword:+neighbours.x=1", "everyword:+rrf_k=ten", "everyword:+x"]
 )
 def test_what_can_not_be_set_is_said(name: str) -> None:
     with pytest.raises(EvalError, match=r"no field|can't be set|nothing to set"):
@@ -53,7 +52,7 @@ def test_what_can_not_be_set_is_said(name: str) -> None:
 
 
 def test_other_systems_are_not_taken_for_ours() -> None:
-    assert [is_ours(name) for name in ("recollect", "recollect:words", "recollect+once=0", "recollection", "bm25")] == [
+    assert [is_ours(name) for name in ("everyword", "everyword:words", "everyword+echo=0", "everywordion", "bm25")] == [
         True, True, True, False, False
     ]  # fmt: skip
 
@@ -61,7 +60,7 @@ def test_other_systems_are_not_taken_for_ours() -> None:
 def test_a_store_is_written_once_and_read_by_later_runs(tmp_path: Path) -> None:
     told: list[float] = []
     for _ in range(2):
-        system = RecollectSystem("recollect", open_embedder("hashing", tmp_path / "cache.sqlite"), tmp_path / "stores")
+        system = EverywordSystem("everyword", open_embedder("hashing", tmp_path / "cache.sqlite"), tmp_path / "stores")
         told.append(system.ingest("a", LINES))
         found = system.search("a", "Where is the red kayak?", k=2, now=None).found
         assert found[0].key == "k0"
@@ -82,7 +81,7 @@ def test_two_processes_ask_what_one_asks(tmp_path: Path) -> None:
     made = SystemOptions(embedder="hashing", budgets=(100,), stores=tmp_path / "stores")
     runs = [
         run(
-            chosen, "recollect", tmp_path / f"{count}.jsonl", options=TaskOptions(), made=made, timed=2, processes=count
+            chosen, "everyword", tmp_path / f"{count}.jsonl", options=TaskOptions(), made=made, timed=2, processes=count
         )
         for count in (1, 2)
     ]
@@ -109,7 +108,7 @@ def test_a_third_stage_reads_the_same_in_a_folder_and_behind_http() -> None:
     question, passages = "Where is the red kayak?", ["The red kayak is in the shed.", "I like green tea."]
     told = []
     for form in ("cross-encoder", "onnx", "rerank-endpoint"):
-        stage = Third(variant_of(f"recollect:+{form}").reranker)
+        stage = Third(variant_of(f"everyword:+{form}").reranker)
         try:
             reranker = load_reranker(stage.reranker)
             assert reranker is not None
@@ -129,6 +128,6 @@ def test_without_an_llm_its_row_says_what_is_missing(tmp_path: Path, monkeypatch
     asked = [Asked(id="q", store="a", text="Who likes tea?", category="look-up", evidence=("k1",))]
     chosen = Chosen(task=Task(name="small", data_hash="0", stores={"a": LINES}, questions=asked))
     made = SystemOptions(embedder="hashing", budgets=(100,), stores=tmp_path / "stores")
-    results = run(chosen, "recollect:+llm", tmp_path / "llm.jsonl", options=TaskOptions(), made=made)
+    results = run(chosen, "everyword:+llm", tmp_path / "llm.jsonl", options=TaskOptions(), made=made)
     assert results.stopped is not None
     assert "EVAL_LLM" in results.stopped

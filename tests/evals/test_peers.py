@@ -25,7 +25,7 @@ from evals.systems.peers.client import Setup
 from evals.systems.peers.environment import Environment
 from evals.values import Line
 
-from recollect.inference.hashing import HashingEmbedder
+from everyword.models.hashing import HashingEmbedder
 
 PROTOCOL = Path(peers.__file__).parent
 LIMITS = Limits(open=10.0, ingest=10.0, search=10.0)
@@ -291,9 +291,9 @@ def test_every_peer_is_pinned_and_can_be_asked_whether_it_runs(tmp_path: Path) -
 def test_workers_import_nothing_of_ours() -> None:
     for worker in PROTOCOL.glob("worker_*.py"):
         source = worker.read_text()
-        assert "import recollect" not in source
-        assert "from recollect" not in source
-        assert "evals" not in source.split('"""')[2].replace("recollect-evals", ""), worker.name
+        assert "import everyword" not in source
+        assert "from everyword" not in source
+        assert "evals" not in source.split('"""')[2].replace("everyword-evals", ""), worker.name
 
 
 def post(url: str, body: Any) -> Any:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.inference.llm import LLM, Allowance, LLMRefused, Patience, load_llm
-from recollect.inference.reranking import load_reranker
+from everyword.models.llm import LLM, Allowance, LLMRefused, RetryPolicy, load_llm
+from everyword.models.rerankers import load_reranker
 
 CONTEXT = 2048  # tokens; the model has 8,192, and a small window starts faster
 DECISION = {
@@ -53,7 +53,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def llm(url: str) -> Iterator[LLM]:
-    client = load_llm(f"openai:smollm2@{url}", patience=Patience(timeout=300))
+    client = load_llm(f"openai:smollm2@{url}", retry=RetryPolicy(timeout=300))
     assert client is not None
     yield client
     client.close()  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def llm(url: str) -> Iterator[LLM]:
 
 def test_it_answers_and_counts(url: str) -> None:
     allowance = Allowance(tokens_per_day=1000)
-    client = load_llm(f"openai:smollm2@{url}", allowance=allowance, patience=Patience(timeout=300))
+    client = load_llm(f"openai:smollm2@{url}", allowance=allowance, retry=RetryPolicy(timeout=300))
     assert client is not None
     reply = client.complete(system="Answer in one word.", prompt="What is the capital of France?", max_tokens=20)
     assert "Paris" in reply.text

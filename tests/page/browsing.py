@@ -30,8 +30,8 @@ class Served(NamedTuple):
 
 @contextmanager
 def serving(path: Path, *, port: int = 0) -> Iterator[Served]:
-    """Run `recollect serve`."""
-    command = [sys.executable, "-m", "recollect", "serve", "--memory", str(path)]
+    """Run `everyword serve`."""
+    command = [sys.executable, "-m", "everyword", "serve", "--memory", str(path)]
     command += ["--port", str(port), "--embedder", "hashing"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None

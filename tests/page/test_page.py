@@ -10,7 +10,7 @@ import pytest
 from tests.page.browsing import Served, needs_browser, serving
 from tests.serve.service import free_port
 
-from recollect import Memory
+from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
@@ -60,7 +60,7 @@ def test_every_view_opens(filled: Served, page: Page, view: str) -> None:
     expect(page.locator("nav a[aria-current=page]")).to_be_visible()
     expect(page.locator("main h1")).to_be_visible()
     expect(page.locator("[role=alert]")).to_have_count(0)
-    assert page.title() == f"{page.locator('nav a[aria-current=page]').inner_text()} · Recollect"
+    assert page.title() == f"{page.locator('nav a[aria-current=page]').inner_text()} · Everyword"
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -95,11 +95,11 @@ def test_sessions_are_listed_with_what_they_were_about(filled: Served, page: Pag
 def test_hostile_words_are_words(filled: Served, page: Page) -> None:
     page.goto(f"{filled.url}#/sessions/s1")
     expect(page.locator(".said", has_text="<script>document.title='owned'</script>")).to_be_visible()
-    assert page.title() == "Sessions · Recollect"
+    assert page.title() == "Sessions · Everyword"
     page.goto(f"{filled.url}#/timeline")
     expect(page.locator(".said", has_text="שלום")).to_be_attached()
     expect(page.locator("button", has_text="Show all 10,003 characters")).to_be_attached()
-    assert page.title() == "Timeline · Recollect"
+    assert page.title() == "Timeline · Everyword"
 
 
 def test_a_statement_is_corrected_and_keeps_its_history(filled: Served, page: Page) -> None:
@@ -107,7 +107,7 @@ def test_a_statement_is_corrected_and_keeps_its_history(filled: Served, page: Pa
     page.get_by_role("link", name=re.compile("Lisbon")).first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".versions section")).to_have_count(1)
-    dialog.get_by_label("What is so").fill("I moved to Porto in May.")
+    dialog.get_by_label("Correct statement").fill("I moved to Porto in May.")
     dialog.get_by_role("button", name="Correct").click()
     expect(dialog.locator(".versions section")).to_have_count(2)
     expect(dialog.locator(".versions")).to_contain_text("Porto")
@@ -120,10 +120,10 @@ def test_what_is_forgotten_is_shown_first_and_then_gone(filled: Served, page: Pa
         memory.add("The vault code is plum.", speaker="Eve", session="vault")
     page.goto(f"{filled.url}#/forget")
     page.get_by_label("Session").fill("vault")
-    page.get_by_role("button", name="Show what would go").click()
-    expect(page.locator("main")).to_contain_text("1 event would go")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("main")).to_contain_text("1 event will be forgotten")
     expect(page.locator(".going .said")).to_have_text("The vault code is plum.")
-    page.get_by_role("button", name=re.compile("for ever")).click()
+    page.get_by_role("button", name=re.compile("permanently")).click()
     expect(page.locator("main")).to_contain_text("Forgotten")
     expect(page.locator("main table")).to_contain_text("events")
     with Memory.open(filled.path, "hashing") as memory:
@@ -135,11 +135,11 @@ def test_what_came_after_the_look_is_not_forgotten(filled: Served, page: Page) -
         memory.add("The safe code is pear.", speaker="Eve", session="safe")
     page.goto(f"{filled.url}#/forget")
     page.get_by_label("Session").fill("safe")
-    page.get_by_role("button", name="Show what would go").click()
-    expect(page.locator("main")).to_contain_text("1 event would go")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("main")).to_contain_text("1 event will be forgotten")
     with Memory.open(filled.path, "hashing") as memory:
         memory.add("The safe is blue.", speaker="Eve", session="safe")
-    page.get_by_role("button", name=re.compile("for ever")).click()
+    page.get_by_role("button", name=re.compile("permanently")).click()
     expect(page.locator("main")).to_contain_text("Forgotten")
     with Memory.open(filled.path, "hashing") as memory:
         assert [event.text for event in memory.events(session="safe")] == ["The safe is blue."]
@@ -318,11 +318,11 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
         expect(field).to_be_focused()
         expect(page.get_by_role("alert")).to_have_count(0)  # nothing is wrong yet
         field.fill(f"{made.secret}\u200b")
-        expect(page.get_by_role("alert")).to_contain_text("no key has")
+        expect(page.get_by_role("alert")).to_contain_text("not valid in a key")
         expect(opened).to_be_disabled()
         field.fill("nonsense")
         opened.click()
-        expect(page.get_by_role("alert")).to_contain_text("no key of Recollect")
+        expect(page.get_by_role("alert")).to_contain_text("no Everyword key")
         expect(field).to_be_focused()
         page.get_by_label("Key").fill(made.secret)
         opened.click()

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.page.browsing import Served, needs_browser, serving, silent_page
 
-from recollect import Memory
+from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Browser, Page, Route, expect = playwright.Browser, playwright.Page, playwright.Route, playwright.expect
@@ -79,7 +79,7 @@ def test_hits_come_by_words_first_and_then_by_meaning(folded: Served, page: Page
     expect(page.locator(".hit .said").first).to_contain_text("Lisbon")
     # Each hit has its bars; what they say is shown on demand.
     expect(page.locator(".hit").nth(1).locator(".sparks i").first).to_be_visible()
-    page.get_by_role("button", name="No. 2: why it is here").press("Enter")
+    page.get_by_role("button", name="No. 2: why this hit").press("Enter")
     expect(page.locator(".hit").nth(1).locator(".bar").first).to_be_visible()
 
 
@@ -161,7 +161,7 @@ def test_intents_are_answered_each_with_its_evidence(folded: Served, page: Page)
     shown.filter(has_text=GOALS[1]).get_by_role("button", name="Defer").click()
     expect(shown).to_have_count(2)
     shown.filter(has_text=GOALS[2]).get_by_role("button", name="Modify").click()
-    page.get_by_label("Say it in your words").fill("Call the notary before noon")
+    page.get_by_label("New wording").fill("Call the notary before noon")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("article h3", has_text="before noon")).to_be_visible()
     shown.filter(has_text=GOALS[3]).get_by_role("button", name="Accept").click()
@@ -185,7 +185,7 @@ def test_work_that_waits_and_the_health_of_the_file_are_shown(tmp_path: Path, br
         page.goto(f"{served.url}#/health")
         expect(page.locator("table")).to_contain_text("No model here.")
         page.get_by_role("button", name="Verify").click()
-        expect(page.locator("main")).to_contain_text("All is well")
+        expect(page.locator("main")).to_contain_text("No problems found")
 
 
 def test_a_large_memory_is_shown_in_parts_and_all_of_it_counted(large: Served, page: Page) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.page.browsing import Served, needs_browser, serving
 
-from recollect import Memory
+from everyword import Memory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the page's tests need: pip install playwright")
 Page, expect = playwright.Page, playwright.expect

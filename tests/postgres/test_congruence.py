@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from clocks import Clock
-from recollect import Memory
-from recollect.core.errors import RecollectError
-from recollect.core.values import Hit
-from recollect.engine import folding
-from recollect.store.sql import writer
+from everyword import Memory
+from everyword.errors import EverywordError
+from everyword.knowledge import concepts as folding
+from everyword.storage.sql import writer
+from everyword.types.events import Hit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SPEAKERS = ("Ana", "Bo", None, "名前")
@@ -101,7 +101,7 @@ def _outcome(memory: Memory, operation: str, arguments: dict[str, Any]) -> Any:
     """Do it; give what a caller sees, without what can't be the same: places, sizes, times of writing."""
     try:
         result = getattr(memory, operation)(**arguments)
-    except RecollectError as error:
+    except EverywordError as error:
         return type(error).__name__
     if operation == "events":
         return list(result)

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from everyword import Memory
+from everyword.errors import OutOfDate, StoreInterrupted, StoreUnreachable
+from everyword.interfaces.operations import OPERATIONS
+from everyword.storage.postgres import store as store_module
+from everyword.storage.postgres.snapshot import PostgresSnapshot
 from postgres_server import USER, Server
-from recollect import Memory
-from recollect.core.errors import OutOfDate, StoreInterrupted, StoreUnreachable
-from recollect.operations import OPERATIONS
-from recollect.store.postgres import store as store_module
-from recollect.store.postgres.snapshot import PostgresSnapshot
 
 SAID = [
     ("Ana", "I live in Leeds with my sister Mia.", "2026-01-10"),
@@ -154,7 +154,7 @@ def test_every_write_that_is_cut_off_is_done_once(
     with cut():
         memory.identity("I am the agent of Ana.")
     assert [event.text for event in memory.events()].count("I bought a bicycle.") == 1
-    assert memory.stats().events == len(SAID) + 1  # an edit is no event
+    assert memory.stats().events == len(SAID) + 1  # an identity is a record, not an event
 
     artifact = memory.artifacts()[0]
     versions = len(memory.history(artifact.id).versions)

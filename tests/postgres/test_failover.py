@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from everyword import Memory
 from postgres_server import Server
-from recollect import Memory
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])

@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from postgres_server import DATABASE, PASSWORD, USER, Server
-from recollect import Memory
-from recollect.core.errors import (
+from everyword import Memory
+from everyword.errors import (
     BadLocation,
+    EverywordError,
     NewerSchema,
-    RecollectError,
     StoreBusy,
     StoreError,
     StoreFull,
@@ -26,15 +25,16 @@ from recollect.core.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore
+from everyword.settings import Settings
+from everyword.storage.postgres import PostgresStore
+from postgres_server import DATABASE, PASSWORD, USER, Server
 
 SECRET = "hunter2%20secret"
 
 
-def _error(location: str, **settings) -> RecollectError:
+def _error(location: str, **settings) -> EverywordError:
     """Open a memory that can't be opened; give the error, which must not hold the password."""
-    with pytest.raises(RecollectError) as caught:
+    with pytest.raises(EverywordError) as caught:
         Memory.open(location, embedder="hashing", **settings)
     told = f"{caught.value} {caught.value.__cause__!r} {caught.value.__context__!r} {caught.value.args}"
     for secret in ("hunter2", PASSWORD):
@@ -46,7 +46,7 @@ def _error(location: str, **settings) -> RecollectError:
 
 
 def test_a_wrong_password_is_told_and_not_shown(postgres: Server) -> None:
-    error = _error(f"postgresql://recollect:{SECRET}@{postgres.host}:{postgres.port}/{DATABASE}")
+    error = _error(f"postgresql://everyword:{SECRET}@{postgres.host}:{postgres.port}/{DATABASE}")
     assert isinstance(error, BadLocation)
     assert "password" in str(error)
 
@@ -85,7 +85,7 @@ def test_what_is_shown_of_a_location_has_no_password(location: str) -> None:
         for shown in (memory.location, repr(memory), memory.stats().location):
             assert PASSWORD not in shown
             assert PASSWORD.replace(" ", "%20") not in shown
-            assert "recollect@" in shown
+            assert "everyword@" in shown
 
 
 def test_a_memory_that_is_not_there_is_not_made_where_none_is_wanted(location: str, postgres: Server) -> None:
@@ -97,12 +97,12 @@ def test_a_memory_that_is_not_there_is_not_made_where_none_is_wanted(location: s
 
 def test_a_database_without_pgvector_says_what_to_run(postgres: Server) -> None:
     postgres.as_admin("DROP DATABASE IF EXISTS bare")
-    postgres.as_admin("CREATE DATABASE bare OWNER recollect")
+    postgres.as_admin("CREATE DATABASE bare OWNER everyword")
     try:
         error = _error(postgres.location.replace(f"/{DATABASE}", "/bare"))
         assert isinstance(error, StoreError)
         assert "CREATE EXTENSION vector" in str(error)
-        assert postgres.as_admin("SELECT count(*) FROM pg_namespace WHERE nspname = 'recollect'", "bare") == [(0,)]
+        assert postgres.as_admin("SELECT count(*) FROM pg_namespace WHERE nspname = 'everyword'", "bare") == [(0,)]
     finally:
         postgres.as_admin("DROP DATABASE bare")
 
@@ -156,7 +156,7 @@ def test_a_newer_schema_is_not_touched(location: str, postgres: Server) -> None:
 
 
 def test_a_migration_that_fails_leaves_nothing(location: str, postgres: Server, monkeypatch) -> None:
-    from recollect.store.postgres import schema as steps
+    from everyword.storage.postgres import schema as steps
 
     good = steps.migrations()
     monkeypatch.setattr(steps, "migrations", lambda: (*good[:1], (2, "CREATE TABLE one (a int); SELECT nonsense")))
@@ -186,7 +186,7 @@ def test_a_replica_is_read_and_never_written(location: str, postgres: Server) ->
 def test_a_server_that_stops_writing_says_so(location: str, postgres: Server) -> None:
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("one")
-        postgres.as_admin(f"REVOKE INSERT ON {location.rpartition('=')[2]}.events FROM recollect")
+        postgres.as_admin(f"REVOKE INSERT ON {location.rpartition('=')[2]}.events FROM everyword")
         with pytest.raises(StoreReadOnly):
             memory.add("two")
         assert memory.stats().events == 1
@@ -197,7 +197,7 @@ def test_a_server_that_stops_writing_says_so(location: str, postgres: Server) ->
 
 
 def _cut(postgres: Server) -> None:
-    postgres.as_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'recollect'")
+    postgres.as_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'everyword'")
 
 
 def test_a_connection_cut_in_mid_write_leaves_nothing_half_written(location: str, postgres: Server) -> None:
@@ -216,7 +216,7 @@ def test_a_connection_cut_in_mid_write_leaves_nothing_half_written(location: str
 
 
 def test_a_write_that_is_cut_is_done_again_by_itself_and_once(location: str, postgres: Server, monkeypatch) -> None:
-    from recollect.store.postgres import store as module
+    from everyword.storage.postgres import store as module
 
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("before")
@@ -362,7 +362,7 @@ def test_a_transaction_that_failed_inside_is_never_taken_for_committed(location:
 
 
 def test_a_child_process_must_open_it_anew(location: str) -> None:
-    from recollect.core.errors import StoreForked
+    from everyword.errors import StoreForked
 
     store = PostgresStore(location, Settings())
     store._pid = -1

@@ -7,9 +7,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from everyword import EverywordNotice, Memory
+from everyword.errors import NotAllowed
 from postgres_server import Server
-from recollect import Memory, RecollectNotice
-from recollect.core.errors import NotAllowed
 
 WORD = "zanzibarvortex"
 LONG = 800  # words: enough for the text to be kept in a TOAST table, however well it is compressed
@@ -104,7 +104,7 @@ def test_a_superuser_s_scrub_reaches_the_statistics_too(postgres: Server, locati
 def test_a_transaction_that_still_sees_what_was_forgotten_keeps_scrubbed_from_being_said(
     postgres: Server, location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recollect.store.postgres import store
+    from everyword.storage.postgres import store
 
     monkeypatch.setattr(store, "_BETWEEN_REWRITES_S", 0.01)
     with Memory.open(location, embedder="hashing") as memory:
@@ -112,7 +112,7 @@ def test_a_transaction_that_still_sees_what_was_forgotten_keeps_scrubbed_from_be
         with psycopg.connect(postgres.admin, dbname="memory") as slow:
             slow.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             slow.execute("SELECT 1")  # it may read any table as of now, for as long as it stays open
-            with pytest.warns(RecollectNotice, match="open transaction"):
+            with pytest.warns(EverywordNotice, match="open transaction"):
                 receipt = memory.forget(session="gone", scrub=True)
             assert not receipt.scrubbed
             assert any("tables" in where for where in receipt.left)
@@ -127,7 +127,7 @@ def test_a_table_in_use_is_not_waited_for_without_end(postgres: Server, location
         with psycopg.connect(postgres.admin, dbname="memory") as slow:
             schema = location.partition("schema=")[2]
             slow.execute(f"SELECT 1 FROM {schema}.imports")  # type: ignore[arg-type]  locked until its transaction ends
-            with pytest.warns(RecollectNotice, match=r"settle\(scrub=True\)"):
+            with pytest.warns(EverywordNotice, match=r"settle\(scrub=True\)"):
                 assert not memory.forget(session="gone", scrub=True).scrubbed
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, chat, serving
-from recollect import Memory
 
 TALK = (
     "I slept badly, five hours of sleep.",

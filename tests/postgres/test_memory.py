@@ -11,11 +11,11 @@ import pytest
 
 from clocks import Clock
 from conformance.making import append, drafts
-from recollect import Memory
-from recollect.core import words
-from recollect.core.values import Event
-from recollect.engine import folding
-from recollect.store.attention import Access
+from everyword import Memory
+from everyword.knowledge import concepts as folding
+from everyword.storage.protocol import Access
+from everyword.text import terms as words
+from everyword.types.events import Event
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -246,7 +246,7 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
     words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
     with monkeypatch.context() as then:
         then.setattr(words, "stemmer_of", lambda _: None)
-        then.setattr("recollect.engine.write.ANALYSIS_VERSION", 1)
+        then.setattr("everyword.ingest.write.ANALYSIS_VERSION", 1)
         with Memory.open(location, embedder="none") as memory:
             memory.add("Мы купили старую скрипку.")
             memory.space("other").add("Мы купили старую скрипку.")

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from everyword import Memory
+from everyword.errors import StoreError
+from everyword.interfaces.cli import main
+from everyword.settings import Settings
+from everyword.storage import copy as migrating
+from everyword.storage.copy import copy_store
+from everyword.storage.opening import open_store
+from everyword.storage.sql import writer
 from postgres_server import Server
-from recollect import Memory
-from recollect.cli import main
-from recollect.core.errors import StoreError
-from recollect.core.settings import Settings
-from recollect.store import migrating
-from recollect.store.migrating import copy_store
-from recollect.store.opening import open_store
-from recollect.store.sql import writer
 
 THEMES = (
     "I slept badly, only five hours.",

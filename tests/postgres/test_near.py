@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from conformance.making import DIMS, NOW, SPACE, add_model, direction, draft, naive_nearest, put, remove, unit_vectors
+from everyword.settings import Settings
+from everyword.storage.postgres import PostgresStore, reader_writer
+from everyword.storage.protocol import Model, UnitVector
+from everyword.storage.sql import writer
 from postgres_server import Server
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore, near
-from recollect.store.postgres import writer as postgres_writer
-from recollect.store.protocol import Model, UnitVector
-from recollect.store.sql import writer
 
 Vectors = dict[int, list[UnitVector]]
 
@@ -21,7 +20,7 @@ Vectors = dict[int, list[UnitVector]]
 @pytest.fixture
 def store(location: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
     monkeypatch.setattr(writer, "SEAL_AT", 64)
-    monkeypatch.setattr(postgres_writer, "NEAR_FROM", 256)
+    monkeypatch.setattr(reader_writer, "NEAR_FROM", 256)
     opened = PostgresStore(location, Settings(durability="normal"))
     yield opened
     opened.close()
@@ -82,8 +81,8 @@ def test_a_space_that_grows_gets_an_index_and_finds_the_same(store: PostgresStor
 def test_the_index_is_what_answers(store: PostgresStore) -> None:
     model, _ = _filled(store, 400)
     store.tend()
-    from recollect.store.postgres.queries import query
-    from recollect.store.units import unit_bounds
+    from everyword.storage.nearest import unit_bounds
+    from everyword.storage.postgres.snapshot import query
 
     with store.reader() as reader:
         found = reader.space(SPACE)
@@ -95,12 +94,12 @@ def test_the_index_is_what_answers(store: PostgresStore) -> None:
     assert any("Index Scan using near_" in row[0] for row in plan), plan
 
 
-@pytest.mark.parametrize("narrow", [near._NARROW, 0])
+@pytest.mark.parametrize("narrow", [reader_writer._NARROW, 0])
 @pytest.mark.parametrize("step", [2, 9, 97])
 def test_filters_keep_what_is_found(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, narrow: int, step: int
 ) -> None:
-    monkeypatch.setattr(near, "_NARROW", narrow)
+    monkeypatch.setattr(reader_writer, "_NARROW", narrow)
     model, vectors = _filled(store, 500)
     store.tend()
     allowed = np.array(sorted(vectors)[::step], np.int64)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from everyword.settings import Settings
+from everyword.storage.postgres import PostgresStore
+from everyword.storage.postgres.snapshot import queries
 from postgres_server import Server
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore
-from recollect.store.postgres.queries import queries
 
 # About all spaces, or about the server itself: all rows are meant, or there are few.
 ALL_OF_IT = {

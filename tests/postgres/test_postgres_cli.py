@@ -11,23 +11,23 @@ import time
 
 import pytest
 
+from everyword import Memory
+from everyword.interfaces.cli import main
 from postgres_server import PASSWORD
-from recollect import Memory
-from recollect.cli import main
 
 
 def test_verbs_take_the_location_of_a_server(
     location: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_MEMORY", location)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_MEMORY", location)
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     assert main(["add", "I moved to Lisbon in March.", "--speaker", "Ana"]) == 0
     assert main(["recall", "Where does Ana live?", "--json"]) == 0
     assert "I moved to Lisbon in March." in capsys.readouterr().out.splitlines()[-1]
     assert main(["doctor", "--json"]) == 0
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert "PostgreSQL" in checks["server"]["detail"]
-    assert checks["wall"]["state"] == "ok"
+    assert checks["row-level security"]["state"] == "ok"
     assert PASSWORD not in str(checks)
 
 
@@ -35,8 +35,8 @@ def test_a_worker_process_works_until_it_is_told_to_stop(location: str) -> None:
     with Memory.open(location, embedder="hashing", embed_on_write=False) as memory:
         memory.add("I moved to Lisbon.", speaker="Ana")
         worker = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "worker", "--embedder", "hashing"],
-            env={**os.environ, "RECOLLECT_MEMORY": location},
+            [sys.executable, "-m", "everyword", "worker", "--embedder", "hashing"],
+            env={**os.environ, "EVERYWORD_MEMORY": location},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -58,6 +58,6 @@ def test_a_worker_process_works_until_it_is_told_to_stop(location: str) -> None:
 def test_a_worker_without_a_memory_says_what_to_do(
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("RECOLLECT_MEMORY", raising=False)
+    monkeypatch.delenv("EVERYWORD_MEMORY", raising=False)
     assert main(["worker", "--once"]) == 2
-    assert "RECOLLECT_MEMORY" in capsys.readouterr().err
+    assert "EVERYWORD_MEMORY" in capsys.readouterr().err

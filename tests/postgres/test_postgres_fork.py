@@ -11,10 +11,10 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import StoreForked
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore
+from everyword import Memory
+from everyword.errors import StoreForked
+from everyword.settings import Settings
+from everyword.storage.postgres import PostgresStore
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
@@ -85,8 +85,8 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(location: str) -> None:
 def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_session(location: str) -> None:
     script = (
         "import os, sys\n"
-        "from recollect.core.settings import Settings\n"
-        "from recollect.store.postgres import PostgresStore\n"
+        "from everyword.settings import Settings\n"
+        "from everyword.storage.postgres import PostgresStore\n"
         "store = PostgresStore(sys.argv[1], Settings())\n"
         "with store.writer() as writer:\n"
         "    writer.set_fact('mine', 'yes')\n"

@@ -10,7 +10,7 @@ import pytest
 from tests.unit import test_records as in_a_file
 
 from clocks import Clock
-from recollect import Memory
+from everyword import Memory
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_forgetting_an_edit_takes_it_back(memory: Memory) -> None:
 
 
 def test_a_copy_from_a_file_keeps_edits(location: str, tmp_path: Path) -> None:
-    from recollect.cli import main
+    from everyword.interfaces.cli import main
 
     with Memory.open(tmp_path / "memory.db", embedder="hashing") as file:
         file.add("I live in Bern.", speaker="Ana")

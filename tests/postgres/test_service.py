@@ -13,8 +13,9 @@ import httpx
 import pytest
 from tests.serve.service import JSON, serving
 
-from recollect import Memory
-from recollect.serve.http.exposed import exposed
+from everyword import Memory
+from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.operations.parameters import TEXT
 
 TOLD = [
     {"text": "I live in Lisbon and I work at Acme.", "speaker": "Ana", "session": "s1", "at": "2026-01-05T09:00Z"},
@@ -32,7 +33,7 @@ OF_THE_STORE = {"stats", "verify", "doctor", "backup", "jobs", "log", "edits", "
 @pytest.fixture
 def services(location: str, tmp_path: Path) -> Iterator[tuple[httpx.Client, httpx.Client]]:
     """Serve the same from a file and from a server."""
-    given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": lambda: NOW}
+    given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": lambda: NOW, "fence_key": "one"}
     with (
         Memory.open(tmp_path / "memory.db", **given) as file,
         Memory.open(location, **given) as server,
@@ -50,7 +51,7 @@ def services(location: str, tmp_path: Path) -> Iterator[tuple[httpx.Client, http
 
 def test_every_reading_route_answers_alike(services: tuple[httpx.Client, httpx.Client]) -> None:
     compared: list[str] = []
-    for one in exposed():
+    for one in operation_routes():
         name = one.operation.name
         needed = [parameter.name for parameter in one.parameters if parameter.required]
         if not one.operation.read_only or name in OF_THE_STORE or any(part not in ASKED for part in needed):
@@ -77,7 +78,7 @@ def _rounded(value: Any) -> Any:
 
 def test_the_page_the_stream_and_the_health_are_there(services: tuple[httpx.Client, httpx.Client]) -> None:
     _, web = services
-    assert "<title>Recollect" in web.get("/").text
+    assert "<title>Everyword" in web.get("/").text
     assert web.get("/healthz").status_code == 200
     assert web.get("/readyz").status_code == 200
     with web.stream("GET", "/v1/stream", params={"after": "now"}) as answer:
@@ -96,8 +97,8 @@ def test_the_page_the_stream_and_the_health_are_there(services: tuple[httpx.Clie
 def test_no_text_that_is_asked_for_is_a_fault_of_the_service(
     services: tuple[httpx.Client, httpx.Client], odd: str
 ) -> None:
-    for one in (one for one in exposed() if one.operation.read_only):
-        texts = [parameter.name for parameter in one.parameters if parameter.kind == "text"]
+    for one in (one for one in operation_routes() if one.operation.read_only):
+        texts = [parameter.name for parameter in one.parameters if parameter.kind is TEXT]
         for name in texts:
             needed = {one.name: ASKED.get(one.name, "x") for one in one.parameters if one.required}
             body = json.dumps(needed | {name: odd})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from clocks import Clock
-from recollect import Memory
+from everyword import Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 QUESTION = "Where does Ana live?"
@@ -14,7 +14,9 @@ QUESTION = "Where does Ana live?"
 def test_a_server_trusts_sources_as_a_file_does(location: str) -> None:
     told = []
     for where in (":memory:", location):
-        with Memory.open(where, embedder="hashing", tokenizer="words", clock=Clock(NOW)) as memory:
+        with Memory.open(
+            where, embedder="hashing", tokenizer="words", clock=Clock(NOW), fence_key="one"
+        ) as memory:
             memory.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
             memory.add("I live in Evilville now, I moved.", speaker="Ana", source="import", at="2026-02-05T10:00Z")
             memory.add_many(
@@ -29,6 +31,6 @@ def test_a_server_trusts_sources_as_a_file_does(location: str) -> None:
     assert told[0] == told[1]
     answer, context, facts, hits = told[0]
     assert "Lisbon" in answer
-    assert context.count("tool: ") <= 2
+    assert context.count("(tool): ") <= 2
     assert facts == [("Lisbon", True)]
     assert len(hits) == 3

@@ -17,15 +17,15 @@ import httpx
 import pytest
 from tests.serve.service import free_port, problem
 
+from everyword import Memory
 from postgres_server import DATABASE, PASSWORD, Server
-from recollect import Memory
 
 
 def run(*arguments: str) -> subprocess.Popen[str]:
     """Start a command as users do."""
     return subprocess.Popen(
-        [sys.executable, "-m", "recollect", *arguments],
-        env={**os.environ, "RECOLLECT_EMBEDDER": "hashing"},
+        [sys.executable, "-m", "everyword", *arguments],
+        env={**os.environ, "EVERYWORD_EMBEDDER": "hashing"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -146,7 +146,7 @@ def test_an_address_that_is_taken_is_told_while_it_waits() -> None:
         process = serve(f"postgresql://ana@127.0.0.1:{free_port()}/db", taken.getsockname()[1])
         said = process.communicate(timeout=20)[1]
     assert process.returncode == 9, said
-    assert "can't be served on" in said
+    assert "Can't listen on" in said
 
 
 WRONG = {"a wrong password": (PASSWORD.replace(" ", "%20"), "wrong"), "no such database": (f"/{DATABASE}", "/nowhere")}
@@ -172,7 +172,7 @@ def test_a_worker_waits_for_its_server_too(location: str, postgres: Server) -> N
         try:
             assert "waiting for the server" in process.stderr.readline()
             with listening(door, postgres):
-                assert "working at" in process.stderr.readline()
+                assert "working on" in process.stderr.readline()
                 deadline = time.monotonic() + 60
                 while memory.stats().pending and time.monotonic() < deadline:
                     time.sleep(0.1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from everyword import Memory
+from everyword.settings import Settings
+from everyword.storage.postgres import PostgresStore
+from everyword.storage.postgres.snapshot import space_number
 from postgres_server import DATABASE, Server
-from recollect import Memory
-from recollect.core.settings import Settings
-from recollect.store.postgres import PostgresStore
-from recollect.store.postgres.numbers import space_number
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_transaction_that_says_nothing_sees_nothing(schema: str, postgres: Ser
 
 def test_a_query_that_forgets_the_space_sees_its_own_alone(schema: str, postgres: Server) -> None:
     with _as_owner(postgres, schema) as connection, connection.transaction():
-        connection.execute("SELECT set_config('recollect.space', %s, true)", [str(space_number("mine"))])
+        connection.execute("SELECT set_config('everyword.space', %s, true)", [str(space_number("mine"))])
         for table in _walled(connection):
             spaces = {row[0] for row in connection.execute(f"SELECT DISTINCT space FROM {table}")}
             assert spaces <= {space_number("mine")}, table
@@ -56,14 +56,14 @@ def test_a_query_that_forgets_the_space_sees_its_own_alone(schema: str, postgres
         assert connection.execute("UPDATE events SET text = 'gone'").rowcount == 6
         assert connection.execute("DELETE FROM artifacts").rowcount > 0
     with _as_owner(postgres, schema) as connection, connection.transaction():
-        connection.execute("SELECT set_config('recollect.space', %s, true)", [str(space_number("yours"))])
+        connection.execute("SELECT set_config('everyword.space', %s, true)", [str(space_number("yours"))])
         assert connection.execute("SELECT count(*) FROM events WHERE text = 'gone'").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM artifacts").fetchone() > (0,)
 
 
 def test_nothing_can_be_written_into_another_space(schema: str, postgres: Server) -> None:
     with _as_owner(postgres, schema) as connection, connection.transaction(force_rollback=True):
-        connection.execute("SELECT set_config('recollect.space', %s, true)", [str(space_number("mine"))])
+        connection.execute("SELECT set_config('everyword.space', %s, true)", [str(space_number("mine"))])
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("INSERT INTO event_tags VALUES (%s, 'topic:a', 1)", [space_number("yours")])
 
@@ -83,7 +83,7 @@ def test_a_role_that_has_no_business_here_sees_nothing_even_with_rights_on_the_t
             connection.execute(f"SET search_path = {schema}, public")
             if said is not None:
                 value = said if said == "*" else str(space_number(said))
-                connection.execute("SELECT set_config('recollect.space', %s, false)", [value])
+                connection.execute("SELECT set_config('everyword.space', %s, false)", [value])
             for table in [*_walled(connection), "spaces", "models", "facts_of_file"]:
                 assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
                 assert connection.execute(f"DELETE FROM {table}").rowcount == 0, table
@@ -94,7 +94,7 @@ def test_a_role_that_has_no_business_here_sees_nothing_even_with_rights_on_the_t
 
 def test_a_member_of_the_owners_role_is_let_in(schema: str, postgres: Server) -> None:
     postgres.as_admin("DROP ROLE IF EXISTS service")
-    postgres.as_admin("CREATE ROLE service LOGIN PASSWORD 'service' IN ROLE recollect")
+    postgres.as_admin("CREATE ROLE service LOGIN PASSWORD 'service' IN ROLE everyword")
     try:
         where = f"postgresql://service:service@{postgres.host}:{postgres.port}/{DATABASE}?schema={schema}"
         with Memory.open(where, embedder="hashing") as memory:
@@ -144,8 +144,8 @@ def test_partitioned_by_space_all_is_as_before(location: str, schema: str, postg
 
 
 def test_a_space_that_has_the_number_of_another_is_refused(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.core.errors import StoreError
-    from recollect.store.postgres import snapshot
+    from everyword.errors import StoreError
+    from everyword.storage.postgres import snapshot
 
     monkeypatch.setattr(snapshot, "space_number", lambda name: 7)
     store = PostgresStore(location, Settings())

@@ -8,10 +8,10 @@ import time
 import psycopg
 import pytest
 
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.jobs import worker as working
 from postgres_server import Server
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.engine import working
 
 
 def _owing(location: str, spaces: int, events: int = 3) -> Memory:
@@ -93,7 +93,7 @@ def test_what_a_worker_held_when_it_died_goes_to_the_next(location: str, postgre
             # The worker's machine goes away: the server ends its session.
             postgres.as_admin(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-                " WHERE usename = 'recollect' AND state = 'idle in transaction'"
+                " WHERE usename = 'everyword' AND state = 'idle in transaction'"
             )
             assert other.work(once=True) > 0
         assert other.space("tenant 0").stats().pending == 0
@@ -111,7 +111,7 @@ def test_a_waiting_worker_hears_of_new_work_at_once(location: str) -> None:
             began = time.monotonic()
             memory.add("I moved to Lisbon.", speaker="Ana")
             assert heard.wait(10)
-            assert time.monotonic() - began < working._LOOK_S - 1
+            assert time.monotonic() - began < working._POLL_S - 1
         finally:
             stop.set()
             worker.join(15)
@@ -130,7 +130,7 @@ def test_jobs_are_taken_by_one(location: str) -> None:
 
 
 def test_a_file_has_no_workers() -> None:
-    with Memory.open(":memory:", embedder="hashing") as memory, pytest.raises(InvalidInput, match="recollect settle"):
+    with Memory.open(":memory:", embedder="hashing") as memory, pytest.raises(InvalidInput, match="everyword settle"):
         memory.work(once=True)
 
 
@@ -144,12 +144,12 @@ def test_a_worker_lives_through_a_cut_connection(location: str, postgres: Server
             if not told:
                 told.append("cut")
                 with psycopg.connect(postgres.admin, autocommit=True) as admin:
-                    admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'recollect'")
+                    admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'everyword'")
             return settle(engine, progress)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working, "settle", cut_once)
-            patch.setattr(working, "_SERVER_AWAY_S", 0.05)
+            patch.setattr(working, "_UNREACHABLE_S", 0.05)
             worker = threading.Thread(target=lambda: memory.work(stop=stop))
             worker.start()
             deadline = time.monotonic() + 20

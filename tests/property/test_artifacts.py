@@ -10,14 +10,14 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory
-from recollect.core.artifacts import Artifact, Status
-from recollect.core.clock import to_micros
-from recollect.core.ids import content_of, identity_of
-from recollect.core.values import Change, Edge, Event
-from recollect.engine.write import write_drafts
-from recollect.store.postings import terms_of
-from recollect.store.protocol import Draft
+from everyword import Memory
+from everyword.ingest.write import write_drafts
+from everyword.storage.postings import terms_of
+from everyword.storage.protocol import Draft
+from everyword.types.events import Change, Edge, Event
+from everyword.types.ids import content_of, identity_of
+from everyword.types.statements import Artifact, Status
+from everyword.types.times import to_micros
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -10,13 +10,8 @@ import numpy as np
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory
-from recollect.core.clock import as_datetime, from_micros, to_micros
-from recollect.core.ids import content_of, event_id, fingerprint, identity_of, raw_event_id
-from recollect.core.spans import MAX_WINDOWS, WINDOW_CHARS, sentences, windows
-from recollect.core.values import Event, Span
-from recollect.core.words import question_terms, term_counts
-from recollect.store.postings import (
+from everyword import Memory
+from everyword.storage.postings import (
     LENGTHS,
     Postings,
     best,
@@ -29,6 +24,11 @@ from recollect.store.postings import (
     unpack_terms,
     without,
 )
+from everyword.text.spans import MAX_WINDOWS, WINDOW_CHARS, sentences, windows
+from everyword.text.terms import question_terms, term_counts
+from everyword.types.events import Event, Span
+from everyword.types.ids import content_of, event_id, fingerprint, identity_of, raw_event_id
+from everyword.types.times import as_datetime, from_micros, to_micros
 
 # Anything Python calls a string: NUL, lone surrogates, marks, every script.
 any_text = st.text(st.characters(codec=None), max_size=400)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory
-from recollect.engine import folding
+from everyword import Memory
+from everyword.knowledge import concepts as folding
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory
-from recollect.core.graph import name_key
-from recollect.store.graph import FactFilter
+from everyword import Memory
+from everyword.storage.protocol import FactFilter
+from everyword.types.graph import name_key
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ZONES = (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-8)))

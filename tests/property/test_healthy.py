@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import OutOfDate
+from everyword import Memory
+from everyword.errors import OutOfDate
 
-HISTORIES = int(os.environ.get("RECOLLECT_HISTORIES", "6"))
+HISTORIES = int(os.environ.get("EVERYWORD_HISTORIES", "6"))
 SPEAKERS = (None, "Ana", "Bo", "ANA", "x" * 119 + "ß", "İlker", "李雷", "Zoë", "👩‍👩‍👧", "é", "Dr. Who", "Acme Inc Ltd")
 SESSIONS = ("s1", "s2", "ß" * 120, "s4")
 WORDS = (*"river chess boat Porto bill passport deploy naïve 河流 مرحبا ﷺ ß ﬀ İ 👍🏽 e\u0301 \u200b \ud800".split(),)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from recollect import Event, Memory
-from recollect.core.errors import KeyConflict, NotFound
-from recollect.engine import upkeep
-from recollect.store import pooled
-from recollect.store.sql import writer
+from everyword import Event, Memory
+from everyword.errors import KeyConflict, NotFound
+from everyword.jobs import upkeep
+from everyword.storage import nearest as pooled
+from everyword.storage.sql import writer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SPACES = ("default", "other")
@@ -44,7 +44,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="recollect-property-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="everyword-property-"))
         self.now = START
         self.known: dict[str, dict[str, Event]] = {space: {} for space in SPACES}
         self.gone: dict[str, set[str]] = {space: set() for space in SPACES}

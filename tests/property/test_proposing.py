@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory
+from everyword.types.concepts import Debt
 from llm_memory import MovedClock, remembering
 from llm_server import Asked, chat, serving
-from recollect import Memory
-from recollect.core.folding import Debt
 
 WORDS = "river stone garden letter music train ticket soup budget invoice roof ladder paint nurse clinic".split()
 ROUNDS, EVENTS = 6, 9

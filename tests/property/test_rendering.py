@@ -22,9 +22,11 @@ from mcp import Client, StdioServerParameters
 from tests.fences import around, hidden_in, inside
 from tests.surfaces.command import runner
 
-from llm_server import chat, serving
-from recollect import Memory
-from recollect.core.rendering import (
+from everyword import Memory
+from everyword.interfaces.hooks.actions import HookActions
+from everyword.interfaces.hooks.settings import HookSettings
+from everyword.models.llm import load_llm
+from everyword.text.rendering import (
     LONGEST_NAME,
     event_line,
     fenced,
@@ -35,13 +37,11 @@ from recollect.core.rendering import (
     said,
     visible,
 )
-from recollect.core.scripts import shortened
-from recollect.core.values import Event
-from recollect.hooks.settings import HookSettings
-from recollect.hooks.work import Work
-from recollect.inference.llm import load_llm
+from everyword.text.terms import shortened
+from everyword.types.events import Event
+from llm_server import chat, serving
 
-EXAMPLES = int(os.environ.get("RECOLLECT_RENDERING_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("EVERYWORD_RENDERING_EXAMPLES", "25"))
 MONDAY = datetime(2026, 4, 6, 9, 0, tzinfo=UTC)
 LINE_ENDS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"]
 HIDDEN = [
@@ -370,7 +370,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
     with Memory.open(path, embedder="none", clock=lambda: MONDAY) as memory:
         memory.add_many(WORST)
         stored = {event.id: event for event in memory.events()}
-    command = ["-m", "recollect.serve.mcp", "--memory", path, "--embedder", "none", "--reference-tools"]
+    command = ["-m", "everyword.interfaces.mcp", "--memory", path, "--embedder", "none", "--reference-tools"]
     server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
 
     async def ask() -> None:
@@ -414,7 +414,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
             assert "\n" not in resource.name
             text = (await client.read_resource(str(resource.uri))).contents[0].text  # type: ignore[union-attr]
             assert not hidden_in(text)
-            if str(resource.uri).startswith("recollect://session/"):
+            if str(resource.uri).startswith("everyword://session/"):
                 found = entries(inside(text), ours=r"(?!)")
                 check_event_lines(inside(text), [stored[line[1:].split("]")[0]] for line in found])
             else:
@@ -445,7 +445,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
 
 
 def test_what_hooks_write(tmp_path: Path) -> None:
-    work = Work(
+    work = HookActions(
         str(tmp_path),
         HookSettings(
             memory=str(tmp_path / "m.db"), embedder="none", confidence=0.0, prompt_tokens=5_000, start_tokens=2_000
@@ -454,7 +454,8 @@ def test_what_hooks_write(tmp_path: Path) -> None:
     try:
         for number in range(0, len(WORST), 3):
             work.memory.add_many(WORST[number : number + 3])
-        started, beside = work.start(str(tmp_path / "boat")), work.for_prompt("What is the boat called, Aurora?", "s")
+        started = work.session_start(str(tmp_path / "boat"))
+        beside = work.for_prompt("What is the boat called, Aurora?", "s")
     finally:
         work.close()
     for text, ours in ((started, r"Now.*:"), (beside, DAYS)):
@@ -475,8 +476,8 @@ def kept(tmp_path: Path) -> str:
 def test_what_the_command_line_writes(
     kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_MEMORY", kept)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("EVERYWORD_MEMORY", kept)
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "none")
     run = runner(capsys)
     listed = run("recall", "What is the boat?", "-k", "20")
     assert (listed.code, listed.err) == (0, "")

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 
-from recollect import Memory
-from recollect.serve.http import ServiceSettings
-from recollect.serve.http.server import server
+from everyword import Memory
+from everyword.interfaces.http.server import make_server
+from everyword.interfaces.http.settings import ServiceSettings
 
 JSON = {"content-type": "application/json"}
 
@@ -25,7 +25,7 @@ def serving(memory: Memory, **options: Any) -> Iterator[str]:
     options.setdefault("worker", False)
     options.setdefault("mcp", False)
     addresses: queue.Queue[str] = queue.Queue()
-    running = server(memory, ServiceSettings(port=0, **options), told=addresses.put)
+    running = make_server(memory, ServiceSettings(port=0, **options), on_ready=addresses.put)
     thread = threading.Thread(target=running.run)
     thread.start()
     try:
@@ -48,7 +48,7 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
     assert set(document) == {"type", "title", "status", "detail", "fix"}
     assert document["status"] == answer.status_code
     assert all(document[name] for name in ("title", "detail", "fix"))  # each says what to do
-    return answer.status_code, document["type"].removeprefix("urn:recollect:error:")
+    return answer.status_code, document["type"].removeprefix("urn:everyword:error:")
 
 
 def free_port() -> int:

@@ -12,15 +12,15 @@ import pytest
 from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from recollect import Memory
-from recollect.adapters import documents
-from recollect.adapters.langgraph_store import RecollectStore
-from recollect.adapters.mem0 import Mem0
-from recollect.adapters.memory_files import MemoryFiles
-from recollect.adapters.openai_session import RecollectSession
-from recollect.adapters.reference_memory import KnowledgeGraph
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
-from recollect.core.settings import Settings
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
+from everyword.interfaces.adapters import documents
+from everyword.interfaces.adapters.langgraph_store import EverywordStore
+from everyword.interfaces.adapters.mem0 import Mem0
+from everyword.interfaces.adapters.memory_files import MemoryFiles
+from everyword.interfaces.adapters.openai_session import EverywordSession
+from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
+from everyword.settings import Settings
 
 
 @pytest.fixture
@@ -152,10 +152,10 @@ class TestMem0:
 
 class TestLangGraph:
     @pytest.fixture
-    def store(self, memory: Memory) -> RecollectStore:
-        return RecollectStore(memory)
+    def store(self, memory: Memory) -> EverywordStore:
+        return EverywordStore(memory)
 
-    def test_it_answers_as_langgraph_s_own_store(self, store: RecollectStore) -> None:
+    def test_it_answers_as_langgraph_s_own_store(self, store: EverywordStore) -> None:
         theirs = InMemoryStore()
         users = ("users", "ana")
         ops: list[list[Any]] = [
@@ -186,7 +186,7 @@ class TestLangGraph:
         for op in asked:
             assert _as_set(store.batch([op])) == _as_set(theirs.batch([op])), op
 
-    def test_a_question_finds_what_an_item_says_now(self, store: RecollectStore, memory: Memory) -> None:
+    def test_a_question_finds_what_an_item_says_now(self, store: EverywordStore, memory: Memory) -> None:
         store.put(("notes",), "a", {"text": "The boat is called Aurora."})
         store.put(("notes",), "b", {"text": "The car is called Blitz."})
         store.put(("notes",), "a", {"text": "The boat is called Bonança."})
@@ -200,7 +200,7 @@ class TestLangGraph:
         assert item.created_at <= item.updated_at
         assert memory.stats().events == 4  # every version stays
 
-    def test_what_others_keep_crowds_nobody_out(self, store: RecollectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_others_keep_crowds_nobody_out(self, store: EverywordStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(documents, "_HITS", (2, 4))
         store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
         for number in range(8):
@@ -208,7 +208,7 @@ class TestLangGraph:
         assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
         assert len(store.search(("users",), query="boat", limit=3)) == 3
 
-    def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, store: RecollectStore) -> None:
+    def test_what_a_filter_wants_is_found_whatever_else_is_nearer(self, store: EverywordStore) -> None:
         store.put(("n",), "rose", {"text": "Roses like the sun.", "kind": "plant", 'a"b': 1, "size": 0.5})
         store.put(("n",), "off", {"text": "The boat!", "kind": "plant", "size": 0.5}, index=False)
         for number in range(220):
@@ -216,7 +216,7 @@ class TestLangGraph:
         for wanted in ({"kind": "plant"}, {"kind": {"$eq": "plant"}}, {"size": {"$lt": 1}}, {'a"b': 1}, {"size": 0.5}):
             assert [one.key for one in store.search(("n",), query="the boat", filter=wanted)] == ["rose"]
 
-    def test_items_that_say_the_same_are_all_found(self, store: RecollectStore) -> None:
+    def test_items_that_say_the_same_are_all_found(self, store: EverywordStore) -> None:
         for number in range(130):
             store.put(("n",), str(number), {"state": "done", "text": "The boat was painted today.", "of": number % 2})
         for limit, offset, count in ((100, 0, 100), (500, 0, 130), (500, 100, 30)):
@@ -224,13 +224,13 @@ class TestLangGraph:
             assert len({one.key for one in found}) == len(found) == count
         assert len(store.search(("n",), query="painted boat", filter={"of": 1}, limit=500)) == 65
 
-    def test_old_versions_crowd_nobody_out(self, store: RecollectStore) -> None:
+    def test_old_versions_crowd_nobody_out(self, store: EverywordStore) -> None:
         store.put(("n",), "rose", {"text": "Roses like the sun."})
         for number in range(220):
             store.put(("n",), "boat", {"text": f"The boat, the boat, boat {number}!"})
         assert [one.key for one in store.search(("n",), query="the boat")] == ["boat", "rose"]
 
-    def test_items_of_older_memories_are_found(self, store: RecollectStore, memory: Memory) -> None:
+    def test_items_of_older_memories_are_found(self, store: EverywordStore, memory: Memory) -> None:
         store.put(("users", "ana"), "boat", {"text": "The boat needs paint."})
         new = next(iter(memory.events()))
         said = {"langgraph": new.meta["langgraph"]}
@@ -239,11 +239,11 @@ class TestLangGraph:
         assert [one.key for one in store.search(("users", "ana"), query="boat")] == ["boat"]
         assert store.search(("users", "bo"), query="boat") == []
 
-    def test_words_of_any_language_are_found(self, store: RecollectStore, memory: Memory) -> None:
+    def test_words_of_any_language_are_found(self, store: EverywordStore, memory: Memory) -> None:
         store.put(("n",), "a", {"tags": ["Segelboot", "Müller"]})
         assert "Müller" in next(iter(memory.events())).text
 
-    def test_a_large_value_comes_back_as_it_went_in(self, store: RecollectStore) -> None:
+    def test_a_large_value_comes_back_as_it_went_in(self, store: EverywordStore) -> None:
         value = {"text": "Ünicode and words. " * 30_000, "n": 1}
         store.put(("n",), "large", value)
         item = store.get(("n",), "large")
@@ -251,7 +251,7 @@ class TestLangGraph:
         assert item.value == value
         assert [one.key for one in store.search(("n",), query="words", filter={"n": 1})] == ["large"]
 
-    def test_async(self, store: RecollectStore) -> None:
+    def test_async(self, store: EverywordStore) -> None:
         async def use() -> Any:
             await store.aput(("n",), "k", {"v": 1})
             return await store.aget(("n",), "k")
@@ -270,7 +270,7 @@ def _as_set(results: list[Any]) -> Any:
 
 class TestOpenAISession:
     def test_items_come_back_as_they_went_in(self, memory: Memory) -> None:
-        session = RecollectSession("s1", memory)
+        session = EverywordSession("s1", memory)
         items: list[dict[str, Any]] = [
             {"role": "user", "content": "Where is the boat?"},
             {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
@@ -286,7 +286,7 @@ class TestOpenAISession:
             assert await session.get_items(limit=2) == items[1:]
             assert await session.pop_item() == items[2]
             assert await session.get_items() == items[:2]
-            assert await RecollectSession("s2", memory).get_items() == []
+            assert await EverywordSession("s2", memory).get_items() == []
             await session.add_items([])
             await session.clear_session()
             await session.clear_session()
@@ -298,7 +298,7 @@ class TestOpenAISession:
         assert memory.recall("harbour")[0].text == "In the harbour."
 
     def test_large_items_cost_no_other(self, memory: Memory) -> None:
-        session = RecollectSession("s1", memory)
+        session = EverywordSession("s1", memory)
         large = {"type": "function_call_output", "call_id": "c", "output": "Öl 7 " * 100_000}
         items: list[dict[str, Any]] = [{"role": "user", "content": "What is in the log?"}, large]
 
@@ -315,14 +315,14 @@ def test_secrets_stay_out_of_every_adapter_by_the_memory_s_own_patterns(tmp_path
     patterns.write_text(json.dumps({"employee number": "EMP-[0-9]{6}"}))
     said = "My number is EMP-123456."
     with Memory.open(":memory:", embedder="none", settings=Settings(secret_patterns=str(patterns))) as memory:
-        RecollectStore(memory).put(("n",), "a", {"text": said, "inner": {"text": [said]}})
+        EverywordStore(memory).put(("n",), "a", {"text": said, "inner": {"text": [said]}})
         mem0 = Mem0(memory)
         mem0.update(mem0.add("x", user_id="ana")["results"][0]["id"], said, metadata={"note": said})
         mem0.add(said, user_id="ana", metadata={"note": said})
-        asyncio.run(RecollectSession("s1", memory).add_items([{"role": "user", "content": said}]))
+        asyncio.run(EverywordSession("s1", memory).add_items([{"role": "user", "content": said}]))
         KnowledgeGraph(memory).create_entities([{"name": "Ana", "entityType": "person", "observations": [said]}])
         MemoryFiles(memory).create("/memories/a", said)
         assert "EMP-" not in " ".join(f"{event.text} {event.meta}" for event in memory.events())
-        asyncio.run(RecollectSession("s2", memory, redact="none").add_items([{"role": "user", "content": said}]))
-        RecollectStore(memory, redact="none").put(("n",), "b", {"text": said})
+        asyncio.run(EverywordSession("s2", memory, redact="none").add_items([{"role": "user", "content": said}]))
+        EverywordStore(memory, redact="none").put(("n",), "b", {"text": said})
         assert [event.text for event in memory.events() if "EMP-" in event.text] == [said, f"text: {said}"]

@@ -12,10 +12,10 @@ import pytest
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 
-from recollect import Memory
-from recollect.adapters.anthropic_memory import MemoryTool
-from recollect.adapters.memory_files import MemoryFiles
-from recollect.core.errors import InvalidInput
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.interfaces.adapters.anthropic_memory import MemoryTool
+from everyword.interfaces.adapters.memory_files import MemoryFiles
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -203,18 +203,6 @@ def test_what_was_deleted_or_renamed_does_not_come_back_when_something_is_forgot
     memory.forget(session="/memories/r/d.md")
     assert files.files() == {}
     assert "third" not in " ".join(event.text for event in memory.events())
-
-
-def test_files_renamed_by_older_versions_stand_where_they_were_moved(memory: Memory) -> None:
-    MemoryFiles(memory).create("/memories/b.md", "words")
-    memory.add(
-        "Renamed /memories/b.md to /memories/c.md",
-        key="memory-tool/2",
-        session="/memories/c.md",
-        speaker="memory-tool",
-        meta={"memory-tool": {"do": "rename", "path": "/memories/b.md", "to": "/memories/c.md"}},
-    )
-    assert MemoryFiles(memory).files() == {"/memories/c.md": "words"}
 
 
 def test_wings_have_files_of_their_own(memory: Memory) -> None:

@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory, hooks
-from recollect.hooks import asking, journal, positions
-from recollect.hooks.settings import HookSettings, save
-from recollect.hooks.work import Work
-from recollect.inference.tokens import load_tokenizer
+from everyword import Memory
+from everyword.interfaces import hooks
+from everyword.interfaces.hooks import client, state
+from everyword.interfaces.hooks.actions import HookActions
+from everyword.interfaces.hooks.settings import HookSettings, save
+from everyword.models.tokenizers import load_tokenizer
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
@@ -71,8 +72,8 @@ def set_up(home: str, **options: Any) -> HookSettings:
 
 
 @pytest.fixture
-def work(home: str) -> Iterator[Work]:
-    work = Work(home, set_up(home))
+def work(home: str) -> Iterator[HookActions]:
+    work = HookActions(home, set_up(home))
     yield work
     work.close()
 
@@ -98,7 +99,7 @@ def kept(home: str, *, at_least: int = 0) -> list[str]:
 # Saving
 
 
-def test_the_tail_is_saved_once(work: Work, transcript: Transcript) -> None:
+def test_the_tail_is_saved_once(work: HookActions, transcript: Transcript) -> None:
     what = {"transcript": str(transcript.path), "format": "claude-code"}
     transcript.say("Let us name the boat Aurora.")
     transcript.say("A fine name.", "assistant")
@@ -110,7 +111,7 @@ def test_the_tail_is_saved_once(work: Work, transcript: Transcript) -> None:
     assert [event.text for event in events] == ["Let us name the boat Aurora.", "A fine name.", "Ünicode 😀 stays."]
     assert {(event.session, event.wing) for event in events} == {(SESSION, "harbour")}
     # An import of the same file finds them all known.
-    os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
+    os.remove(state._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
     assert work.save(what) == 0
 
 
@@ -123,7 +124,7 @@ def test_a_transcript_is_found_from_the_home_and_from_where_the_agent_works(
     monkeypatch.setenv("HOME", str(transcript.path.parent))
     monkeypatch.chdir(transcript.path.parent)
     handed: list[dict[str, Any]] = []
-    monkeypatch.setattr(asking, "detached", lambda *given: handed.append(json.loads(given[-1])))
+    monkeypatch.setattr(client, "start_detached", lambda *given: handed.append(json.loads(given[-1])))
     run(home, "SessionEnd", transcript_path=f"{folder}{transcript.path.name}")
     assert [what["transcript"] for what in handed] == [str(transcript.path)]
 
@@ -134,28 +135,28 @@ def test_what_is_no_text_is_nothing(
 ) -> None:
     set_up(home)
     started: list[Any] = []
-    monkeypatch.setattr(asking, "detached", lambda *given: started.append(given))
+    monkeypatch.setattr(client, "start_detached", lambda *given: started.append(given))
     for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"):
         assert run(home, event, session_id=nothing, cwd=nothing, prompt=nothing, transcript_path=nothing) == 0
     assert not started
     assert capsys.readouterr().out == ""
-    assert journal.last_errors(home, 50) == []
+    assert state.last_errors(home, 50) == []
 
 
-def test_several_that_save_one_transcript_at_once_save_it_once(work: Work, transcript: Transcript) -> None:
+def test_several_that_save_one_transcript_at_once_save_it_once(work: HookActions, transcript: Transcript) -> None:
     for number in range(150):
         transcript.say(f"message {number}")
     what = {"transcript": str(transcript.path), "format": "claude-code"}
-    positions.write(work.home, str(transcript.path), {"byte": 0, "line": 0}, "claude-code")
+    state.write_position(work.home, str(transcript.path), {"byte": 0, "line": 0}, "claude-code")
     with ThreadPoolExecutor(6) as threads:
         saves = [threads.submit(work.save, what) for _ in range(4)]
-        saves += [threads.submit(work.save_what_was_left) for _ in range(2)]
+        saves += [threads.submit(work.save_unsaved) for _ in range(2)]
         assert sum(save.result() for save in saves) == 150
     assert work.memory.stats().events == 150
     assert len(os.listdir(Path(work.home) / "saved")) == 1
 
 
-def test_a_line_that_is_half_written_waits(work: Work, transcript: Transcript) -> None:
+def test_a_line_that_is_half_written_waits(work: HookActions, transcript: Transcript) -> None:
     what = {"transcript": str(transcript.path), "format": "claude-code"}
     transcript.say("whole")
     transcript.say("half of this is missing", end="")
@@ -166,7 +167,7 @@ def test_a_line_that_is_half_written_waits(work: Work, transcript: Transcript) -
     assert work.save(what) == 1
 
 
-def test_a_transcript_that_begins_anew_is_read_anew(work: Work, transcript: Transcript) -> None:
+def test_a_transcript_that_begins_anew_is_read_anew(work: HookActions, transcript: Transcript) -> None:
     what = {"transcript": str(transcript.path), "format": "claude-code"}
     for number in range(5):
         transcript.say(f"message {number}")
@@ -176,11 +177,11 @@ def test_a_transcript_that_begins_anew_is_read_anew(work: Work, transcript: Tran
     assert work.save(what) == 1
 
 
-def test_what_was_forgotten_is_not_saved_again(work: Work, transcript: Transcript, home: str) -> None:
+def test_what_was_forgotten_is_not_saved_again(work: HookActions, transcript: Transcript, home: str) -> None:
     transcript.say("I keep my boat in Porto.")
     assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
     work.memory.forget(ids=[event.id for event in work.memory.events()])
-    os.remove(positions._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
+    os.remove(state._path(work.home, str(transcript.path)))  # pyright: ignore[reportPrivateUsage]
     transcript.say("She is called Rosa.")
     assert work.save({"transcript": str(transcript.path), "format": "claude-code"}) == 1
     assert kept(home) == ["She is called Rosa."]
@@ -190,16 +191,16 @@ def test_what_tools_did_is_left_out_unless_asked_for(home: str, transcript: Tran
     transcript.say("List the files.")
     transcript.use_tool()
     what = {"transcript": str(transcript.path), "format": "claude-code"}
-    without = Work(home, set_up(home))
+    without = HookActions(home, set_up(home))
     assert without.save(what) == 1
     without.close()
     other = f"{home}2"
-    with_tools = Work(other, set_up(other, save_tools=True))
+    with_tools = HookActions(other, set_up(other, save_tools=True))
     assert with_tools.save(what) == 3
     with_tools.close()
 
 
-def test_secrets_are_taken_out_and_one_bad_message_stops_nothing(work: Work, transcript: Transcript) -> None:
+def test_secrets_are_taken_out_and_one_bad_message_stops_nothing(work: HookActions, transcript: Transcript) -> None:
     what = {"transcript": str(transcript.path), "format": "claude-code"}
     work.memory.add("another text", key="claude-code:00000000-0000-4000-8000-000000000002")
     transcript.say(f"use {KEY}")
@@ -209,20 +210,20 @@ def test_secrets_are_taken_out_and_one_bad_message_stops_nothing(work: Work, tra
     texts = [event.text for event in work.memory.events(session=SESSION)]
     assert texts[-1] == "after"
     assert not any(KEY in text for text in texts)
-    assert "left out one event: KeyConflict" in journal.last_errors(work.home, 1)[0]  # no key: it may hold words
+    assert "left out one event: KeyConflict" in state.last_errors(work.home, 1)[0]  # no key: it may hold words
 
 
-def test_what_was_left_by_a_session_that_died_is_saved_later(work: Work, transcript: Transcript) -> None:
+def test_what_was_left_by_a_session_that_died_is_saved_later(work: HookActions, transcript: Transcript) -> None:
     transcript.say("one")
     work.save({"transcript": str(transcript.path), "format": "claude-code"})
     transcript.say("two, and then the power went out")
-    assert work.save_what_was_left() == 1
-    assert work.save_what_was_left() == 0
+    assert work.save_unsaved() == 1
+    assert work.save_unsaved() == 0
     transcript.path.unlink()
-    assert work.save_what_was_left() == 0
+    assert work.save_unsaved() == 0
 
 
-def test_a_codex_turn(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_codex_turn(work: HookActions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     turn = {
         "type": "agent-turn-complete",
@@ -339,10 +340,10 @@ def test_a_folder_may_belong_to_a_wing_of_another_name(
 
 
 @pytest.fixture(scope="module")
-def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HookActions]:
     """A memory with the real model: only it knows how sure it is."""
     home = str(tmp_path_factory.mktemp("h"))
-    work = Work(home, HookSettings(memory=f"{home}/m.db", resident=False, timeout_s=60.0))
+    work = HookActions(home, HookSettings(memory=f"{home}/m.db", resident=False, timeout_s=60.0))
     for number, text in enumerate(
         (
             "We decided to keep the tide tables in PostgreSQL.",
@@ -356,7 +357,7 @@ def remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     work.close()
 
 
-def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Work) -> None:
+def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: HookActions) -> None:
     text = remembered.for_prompt("What is the staging server called?", "now")
     assert "Aurora" in text
     assert "[1]" in text
@@ -364,7 +365,7 @@ def test_a_prompt_gets_a_few_cited_lines_when_the_memory_is_sure(remembered: Wor
     assert remembered.for_prompt("How do I peel a mango?", "now") == ""
 
 
-def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered: Work) -> None:
+def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered: HookActions) -> None:
     said = remembered.memory.add("我们的测试服务器叫极光，放在里斯本。", speaker="user", session="s9")
     try:
         assert "极光" in remembered.for_prompt("测试服务器叫什么？", "now")
@@ -374,14 +375,14 @@ def test_a_prompt_that_the_model_can_not_read_is_judged_by_its_words(remembered:
         remembered.memory.forget(ids=[said.event.id])
 
 
-def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: Work) -> None:
+def test_a_prompt_gets_nothing_that_the_agent_has_before_its_eyes(remembered: HookActions) -> None:
     assert remembered.for_prompt("What is the staging server called?", "s1") == ""
 
 
-def test_a_prompt_gets_no_more_than_its_tokens(remembered: Work) -> None:
-    from recollect.inference.tokens import load_tokenizer
+def test_a_prompt_gets_no_more_than_its_tokens(remembered: HookActions) -> None:
+    from everyword.models.tokenizers import load_tokenizer
 
-    small = Work(remembered.home, remembered.settings._replace(prompt_tokens=80, confidence=0.0))
+    small = HookActions(remembered.home, remembered.settings._replace(prompt_tokens=80, confidence=0.0))
     text = small.for_prompt(
         "What is the staging server called, and where did we decide to keep the tide tables?", "now"
     )
@@ -404,13 +405,13 @@ def test_what_is_no_question_is_not_looked_up(home: str, capsys: pytest.CaptureF
         *("\x00" * 10 + "\ud800 what?", "a" * 1_000_000, "?" * 100_000),
     ],
 )
-def test_what_asks_for_nothing_gets_nothing(remembered: Work, prompt: str) -> None:
-    eager = Work(remembered.home, remembered.settings._replace(confidence=0.0))
+def test_what_asks_for_nothing_gets_nothing(remembered: HookActions, prompt: str) -> None:
+    eager = HookActions(remembered.home, remembered.settings._replace(confidence=0.0))
     eager._memory = remembered.memory  # pyright: ignore[reportPrivateUsage]
     assert eager.for_prompt(prompt, "now") == ""
 
 
-def test_an_order_that_names_what_is_remembered_gets_it(remembered: Work) -> None:
+def test_an_order_that_names_what_is_remembered_gets_it(remembered: HookActions) -> None:
     assert "Aurora" in remembered.for_prompt("Deploy this to the staging server.", "now")
 
 
@@ -420,7 +421,7 @@ def test_hostile_prompts_take_no_time(home: str, prompt: str) -> None:
     started = time.perf_counter()
     assert run(home, "UserPromptSubmit", prompt=prompt) == 0
     assert time.perf_counter() - started < 1
-    assert not journal.last_errors(home, 1)
+    assert not state.last_errors(home, 1)
 
 
 # Never the agent's trouble
@@ -433,7 +434,7 @@ def test_nonsense_ends_with_zero_and_a_line_in_the_log(
     set_up(home)
     assert hooks.main(["run", "--home", home], io.BytesIO(said)) == 0
     assert capsys.readouterr().out == ""
-    assert (Path(home) / journal.FILE).read_text()
+    assert (Path(home) / state.LOG_FILE).read_text()
 
 
 def test_a_memory_that_can_not_be_opened_is_only_in_the_log(home: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -441,12 +442,12 @@ def test_a_memory_that_can_not_be_opened_is_only_in_the_log(home: str, capsys: p
     Path(f"{home}/memory.db").write_text("this is no memory" * 100)
     assert run(home, "SessionStart") == 0
     assert capsys.readouterr().out == ""
-    assert "ForeignFile" in journal.last_errors(home, 1)[0]
+    assert "ForeignFile" in state.last_errors(home, 1)[0]
 
 
 def test_a_hook_that_is_not_set_up_ends_with_zero(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect.hooks", "run", "--home", str(tmp_path / "none")],
+        [sys.executable, "-m", "everyword.interfaces.hooks", "run", "--home", str(tmp_path / "none")],
         input=b"{}",
         capture_output=True,
     )
@@ -455,10 +456,10 @@ def test_a_hook_that_is_not_set_up_ends_with_zero(tmp_path: Path) -> None:
 
 def test_a_hook_without_standard_streams_ends_with_zero(home: str) -> None:
     set_up(home)
-    hook = f"{shlex.join(asking.COMMAND)} run --home {shlex.quote(home)}"
+    hook = f"{shlex.join(client.COMMAND)} run --home {shlex.quote(home)}"
     done = subprocess.run(["sh", "-c", f"{hook} <&-"], capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert journal.last_errors(home, 1)
+    assert state.last_errors(home, 1)
     with Memory.open(f"{home}/memory.db", embedder="hashing") as memory:
         memory.add("Add tide tables.", role="user", session="old", wing="harbour")
     said = json.dumps({"hook_event_name": "SessionStart", "session_id": "now", "cwd": "/home/ana/harbour"})
@@ -470,8 +471,8 @@ def test_a_hook_without_standard_streams_ends_with_zero(home: str) -> None:
 def test_the_folder_that_is_worked_in_lends_no_modules(home: str, tmp_path: Path) -> None:
     set_up(home)
     (tmp_path / "json.py").write_text("raise SystemExit(7)")
-    (tmp_path / "recollect.py").write_text("raise SystemExit(7)")
-    done = subprocess.run([*asking.COMMAND, "run", "--home", home], input=b"{}", cwd=tmp_path, capture_output=True)
+    (tmp_path / "everyword.py").write_text("raise SystemExit(7)")
+    done = subprocess.run([*client.COMMAND, "run", "--home", home], input=b"{}", cwd=tmp_path, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -480,17 +481,17 @@ def test_a_hook_that_takes_too_long_ends_itself(home: str) -> None:
     payload = json.dumps({"hook_event_name": "SessionStart", "cwd": "/home/ana/harbour"}).encode()
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "recollect.hooks", "run", "--home", home], input=payload, capture_output=True
+        [sys.executable, "-m", "everyword.interfaces.hooks", "run", "--home", home], input=payload, capture_output=True
     )
     assert time.perf_counter() - started < 10
     assert (done.returncode, done.stdout) == (0, b"")
-    assert "ended after 0.05 s" in journal.last_errors(home, 1)[0]
+    assert "ended after 0.05 s" in state.last_errors(home, 1)[0]
 
 
 def test_the_log_does_not_grow_without_end(home: str) -> None:
     os.makedirs(home)
-    (Path(home) / journal.FILE).write_bytes(b"x" * (2 << 20))
-    journal.note(home, "first\nline \x00 \ud800")
-    journal.note(home, "second")
-    assert (Path(home) / journal.FILE).stat().st_size < 1000
-    assert len((Path(home) / journal.FILE).read_text().splitlines()) == 2
+    (Path(home) / state.LOG_FILE).write_bytes(b"x" * (2 << 20))
+    state.log(home, "first\nline \x00 \ud800")
+    state.log(home, "second")
+    assert (Path(home) / state.LOG_FILE).stat().st_size < 1000
+    assert len((Path(home) / state.LOG_FILE).read_text().splitlines()) == 2

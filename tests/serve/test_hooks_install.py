@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from recollect import hooks
-from recollect.cli import main as cli
-from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting
-from recollect.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
-from recollect.hooks.settings import EVENTS, load
-from recollect.serve.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
+from everyword.errors import BadLocation, InvalidInput, InvalidSetting
+from everyword.interfaces import hooks
+from everyword.interfaces.cli import main as cli
+from everyword.interfaces.hooks import install
+from everyword.interfaces.hooks.commands import _parser  # pyright: ignore[reportPrivateUsage]
+from everyword.interfaces.hooks.settings import EVENTS, load
+from everyword.interfaces.mcp.__main__ import _parser as mcp_parser  # pyright: ignore[reportPrivateUsage]
 
 THEIRS: dict[str, Any] = {
     "permissions": {"allow": ["Bash(ls:*)"]},
@@ -48,7 +49,7 @@ def commands(path: Path, event: str) -> list[str]:
 
 
 def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
-    change = hooks.install(path, memory="m.db", home=home)
+    change = install.install(path, memory="m.db", home=home)
     settings = json.loads(path.read_text(encoding="utf-8"))
     assert settings["permissions"] == THEIRS["permissions"]
     assert settings["motto"] == "für immer"
@@ -56,7 +57,7 @@ def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
     assert commands(path, "Stop")[0] == "say done"
     for event in EVENTS:
         ours = shlex.split(commands(path, event)[-1])
-        assert ours[:5] == [sys.executable, "-P", "-m", "recollect.hooks", "run"]
+        assert ours[:5] == [sys.executable, "-P", "-m", "everyword.interfaces.hooks", "run"]
     assert any(line.startswith("+") and "SessionStart" in line for line in change.diff.splitlines())
     assert not any(line.startswith("-") and "motto" in line for line in change.diff.splitlines())
     assert Path(load(str(home)).memory).is_absolute()
@@ -64,7 +65,7 @@ def test_hooks_join_what_is_there(path: Path, home: Path) -> None:
 
 def test_a_dry_run_changes_nothing(path: Path, home: Path) -> None:
     before = path.read_bytes()
-    assert "recollect.hooks" in hooks.install(path, memory="m.db", home=home, dry_run=True).diff
+    assert "everyword.interfaces.hooks" in install.install(path, memory="m.db", home=home, dry_run=True).diff
     assert path.read_bytes() == before
     assert not home.exists()
     assert sorted(path.parent.iterdir()) == [path]
@@ -72,84 +73,84 @@ def test_a_dry_run_changes_nothing(path: Path, home: Path) -> None:
 
 def test_uninstalling_gives_the_very_file_back(path: Path, home: Path) -> None:
     before = path.read_bytes()
-    change = hooks.install(path, memory="m.db", home=home)
+    change = install.install(path, memory="m.db", home=home)
     assert change.backup is not None
     assert change.backup.read_bytes() == before
-    hooks.install(path, memory="other.db", home=home, save_every=5)  # again, with other settings
+    install.install(path, memory="other.db", home=home, save_every=5)  # again, with other settings
     assert load(str(home)).save_every == 5
     assert len(commands(path, "Stop")) == 2
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert path.read_bytes() == before
     assert not change.backup.exists()
 
 
 def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "new" / "settings.json"
-    assert hooks.install(path, memory="m.db", home=home).backup is None
+    assert install.install(path, memory="m.db", home=home).backup is None
     assert len(commands(path, "Stop")) == 1
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert not path.exists()
 
 
 def test_what_the_user_changed_since_stays(path: Path, home: Path) -> None:
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     settings = json.loads(path.read_text(encoding="utf-8"))
     settings["theme"] = "dark"
     path.write_text(json.dumps(settings), encoding="utf-8")
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert json.loads(path.read_text(encoding="utf-8")) == {**THEIRS, "theme": "dark"}
 
 
 def test_what_the_user_changed_between_two_installations_stays(path: Path, home: Path) -> None:
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     settings = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**settings, "theme": "dark"}), encoding="utf-8")
-    hooks.install(path, memory="other.db", home=home)
-    hooks.uninstall(path, home=home)
+    install.install(path, memory="other.db", home=home)
+    install.uninstall(path, home=home)
     assert json.loads(path.read_text(encoding="utf-8")) == {**THEIRS, "theme": "dark"}
 
 
 @pytest.mark.parametrize("name", ["settings.json", "config.toml"])
 def test_a_file_that_was_not_there_stays_once_the_user_wrote_into_it(tmp_path: Path, home: Path, name: str) -> None:
     path = tmp_path / "new" / name
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     theirs = 'theme = "dark"\n' if path.suffix == ".toml" else json.dumps({"theme": "dark"})
     path.write_text(theirs)
-    hooks.install(path, memory="m.db", home=home)
-    hooks.uninstall(path, home=home)
+    install.install(path, memory="m.db", home=home)
+    install.uninstall(path, home=home)
     assert path.read_text().strip() == theirs.strip().replace("{", "{\n  ").replace("}", "\n}")
 
 
 def test_a_comment_between_two_installations_stays(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = "x"\n')
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     path.write_text(path.read_text() + "# mine\n")
-    hooks.install(path, memory="m.db", home=home)
-    hooks.uninstall(path, home=home)
+    install.install(path, memory="m.db", home=home)
+    install.uninstall(path, home=home)
     assert path.read_text() == 'model = "x"\n# mine\n'
 
 
 @pytest.mark.parametrize("left", [None, b"\xff", b"{broken"])
 def test_without_its_backup_a_file_only_loses_what_is_ours(path: Path, home: Path, left: bytes | None) -> None:
-    backup = hooks.install(path, memory="m.db", home=home).backup
+    backup = install.install(path, memory="m.db", home=home).backup
     assert backup is not None
     backup.unlink()
     if left is not None:
         backup.write_bytes(left)
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert json.loads(path.read_text(encoding="utf-8")) == THEIRS
 
 
 def test_a_command_beside_ours_stays(path: Path, home: Path) -> None:
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     settings = json.loads(path.read_text(encoding="utf-8"))
     mine = {"type": "command", "command": "say hello"}
     settings["hooks"]["SessionStart"][0]["hooks"].append(mine)
     path.write_text(json.dumps(settings), encoding="utf-8")
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     assert len(commands(path, "SessionStart")) == 2
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert json.loads(path.read_text(encoding="utf-8"))["hooks"]["SessionStart"] == [{"hooks": [mine]}]
 
 
@@ -157,10 +158,10 @@ def test_nobody_else_may_read_a_backup_of_what_nobody_else_may_read(path: Path, 
     path.chmod(0o600)
     stale = path.with_name(f"{path.name}.new")  # of a write that was cut short
     stale.touch(0o644)
-    backup = hooks.install(path, memory="m.db", home=home).backup
+    backup = install.install(path, memory="m.db", home=home).backup
     assert backup is not None
     assert [oct(one.stat().st_mode & 0o777) for one in (path, backup)] == ["0o600", "0o600"]
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -168,10 +169,10 @@ def test_a_link_stays_a_link(tmp_path: Path, path: Path, home: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(path)
     before = path.read_bytes()
-    hooks.install(link, memory="m.db", home=home)
+    install.install(link, memory="m.db", home=home)
     assert link.is_symlink()
-    assert b"recollect.hooks" in path.read_bytes()
-    hooks.uninstall(link, home=home)
+    assert b"everyword.interfaces.hooks" in path.read_bytes()
+    install.uninstall(link, home=home)
     assert link.is_symlink()
     assert path.read_bytes() == before
 
@@ -180,56 +181,56 @@ def test_a_link_stays_a_link(tmp_path: Path, path: Path, home: Path) -> None:
 def test_a_file_that_is_not_understood_is_not_touched(path: Path, home: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(InvalidInput):
-        hooks.install(path, memory="m.db", home=home)
+        install.install(path, memory="m.db", home=home)
     assert path.read_text() == text
     assert not home.exists()
 
 
 def test_only_the_hooks_that_are_wanted(path: Path, home: Path) -> None:
-    hooks.install(path, memory="m.db", home=home, events=("Stop", "SessionEnd"))
+    install.install(path, memory="m.db", home=home, events=("Stop", "SessionEnd"))
     assert commands(path, "SessionStart") == []
     with pytest.raises(InvalidSetting, match="Known: SessionStart"):
-        hooks.install(path, memory="m.db", home=home, events=("Never",))
+        install.install(path, memory="m.db", home=home, events=("Never",))
     with pytest.raises(InvalidSetting):
-        hooks.install(path, memory="m.db", home=home, save_every="often")
+        install.install(path, memory="m.db", home=home, save_every="often")
 
 
 def test_each_has_its_own_switch(path: Path, home: Path) -> None:
-    hooks.install(path, memory="m.db", home=home)
-    hooks.switch("UserPromptSubmit", on=False, home=home)
-    hooks.switch("inject_prompt", on=False, home=home)
-    seen = hooks.status(home)
+    install.install(path, memory="m.db", home=home)
+    install.switch("UserPromptSubmit", on=False, home=home)
+    install.switch("inject_prompt", on=False, home=home)
+    seen = install.status(home)
     assert seen["on"] == {event: event != "UserPromptSubmit" for event in EVENTS}
     assert not seen["settings"]["inject_prompt"]
-    hooks.switch("UserPromptSubmit", on=True, home=home)
-    assert all(hooks.status(home)["on"].values())
+    install.switch("UserPromptSubmit", on=True, home=home)
+    assert all(install.status(home)["on"].values())
     with pytest.raises(InvalidSetting, match="Known"):
-        hooks.switch("Nothing", on=True, home=home)
+        install.switch("Nothing", on=True, home=home)
 
 
 def test_status_tells_what_is_there(path: Path, home: Path) -> None:
-    assert hooks.status(home) == {"home": str(home), "installed": []}
-    hooks.install(path, memory="m.db", home=home)
-    seen = hooks.status(home)
+    assert install.status(home) == {"home": str(home), "installed": []}
+    install.install(path, memory="m.db", home=home)
+    seen = install.status(home)
     assert [one["settings"] for one in seen["installed"]] == [str(path)]
     assert set(seen["installed"][0]["hooks"]) == set(EVENTS)
     assert seen["resident"] is None
     path.write_text("{}")  # the user took them out by hand
-    assert hooks.status(home)["installed"][0]["hooks"] == []
+    assert install.status(home)["installed"][0]["hooks"] == []
 
 
 def test_codex(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = "x"\n\n[tools]\nweb = true\n')
     before = path.read_bytes()
-    hooks.install(path, memory="m.db", home=home)
-    hooks.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
+    install.install(path, memory="m.db", home=home)
     parsed = tomllib.loads(path.read_text())
-    assert parsed["notify"] == [sys.executable, "-P", "-m", "recollect.hooks", "codex", "--home", str(home)]
+    assert parsed["notify"] == [sys.executable, "-P", "-m", "everyword.interfaces.hooks", "codex", "--home", str(home)]
     assert parsed["tools"] == {"web": True}
-    assert hooks.status(home)["installed"][0]["hooks"] == ["notify"]
+    assert install.status(home)["installed"][0]["hooks"] == ["notify"]
     path.write_text(path.read_text() + "more = 1\n")
-    hooks.uninstall(path, home=home)
+    install.uninstall(path, home=home)
     assert path.read_bytes() == before + b"more = 1\n"
 
 
@@ -238,7 +239,7 @@ def test_codex_settings_that_can_not_be_changed_are_left_alone(tmp_path: Path, h
     path = tmp_path / "config.toml"
     path.write_text(text)
     with pytest.raises(InvalidInput):
-        hooks.install(path, memory="m.db", home=home)
+        install.install(path, memory="m.db", home=home)
     assert path.read_text() == text
 
 
@@ -258,9 +259,9 @@ def test_the_commands(path: Path, home: Path, capsys: pytest.CaptureFixture[str]
     assert hooks.main(["uninstall", *asked, "--yes"]) == 0
     assert json.loads(path.read_text(encoding="utf-8")) == THEIRS
     assert hooks.main(["uninstall", "--settings", str(path) + ".none", "--home", str(home), "--yes"]) == 9
-    assert "There is no" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
     with pytest.raises(BadLocation):
-        hooks.uninstall(str(path) + ".none", home=home)
+        install.uninstall(str(path) + ".none", home=home)
 
 
 @pytest.mark.parametrize("verb", ["install", "off"])
@@ -271,7 +272,7 @@ def test_a_home_that_can_not_be_written_is_told(
     if verb == "install":
         home.write_text("a file where a folder should be")
     else:
-        hooks.install(path, memory="m.db", home=home)
+        install.install(path, memory="m.db", home=home)
         (home / "hooks.json.new").mkdir()
     before = path.read_text(encoding="utf-8")
     assert hooks.main([verb, *asked, "--home", str(home)]) == 9
@@ -288,7 +289,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pwd.getpwuid", unknown)
-    for name in ("HOME", "RECOLLECT_HOOKS_HOME", "RECOLLECT_MEMORY", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"):
+    for name in ("HOME", "EVERYWORD_HOOKS_HOME", "EVERYWORD_MEMORY", "CLAUDE_CONFIG_DIR", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -325,18 +326,18 @@ def test_the_settings_in_the_documents_can_be_read() -> None:
     blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert [list(json.loads(block)) for block in blocks] == [["mcpServers"]] * len(blocks)
     assert blocks
-    for line in re.findall(r"^recollect hook (.*)$", page, re.MULTILINE):
+    for line in re.findall(r"^everyword hook (.*)$", page, re.MULTILINE):
         _parser().parse_args(shlex.split(line, comments=True))
-    for line in re.findall(r"^recollect mcp ?(.*)$", page, re.MULTILINE):
+    for line in re.findall(r"^everyword mcp ?(.*)$", page, re.MULTILINE):
         mcp_parser().parse_args(["--memory", "m.db", *shlex.split(line, comments=True)])
 
 
 def test_without_a_terminal_nothing_is_done_unasked(path: Path, home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect.hooks", "install", "--settings", str(path), "--home", str(home)],
+        [sys.executable, "-m", "everyword.interfaces.hooks", "install", "--settings", str(path), "--home", str(home)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
     )
-    assert b"give --yes" in done.stdout
+    assert b"Pass --yes" in done.stdout
     assert json.loads(path.read_text(encoding="utf-8")) == THEIRS

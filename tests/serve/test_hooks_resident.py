@@ -18,22 +18,24 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory, __version__, hooks
-from recollect.hooks import asking, journal, positions
-from recollect.hooks.settings import HookSettings, load, save
+from everyword import Memory, __version__
+from everyword.interfaces import hooks
+from everyword.interfaces.hooks import client, install, state
+from everyword.interfaces.hooks.settings import HookSettings, load, save
+from everyword.interfaces.hooks.timing import measure
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs UNIX sockets")
-COMMAND = asking.COMMAND
+COMMAND = client.COMMAND
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[str]:
     home = str(tmp_path / "h")
     save(home, HookSettings(memory=f"{home}/m.db", embedder="hashing", timeout_s=20.0))
-    assert asking.possible(home)
+    assert client.has_sockets(home)
     yield home
     found = pid_of(home)
-    asking.ask(home, {"do": "stop"}, 2.0)
+    client.ask(home, {"do": "stop"}, 2.0)
     if found:
         until(lambda: not is_running(found))
 
@@ -46,7 +48,7 @@ def until(happens: Callable[[], Any], seconds: float = 20.0) -> Any:
 
 
 def pid_of(home: str) -> int:
-    return (asking.ask(home, {"do": "ping"}, 2.0) or {}).get("pid", 0)
+    return (client.ask(home, {"do": "ping"}, 2.0) or {}).get("pid", 0)
 
 
 def is_running(pid: int) -> bool:
@@ -100,15 +102,15 @@ def test_hooks_start_one_and_only_one(home: str, tmp_path: Path, capsys: pytest.
     # It saves what hooks hand over, and answers prompts once it is ready.
     run(home, "SessionEnd", transcript_path=transcript(tmp_path / "t.jsonl", "one", "two"))
     assert until(lambda: len(kept(home)) == 4)
-    assert until(lambda: (asking.ask(home, {"do": "ping"}, 2.0) or {}).get("ready"))
+    assert until(lambda: (client.ask(home, {"do": "ping"}, 2.0) or {}).get("ready"))
     run(home, "UserPromptSubmit", prompt="What about the tide tables?")
-    assert not journal.last_errors(home, 1)
+    assert not state.last_errors(home, 1)
     # Only its owner may talk to it.
-    assert os.stat(f"{home}/{asking.SOCKET}").st_mode & 0o077 == 0
+    assert os.stat(f"{home}/{client.SOCKET}").st_mode & 0o077 == 0
     # Other settings: it makes way for one that knows them.
     save(home, load(home)._replace(save_every=3))
     assert until(lambda: not is_running(first))
-    assert not os.path.exists(f"{home}/{asking.SOCKET}")
+    assert not os.path.exists(f"{home}/{client.SOCKET}")
 
 
 def test_it_ends_with_its_agent_and_saves_before_that(home: str, tmp_path: Path) -> None:
@@ -119,7 +121,7 @@ def test_it_ends_with_its_agent_and_saves_before_that(home: str, tmp_path: Path)
     assert resident.poll() is None
     path = transcript(tmp_path / "t.jsonl", *(f"message {number}" for number in range(100)))
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:  # in the name of the agent
-        asked.connect(f"{home}/{asking.SOCKET}")
+        asked.connect(f"{home}/{client.SOCKET}")
         request = {"do": "save", "transcript": path, "format": "claude-code", "version": __version__}
         asked.sendall(json.dumps(request).encode() + b"\n")
         assert asked.recv(100) == b"{}"
@@ -134,7 +136,7 @@ def test_one_that_was_killed_is_replaced(home: str, tmp_path: Path, capsys: pyte
     first = until(lambda: pid_of(home))
     os.kill(first, signal.SIGKILL)
     assert until(lambda: not is_running(first))
-    assert os.path.exists(f"{home}/{asking.SOCKET}")  # it had no time to clean up
+    assert os.path.exists(f"{home}/{client.SOCKET}")  # it had no time to clean up
     # Without it, a save is done by a process of its own.
     run(home, "PreCompact", transcript_path=transcript(tmp_path / "t.jsonl", "kept all the same"))
     assert until(lambda: os.path.exists(f"{home}/m.db") and kept(home) == ["kept all the same"])
@@ -146,7 +148,7 @@ def test_one_that_was_killed_is_replaced(home: str, tmp_path: Path, capsys: pyte
     assert second != first
     # A request of another version ends it: what serves is what is installed.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
-        asked.connect(f"{home}/{asking.SOCKET}")
+        asked.connect(f"{home}/{client.SOCKET}")
         asked.sendall(b'{"do": "prompt", "version": "0.0.0"}\n')
         assert json.loads(asked.recv(100)) == {"stale": True}
     assert until(lambda: not is_running(second))
@@ -155,7 +157,7 @@ def test_one_that_was_killed_is_replaced(home: str, tmp_path: Path, capsys: pyte
 def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
     save(home, load(home)._replace(timeout_s=0.5))
     hung = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    hung.bind(f"{home}/{asking.SOCKET}")
+    hung.bind(f"{home}/{client.SOCKET}")
     hung.listen()
     waiting: list[socket.socket] = []
 
@@ -173,14 +175,14 @@ def test_one_that_does_not_answer_holds_no_hook_up(home: str) -> None:
     hung.close()
     for one in waiting:
         one.close()
-    os.remove(f"{home}/{asking.SOCKET}")
+    os.remove(f"{home}/{client.SOCKET}")
 
 
 def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
     save(home, load(home)._replace(timeout_s=1.0))
-    positions.owe(home, "now")
+    state.owe_start(home, "now")
     slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    slow.bind(f"{home}/{asking.SOCKET}")
+    slow.bind(f"{home}/{client.SOCKET}")
     slow.listen()
     waiting: list[socket.socket] = []
 
@@ -199,15 +201,15 @@ def test_what_is_owed_is_told_though_the_rest_takes_too_long(home: str) -> None:
     slow.close()
     for one in waiting:
         one.close()
-    os.remove(f"{home}/{asking.SOCKET}")
+    os.remove(f"{home}/{client.SOCKET}")
     assert done.returncode == 0
     assert "You are Atlas." in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert not positions.is_owed(home, "now")
+    assert not state.is_start_owed(home, "now")
 
 
 def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     save(home, load(home)._replace(resident=False))
-    positions.owe(home, "now")
+    state.owe_start(home, "now")
     with Memory.open(f"{home}/m.db", embedder="hashing") as memory:
         memory.add("Add tide tables.", role="user", session="old", wing="harbour")
 
@@ -218,15 +220,15 @@ def test_what_could_not_be_told_is_still_owed(home: str, monkeypatch: pytest.Mon
     with monkeypatch.context() as patched:
         patched.setattr("sys.stdout", Closed())
         run(home, "UserPromptSubmit", prompt="hello")
-    assert positions.is_owed(home, "now")
+    assert state.is_start_owed(home, "now")
     run(home, "UserPromptSubmit", prompt="hello")
-    assert not positions.is_owed(home, "now")
+    assert not state.is_start_owed(home, "now")
 
 
 @pytest.mark.parametrize("said", [b"", b"nonsense\n", b"[]\n", b"\xff\n", b"{" * 100_000])
 def test_nonsense_on_its_socket_does_not_end_it(shared_home: str, said: bytes) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
-        asked.connect(f"{shared_home}/{asking.SOCKET}")
+        asked.connect(f"{shared_home}/{client.SOCKET}")
         asked.sendall(said)
         asked.shutdown(socket.SHUT_WR)
         asked.recv(100)
@@ -240,16 +242,16 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process = subprocess.Popen([*COMMAND, "resident", "--home", home, "--owner", str(os.getpid())])
     assert until(lambda: pid_of(home))
     yield home
-    asking.ask(home, {"do": "stop"}, 2.0)
+    client.ask(home, {"do": "stop"}, 2.0)
     process.wait(20)
 
 
 def test_measuring(home: str) -> None:
     before = sorted(Path(home).iterdir())
-    timings = {timing.hook: timing for timing in hooks.measure(home, runs=1)}
+    timings = {timing.hook: timing for timing in measure(home, runs=1)}
     # The user's own state knows nothing of it.
     assert [path for path in sorted(Path(home).iterdir()) if not path.name.startswith("m.db")] == before
-    assert hooks.status(home)["transcripts"] == 0
+    assert install.status(home)["transcripts"] == 0
     assert set(timings) == {"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"}
     assert all(0 < timing.p50_ms <= timing.p95_ms <= timing.most_ms for timing in timings.values())
     assert kept(home) == []

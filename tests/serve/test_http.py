@@ -13,9 +13,9 @@ import httpx
 import pytest
 from tests.serve.service import JSON, problem, serving
 
-from recollect import Memory
-from recollect.operations import OPERATIONS
-from recollect.serve.http.exposed import exposed
+from everyword import Memory
+from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.operations import OPERATIONS
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +246,7 @@ def test_a_file_that_can_not_be_imported_is_told_by_its_own_name(web: httpx.Clie
     assert answer.status_code == 400
     assert "history.zip" in answer.json()["detail"]
     assert "/tmp" not in answer.text
-    assert "recollect-" not in answer.text
+    assert "everyword-" not in answer.text
 
 
 def test_a_backup_is_a_memory(web: httpx.Client, memory: Memory, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_every_operation_has_a_route_and_a_description(web: httpx.Client) -> Non
     assert described["openapi"] == "3.1.0"
     for operation in OPERATIONS:
         assert f"/v1/{operation.name}" in described["paths"]
-    for one in exposed():
+    for one in operation_routes():
         methods = {"get", "post"} if one.operation.read_only else {"post"}
         assert set(described["paths"][one.path]) == methods
     names = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(described))
@@ -276,9 +276,9 @@ def test_health_readiness_and_metrics(web: httpx.Client) -> None:
     assert web.get("/readyz").json() == {"ok": True}
     web.get("/v1/sessions")
     text = web.get("/metrics").text
-    assert re.search(r'^recollect_requests_total\{operation="sessions",status="200"\} \d+$', text, re.MULTILINE)
-    assert 'recollect_request_seconds_bucket{operation="sessions",le="+Inf"}' in text
-    assert "recollect_lane_asking 0" in text
+    assert re.search(r'^everyword_requests_total\{operation="sessions",status="200"\} \d+$', text, re.MULTILINE)
+    assert 'everyword_request_seconds_bucket{operation="sessions",le="+Inf"}' in text
+    assert "everyword_pool_asking 0" in text
     # A path that nobody serves leaves no name behind: there would be no end of them.
     web.get("/v1/whatever-else")
     assert "whatever-else" not in web.get("/metrics").text
@@ -330,6 +330,6 @@ def test_requests_are_traced_by_those_who_ask_for_it(tmp_path: Path) -> None:
     [span] = exported.get_finished_spans()
     assert span.name == "GET /v1/sessions"
     assert span.attributes is not None
-    assert span.attributes["recollect.operation"] == "sessions"
+    assert span.attributes["everyword.operation"] == "sessions"
     assert span.attributes["http.response.status_code"] == 200
     assert f"{span.context.trace_id:032x}" == parent.split("-")[1]

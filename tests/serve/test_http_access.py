@@ -16,14 +16,14 @@ import pytest
 from tests.fences import inside
 from tests.serve.service import JSON, bearer, problem, serving
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput, InvalidSetting, TooManyRequests
-from recollect.core.keys import checked_spaces, presented
-from recollect.operations import OPERATIONS
-from recollect.operations.programs import FOR_PROGRAMS
-from recollect.serve.http import ServiceSettings, check_reach
-from recollect.serve.http.access import Rates
-from recollect.serve.http.exposed import exposed
+from everyword import Memory
+from everyword.errors import InvalidInput, InvalidSetting, TooManyRequests
+from everyword.interfaces.http.access import RateLimiter
+from everyword.interfaces.http.route_table import operation_routes
+from everyword.interfaces.http.server import check_reach
+from everyword.interfaces.http.settings import ServiceSettings
+from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS
+from everyword.types.api_keys import checked_spaces, presented
 
 SECRET = "flamingo"  # what only acme's events say
 MCP = {**JSON, "accept": "application/json, text/event-stream"}
@@ -121,7 +121,7 @@ def attempts(tenants: Tenants) -> Iterator[tuple[str, str, dict[str, Any]]]:
     def real(value: Any) -> Any:
         return [real(one) for one in value] if isinstance(value, list) else stand_ins.get(str(value), value)
 
-    for one in exposed():
+    for one in operation_routes():
         required = {
             parameter.name: real(REQUIRED[parameter.name]) for parameter in one.parameters if parameter.required
         }
@@ -165,7 +165,7 @@ def test_no_route_opens_another_s_space(tenants: Tenants, who: str) -> None:
     assert tenants.memory.space("acme/ana", walled=True).stats() == before
 
 
-FILE_PATHS = {one.path for one in exposed() if one.whole_file}
+FILE_PATHS = {one.path for one in operation_routes() if one.all_spaces}
 
 
 @pytest.mark.parametrize("who", ["other writes", "other admins"])
@@ -205,7 +205,7 @@ def test_a_key_sees_only_its_own_spaces_in_lists_and_counts(tenants: Tenants) ->
     spaces = {who: asked(who, "/v1/me")["space"] for who in ("other reads", "other writes", "everything")}
     assert spaces == {"other reads": "other/bob", "other writes": None, "everything": "default"}
     assert asked("other reads", "/v1/me")["operations"] == [
-        one.operation.name for one in exposed() if one.needs == "read"
+        one.operation.name for one in operation_routes() if one.needs == "read"
     ]
 
 
@@ -241,7 +241,7 @@ def test_mcp_stays_within_the_key(tenants: Tenants) -> None:
     assert "NotAllowed" in told(call("other writes", "forget", {"session": "fjord"}, space="other/bob"))
     counted = json.loads(inside(told(call("other reads", "stats", {}))))
     assert (counted["spaces"], counted["location"]) == (1, "")
-    body = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "recollect://session/zoo"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "everyword://session/zoo"}}
     headers = {**MCP, **bearer(tenants.keys["other reads"])}
     assert SECRET not in tenants.web.post("/mcp", content=json.dumps(body), headers=headers).text
 
@@ -256,16 +256,16 @@ def test_mcp_takes_out_what_the_served_memory_calls_a_secret(tmp_path: Path) -> 
         serving(memory, mcp=True) as address,
     ):
         answer = httpx.post(f"{address}/mcp", content=json.dumps(body), headers=MCP)
-        assert "Taken out before it was kept: employee number." in answer.json()["result"]["content"][0]["text"]
+        assert "Redacted: employee number." in answer.json()["result"]["content"][0]["text"]
         assert [event.text for event in memory.events()] == ["Ana is [redacted: employee number]."]
 
 
 # What a key may do
 
 
-@pytest.mark.parametrize("operation", [*OPERATIONS, *FOR_PROGRAMS], ids=lambda operation: operation.name)
+@pytest.mark.parametrize("operation", [*OPERATIONS, *API_OPERATIONS], ids=lambda operation: operation.name)
 def test_reading_writing_and_forgetting_need_their_own_keys(tenants: Tenants, operation: Any) -> None:
-    found = [one for one in exposed() if one.operation is operation]
+    found = [one for one in operation_routes() if one.operation is operation]
     if not found or operation.read_only:
         return
     answer = sent(tenants, tenants.keys["acme reads"], "POST", found[0].path, dict(REQUIRED))
@@ -388,12 +388,12 @@ def test_without_keys_only_this_machine_s_own_pages_are_answered(tmp_path: Path)
 def test_other_addresses_need_a_key_that_counts(tmp_path: Path, host: str) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
         settings = ServiceSettings(host=host)
-        with pytest.raises(InvalidSetting, match="needs a key"):
+        with pytest.raises(InvalidSetting, match="needs an API key"):
             check_reach(memory, settings)
         made = memory.create_key("a")
         check_reach(memory, settings)
         memory.revoke_key(made.key.id)
-        with pytest.raises(InvalidSetting, match="needs a key"):
+        with pytest.raises(InvalidSetting, match="needs an API key"):
             check_reach(memory, settings)
 
 
@@ -431,7 +431,7 @@ def test_a_key_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:
 
 def test_a_bucket_fills_again() -> None:
     now = [0.0]
-    rates = Rates(2.0, 2, clock=lambda: now[0])
+    rates = RateLimiter(2.0, 2, clock=lambda: now[0])
     rates.take("a")
     rates.take("a")
     with pytest.raises(TooManyRequests):

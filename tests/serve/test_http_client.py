@@ -13,11 +13,11 @@ import httpx
 import pytest
 from tests.serve.service import serving
 
-from recollect import Client, Event, Hit, Memory
-from recollect.core.artifacts import Stance
-from recollect.core.errors import (
+from everyword import Client, Event, Hit, Memory
+from everyword.errors import (
     BadLocation,
     Closed,
+    EverywordError,
     InvalidEvent,
     InvalidInput,
     InvalidSetting,
@@ -25,13 +25,12 @@ from recollect.core.errors import (
     KeyNeeded,
     NotAllowed,
     NotFound,
-    RecollectError,
     ServiceError,
     Unreachable,
 )
-from recollect.operations import OPERATIONS
-from recollect.operations.programs import FOR_PROGRAMS
-from recollect.serial import plain
+from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS
+from everyword.types.serialization import to_json
+from everyword.types.statements import Stance
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 # What is done where the file is, or is of the library's own inside.
@@ -60,11 +59,11 @@ class Both:
     def agree(self, call: Callable[[Any], Any]) -> Any:
         """Make the same call on both; both give the same value, or the same error."""
         ours, theirs = outcome(self.memory, call), outcome(self.client, call)
-        if isinstance(ours, RecollectError):
+        if isinstance(ours, EverywordError):
             assert (type(theirs), str(theirs)) == (type(ours), str(ours))
         else:
             assert type(theirs) is type(ours)
-            assert without_moments(plain(theirs)) == without_moments(plain(ours))
+            assert without_moments(to_json(theirs)) == without_moments(to_json(ours))
         return theirs
 
 
@@ -72,7 +71,7 @@ def outcome(subject: Any, call: Callable[[Any], Any]) -> Any:
     try:
         given = call(subject)
         return list(given) if isinstance(given, Iterator) else given
-    except RecollectError as error:
+    except EverywordError as error:
         return error
 
 
@@ -112,7 +111,7 @@ def test_a_client_has_the_methods_of_a_memory() -> None:
     theirs = {name for name, one in inspect.getmembers(Memory, callable) if not name.startswith("_")}
     ours = {name for name, one in inspect.getmembers(Client, callable) if not name.startswith("_")}
     assert ours == theirs - NOT_FROM_AFAR
-    for operation in (*OPERATIONS, *FOR_PROGRAMS):
+    for operation in (*OPERATIONS, *API_OPERATIONS):
         assert hasattr(Client, operation.method)
 
 
@@ -178,7 +177,7 @@ def test_reads_agree(unchanged: Both) -> None:
     ],
 )
 def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) -> None:
-    assert not isinstance(unchanged.agree(read), RecollectError)
+    assert not isinstance(unchanged.agree(read), EverywordError)
 
 
 def test_statements_come_with_all_that_they_hold(unchanged: Both) -> None:
@@ -243,7 +242,7 @@ def test_writes_agree(both: Both) -> None:
     ],
 )
 def test_errors_agree(unchanged: Both, call: Callable[[Any], Any]) -> None:
-    assert isinstance(unchanged.agree(call), RecollectError)
+    assert isinstance(unchanged.agree(call), EverywordError)
 
 
 def test_files_agree(both: Both, tmp_path: Path) -> None:
@@ -304,7 +303,7 @@ def test_no_service_and_another_service(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory, serving(memory) as address:
         with Client(f"{address}/elsewhere") as client, pytest.raises(NotFound):
             client.stats()
-        # What answers there is not Recollect.
+        # What answers there is not Everyword.
         client = Client(address)
         client._http = httpx.Client(
             base_url=address, transport=httpx.MockTransport(lambda _: httpx.Response(502, text="<html>"))
@@ -339,7 +338,7 @@ def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx
             lambda: client.backup(tmp_path / "a.db"),
         ]
         for call in calls:
-            with pytest.raises(ServiceError, match=r"not as Recollect does.*version"):
+            with pytest.raises(ServiceError, match=r"not as Everyword does.*version"):
                 call()
     assert list(tmp_path.iterdir()) == []
 

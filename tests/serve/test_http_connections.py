@@ -19,9 +19,9 @@ import httpx
 import pytest
 from tests.serve.service import problem, serving
 
-from recollect import Memory
-from recollect.serve.http.__main__ import main
-from recollect.serve.http.settings import LIMITS, ServiceSettings
+from everyword import Memory
+from everyword.interfaces.http.__main__ import main
+from everyword.interfaces.http.settings import LIMITS, ServiceSettings
 
 ADD = b"POST /v1/add HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
@@ -186,10 +186,11 @@ def test_a_slow_operation_is_no_timeout(memory: Memory) -> None:
 def test_the_oldest_idle_connection_makes_room(memory: Memory) -> None:
     with serving(memory, most_connections=4) as address, ExitStack() as stack:
         idle = [stack.enter_context(closing(connected(address))) for _ in range(4)]
+        time.sleep(0.5)  # until all are accepted
         idle[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")  # the first one is the youngest now
         assert idle[0].recv(65_536).startswith(b"HTTP/1.1 200")
         assert httpx.get(f"{address}/healthz").status_code == 200
-        time.sleep(0.1)
+        time.sleep(0.5)
         assert [is_open(one) for one in idle] == [True, False, True, True]
 
 
@@ -204,9 +205,9 @@ def test_where_all_connections_are_at_work_one_more_is_told_to_wait(memory: Memo
 
 @contextmanager
 def few_files(memory: Path, log: Path, *options: str) -> Iterator[str]:
-    """Start `recollect serve` with at most 256 open files."""
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), *options]
-    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
+    """Start `everyword serve` with at most 256 open files."""
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), *options]
+    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing"}
     with log.open("wb") as errors:
         process = subprocess.Popen(
             command,

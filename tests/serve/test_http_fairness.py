@@ -20,9 +20,9 @@ import httpx
 import pytest
 from tests.serve.service import bearer, problem, serving
 
-from recollect import Memory
-from recollect.inference.hashing import HashingEmbedder
-from recollect.serve.http.lanes import Lane
+from everyword import Memory
+from everyword.interfaces.http.thread_pools import Pool
+from everyword.models.hashing import HashingEmbedder
 
 LARGE_TEXT = 70_000  # characters: about 11 s of embedding on two cores
 LARGE_ADDS = 4
@@ -32,9 +32,9 @@ SLOWER_AT_MOST = 30  # times the idle answer, for machines on which even that ta
 
 @contextmanager
 def service_process(memory: Path, *options: str) -> Iterator[str]:
-    """Start `recollect serve` with the default model; kill it at the end, whatever it still embeds."""
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), *options]
-    environment = {name: value for name, value in os.environ.items() if name != "RECOLLECT_EMBEDDER"}
+    """Start `everyword serve` with the default model; kill it at the end, whatever it still embeds."""
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), *options]
+    environment = {name: value for name, value in os.environ.items() if name != "EVERYWORD_EMBEDDER"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout is not None
@@ -122,7 +122,7 @@ def held(tmp_path: Path) -> Iterator[tuple[Memory, Held]]:
         embedder.free.set()
 
 
-def test_a_key_cannot_hold_every_thread_of_a_lane(held: tuple[Memory, Held]) -> None:
+def test_a_key_cannot_hold_every_thread_of_a_pool(held: tuple[Memory, Held]) -> None:
     memory, embedder = held
     busy = bearer(memory.create_key("busy", permission="write", spaces=["a"]).secret)
     quiet = bearer(memory.create_key("quiet", permission="write", spaces=["b"]).secret)
@@ -181,23 +181,23 @@ def test_too_many_large_requests_of_one_key_are_refused(held: tuple[Memory, Held
         assert [one.result().status_code for one in waiting] == [200] * 2
 
 
-def test_the_lane_alternates_between_keys_and_between_the_spaces_of_a_key() -> None:
+def test_the_pool_alternates_between_keys_and_between_the_spaces_of_a_key() -> None:
     import asyncio
 
     done: list[str] = []
     gate = threading.Event()
 
     async def run() -> None:
-        lane = Lane("test", threads=1, most_waiting=100)
-        tasks = [asyncio.create_task(lane.run(lambda: gate.wait(10), key="first"))]
+        pool = Pool("test", threads=1, most_waiting=100)
+        tasks = [asyncio.create_task(pool.run(lambda: gate.wait(10), key="first"))]
         await asyncio.sleep(0.05)
         order = [*(("a", "x", f"ax{n}") for n in range(3)), *(("a", "y", f"ay{n}") for n in range(2)), ("b", "z", "bz")]
         for key, space, name in order:
-            tasks.append(asyncio.create_task(lane.run(lambda name=name: done.append(name), key=key, space=space)))
+            tasks.append(asyncio.create_task(pool.run(lambda name=name: done.append(name), key=key, space=space)))
         await asyncio.sleep(0.05)
         gate.set()
         await asyncio.gather(*tasks)
-        await asyncio.to_thread(lane.close)
+        await asyncio.to_thread(pool.close)
 
     asyncio.run(run())
     assert done == ["ax0", "bz", "ay0", "ax1", "ay1", "ax2"]

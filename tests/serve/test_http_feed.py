@@ -20,14 +20,14 @@ import httpx
 import pytest
 from tests.serve.service import bearer, problem, serving
 
-from recollect import Client, Memory
-from recollect.core.attention import Intent
-from recollect.core.errors import InvalidInput, NotFound
-from recollect.core.folding import Concept
-from recollect.serve.http import ServiceSettings
-from recollect.serve.http.app import build
-from recollect.serve.http.metrics import Metrics
-from recollect.serve.http.webhooks import Sender
+from everyword import Client, Memory
+from everyword.errors import InvalidInput, NotFound
+from everyword.interfaces.http.app import build
+from everyword.interfaces.http.observability import Metrics
+from everyword.interfaces.http.settings import ServiceSettings
+from everyword.interfaces.http.worker import WebhookSender
+from everyword.types.concepts import Concept
+from everyword.types.intents import Intent
 
 
 @pytest.fixture
@@ -253,14 +253,14 @@ def test_a_stream_is_only_got(memory: Memory) -> None:
 def test_a_memory_that_can_t_be_read_is_not_ready_and_nobody_is_told_why(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.serve.http.app._READY_WITHIN_S", 0.2)
+    monkeypatch.setattr("everyword.interfaces.http.app._READY_WITHIN_S", 0.2)
     over = threading.Event()
 
     async def asked() -> list[httpx.Response]:
         app, service = build(memory, ServiceSettings(worker=False, mcp=False))
         service.ready = True
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
-            held = asyncio.create_task(service.looking.run(lambda: over.wait(10)))
+            held = asyncio.create_task(service.probe_pool.run(lambda: over.wait(10)))
             await asyncio.sleep(0.1)
             slow = await web.get("/readyz")  # as where a server is away: each look waits for it
             over.set()
@@ -279,7 +279,7 @@ def test_whether_the_memory_answers_is_told_however_many_follow(memory: Memory) 
     async def asked() -> int:
         app, service = build(memory, ServiceSettings(worker=False, mcp=False))
         service.ready, over = True, threading.Event()
-        slow = asyncio.create_task(service.following.run(lambda: over.wait(10)))
+        slow = asyncio.create_task(service.stream_pool.run(lambda: over.wait(10)))
         await asyncio.sleep(0.1)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
             answer = await asyncio.wait_for(web.get("/readyz"), 5)
@@ -430,16 +430,16 @@ def test_a_webhook_that_can_t_be_sent_to_keeps_none_behind_it_from_being_told(me
 @pytest.mark.parametrize("url", [*NO_NAMES, "http://["])
 def test_an_address_that_is_none_is_a_failed_delivery(url: str) -> None:
     metrics = Metrics()
-    assert Sender(metrics).send(url, {}, b"{}")
+    assert WebhookSender(metrics).send(url, {}, b"{}")
     assert 'webhook_deliveries_total{outcome="failed"} 1' in metrics.text({})
 
 
 # What comes before the status is told, at once, and then again and again.
 TRICKLES = {
-    "headers that never end": (b"HTTP/1.1 200 OK\r\n", b"x-more: y\r\n", "It did not answer within 0.5 s."),
+    "headers that never end": (b"HTTP/1.1 200 OK\r\n", b"x-more: y\r\n", "No response within 0.5 s."),
     "a body that never ends": (b"HTTP/1.1 204 No Content\r\n\r\n", b"more ", None),
     "a long answer": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"5\r\nmore \r\n", None),
-    "nothing": (b"", b"", "It did not answer within 0.5 s."),
+    "nothing": (b"", b"", "No response within 0.5 s."),
 }
 
 
@@ -458,7 +458,7 @@ def test_an_answer_that_never_ends_is_cut_off(first: bytes, more: bytes, wrong: 
         threading.Thread(target=trickle, daemon=True).start()
         began = time.monotonic()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        assert Sender(Metrics(), patience_s=0.5).send(url, {}, b"{}") == wrong
+        assert WebhookSender(Metrics(), timeout_s=0.5).send(url, {}, b"{}") == wrong
         assert time.monotonic() - began < 5
 
 

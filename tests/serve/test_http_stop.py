@@ -15,15 +15,15 @@ import httpx
 import pytest
 from tests.serve.service import serving
 
-from recollect import Memory
+from everyword import Memory
 
 WRITERS = 8
 
 
 def start(memory: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """Start `recollect serve` as users do."""
-    command = [sys.executable, "-m", "recollect", "serve", "--port", "0", "--memory", str(memory), "--no-mcp", *options]
-    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hashing"}
+    """Start `everyword serve` as users do."""
+    command = [sys.executable, "-m", "everyword", "serve", "--port", "0", "--memory", str(memory), "--no-mcp", *options]
+    environment = {**os.environ, "EVERYWORD_EMBEDDER": "hashing"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -127,10 +127,10 @@ def test_several_processes_end_with_the_one_that_started_them(tmp_path: Path) ->
 def test_an_address_that_is_taken_and_a_second_signal(tmp_path: Path) -> None:
     process, address = start(tmp_path / "memory.db")
     port = address.rsplit(":", 1)[1]
-    command = [sys.executable, "-m", "recollect", "serve", "--port", port, "--memory", str(tmp_path / "memory.db")]
+    command = [sys.executable, "-m", "everyword", "serve", "--port", port, "--memory", str(tmp_path / "memory.db")]
     other = subprocess.run([*command, "--no-mcp"], capture_output=True, text=True, check=False, timeout=60)
     assert other.returncode == 9
-    assert "can't be served on" in other.stderr
+    assert "Can't listen on" in other.stderr
     for _ in range(2):
         process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
@@ -138,7 +138,7 @@ def test_an_address_that_is_taken_and_a_second_signal(tmp_path: Path) -> None:
 
 
 def test_no_process_at_all_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "recollect", "serve", "--processes", "0", "--memory", str(tmp_path / "memory.db")]
+    command = [sys.executable, "-m", "everyword", "serve", "--processes", "0", "--memory", str(tmp_path / "memory.db")]
     refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert refused.returncode == 2
     assert "processes must be at least 1" in refused.stderr

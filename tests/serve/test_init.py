@@ -1,4 +1,4 @@
-"""`recollect init` in a home of its own: what it changes, that it can be run again, and that it can be undone."""
+"""`everyword init` in a home of its own: what it changes, that it can be run again, and that it can be undone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory, hooks
-from recollect.cli import main
-from recollect.hooks.settings import EVENTS
+from everyword import Memory
+from everyword.interfaces import hooks
+from everyword.interfaces.cli import main
+from everyword.interfaces.hooks import install
+from everyword.interfaces.hooks.settings import EVENTS
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 CLAUDE_STATE = '{\n  "numStartups": 7,\n  "mcpServers": {\n    "other": {"command": "x"}\n  }\n}\n'
@@ -39,9 +41,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work.mkdir(parents=True)
     monkeypatch.chdir(work)
     monkeypatch.setenv("HOME", str(place))
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(place / "memory.db"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
-    monkeypatch.setenv("RECOLLECT_HOOKS_HOME", str(place / "hooks"))
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(place / "memory.db"))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_HOOKS_HOME", str(place / "hooks"))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     return place
@@ -68,16 +70,16 @@ def test_one_command_sets_everything_up_and_running_it_again_changes_nothing(
     assert set(json.loads(after[".claude/settings.json"] or "")["hooks"]) == set(EVENTS)
     state = json.loads(after[".claude.json"] or "")
     assert state["numStartups"] == 7
-    assert set(state["mcpServers"]) == {"other", "recollect"}
-    assert state["mcpServers"]["recollect"]["env"] == {"RECOLLECT_MEMORY": str(home / "memory.db")}
-    assert json.loads(after[".cursor/mcp.json"] or "")["mcpServers"]["recollect"]["args"][-1] == "mcp"
+    assert set(state["mcpServers"]) == {"other", "everyword"}
+    assert state["mcpServers"]["everyword"]["env"] == {"EVERYWORD_MEMORY": str(home / "memory.db")}
+    assert json.loads(after[".cursor/mcp.json"] or "")["mcpServers"]["everyword"]["args"][-1] == "mcp"
     codex = tomllib.loads(after[".codex/config.toml"] or "")
     assert codex["tools"] == {"web": True}
-    assert codex["mcp_servers"]["recollect"]["args"][-1] == "mcp"
+    assert codex["mcp_servers"]["everyword"]["args"][-1] == "mcp"
     assert codex["notify"]
     assert main(["init", "--yes"]) == 0
     assert settings(home) == after
-    assert "it is so already" in capsys.readouterr().out
+    assert "already set up" in capsys.readouterr().out
     with Memory.open(home / "memory.db", embedder="hashing") as memory:
         assert memory.stats().events == events
     assert hooks.main(["uninstall", "all", "--yes"]) == 0
@@ -118,7 +120,7 @@ def test_every_question_can_be_answered_with_no(home: Path, monkeypatch: pytest.
 def test_a_folder_s_wing_is_the_user_s_choice(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", Typed(f"{home / 'other.db'}\nsailing\n" + "y\n" * 20))
     assert main(["init"]) == 0
-    status = hooks.status()
+    status = install.status()
     assert status["memory"] == str(home / "other.db")
     assert status["settings"]["wings"] == {"boat": "sailing"}
 
@@ -127,7 +129,7 @@ def test_a_memory_that_can_not_be_made_is_told(home: Path, capsys: pytest.Captur
     before = settings(home)
     (home / "file").write_text("")
     assert main(["init", "--yes", "--memory", str(home / "file" / "deep" / "m.db")]) == 9
-    assert "recollect: " in capsys.readouterr().err
+    assert "everyword: " in capsys.readouterr().err
     assert settings(home) == before
 
 
@@ -143,10 +145,10 @@ def test_settings_that_are_not_understood_are_left_alone_and_the_others_are_made
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / ".claude.json").write_text("{broken")
-    (home / ".codex" / "config.toml").write_text("[mcp_servers]\nrecollect = { command = 'mine' }\nnotify = ['say']\n")
+    (home / ".codex" / "config.toml").write_text("[mcp_servers]\neveryword = { command = 'mine' }\nnotify = ['say']\n")
     assert main(["init", "--yes", "--skip", "import"]) == 0
     shown = capsys.readouterr().out
     assert (home / ".claude.json").read_text() == "{broken"
-    assert "recollect = { command = 'mine' }" in (home / ".codex" / "config.toml").read_text()
-    assert "left out" in shown
+    assert "everyword = { command = 'mine' }" in (home / ".codex" / "config.toml").read_text()
+    assert "skipped" in shown
     assert (home / ".cursor" / "mcp.json").exists()

@@ -21,17 +21,22 @@ from mcp_types import version as versions
 from tests.fences import inside
 from tests.serve.service import free_port, wait_for_port
 
-from recollect import Memory
-from recollect.core.errors import InvalidSetting
-from recollect.operations import BY_NAME
-from recollect.serve.mcp import run
-from recollect.serve.mcp.early import early_reply, early_results
-from recollect.serve.mcp.greeting import VERSIONS, mended, reply_to
-from recollect.serve.mcp.opened import Opened
-from recollect.serve.mcp.server import build
-from recollect.serve.mcp.tools import OFFERS, agent_tools
+from everyword import Memory
+from everyword.errors import InvalidSetting
+from everyword.interfaces.mcp import run
+from everyword.interfaces.mcp.fast_handshake import (
+    VERSIONS,
+    early_reply,
+    early_results,
+    handshake_reply,
+    without_lone_surrogates,
+)
+from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.server import build
+from everyword.interfaces.mcp.tools import OFFERS, agent_tools
+from everyword.interfaces.operations import BY_NAME
 
-COMMAND = ["-m", "recollect.serve.mcp", "--embedder", "hashing"]
+COMMAND = ["-m", "everyword.interfaces.mcp", "--embedder", "hashing"]
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 HANDSHAKE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -42,8 +47,8 @@ HANDSHAKE: dict[str, Any] = {
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    opened = Opened(str(tmp_path / "memory.db"), embedder="hashing")
+def opened(tmp_path: Path) -> Iterator[OpenMemory]:
+    opened = OpenMemory(str(tmp_path / "memory.db"), embedder="hashing")
     yield opened
     opened.close()
 
@@ -81,7 +86,7 @@ def test_the_tools_are_the_table_s_own() -> None:
     assert tools["recall"].schema()["required"] == ["query"]
 
 
-def test_a_client_sees_what_each_tool_does_to_the_memory(opened: Opened) -> None:
+def test_a_client_sees_what_each_tool_does_to_the_memory(opened: OpenMemory) -> None:
     async def ask(client: Client) -> Any:
         return (await client.list_tools()).tools
 
@@ -100,7 +105,7 @@ def test_a_server_bound_to_a_wing_sees_that_wing_alone(tmp_path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("The boat is called Aurora.", wing="sea")
         memory.add("The car is called Blitz.", wing="land")
-    opened = Opened(path, wing="sea", embedder="hashing")
+    opened = OpenMemory(path, wing="sea", embedder="hashing")
 
     async def ask(client: Client) -> Any:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -116,7 +121,7 @@ def test_a_server_bound_to_a_wing_sees_that_wing_alone(tmp_path: Path) -> None:
 # The main job
 
 
-def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
+def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         told = said(await client.call_tool("remember", {"text": "I moved to Lisbon in March.", "speaker": "Ana"}))
         event_id = told.removeprefix("Remembered as ").removesuffix(".")
@@ -134,7 +139,7 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: Opened) -> None:
     asked(build(opened), ask)
 
 
-def test_forgetting_can_be_looked_at_first(opened: Opened) -> None:
+def test_forgetting_can_be_looked_at_first(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})
         looked = json.loads(in_fence(await client.call_tool("forget", {"session": "s", "dry_run": True})))
@@ -146,17 +151,17 @@ def test_forgetting_can_be_looked_at_first(opened: Opened) -> None:
     asked(build(opened), ask)
 
 
-def test_a_secret_is_not_kept(opened: Opened) -> None:
+def test_a_secret_is_not_kept(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         told = said(await client.call_tool("remember", {"text": f"the token is {KEY}"}))
-        assert "Taken out" in told
+        assert "Redacted" in told
         assert KEY not in told
 
     asked(build(opened), ask)
     assert [event.text.startswith("the token is [redacted") for event in opened.memory.events()] == [True]
 
 
-def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
+def test_a_long_list_is_cut_and_says_so(opened: OpenMemory) -> None:
     opened.memory.add_many({"text": "hello", "session": f"s{number}"} for number in range(130))
 
     async def ask(client: Client) -> Any:
@@ -173,10 +178,10 @@ def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "told"),
     [
-        ("recall", {}, "recall needs query"),
-        ("recall", {"query": "x", "limit": 3}, "recall has no parameter 'limit'. It takes query, k"),
-        ("recall", {"query": "x", "k": "ten"}, "k must be of type integer, or 'auto', not str"),
-        ("recall", {"query": "x", "k": True}, "k must be of type integer, or 'auto', not bool"),
+        ("recall", {}, "Missing parameter: query."),
+        ("recall", {"query": "x", "limit": 3}, "Unknown parameter 'limit'. Valid parameters: query, k"),
+        ("recall", {"query": "x", "k": "ten"}, "k must be a whole number from 1 to 1,000, not 'ten'"),
+        ("recall", {"query": "x", "k": True}, "k must be an integer or 'auto', not bool"),
         ("recall", {"query": "x", "since": "yesterday-ish"}, "InvalidTime"),
         ("show", {"id": "ev_" + "0" * 32}, "NotFound"),
         ("forget", {}, "InvalidFilter: Say what to forget"),
@@ -185,7 +190,7 @@ def test_a_long_list_is_cut_and_says_so(opened: Opened) -> None:
     ],
 )
 def test_an_error_is_an_answer_that_says_what_to_do(
-    opened: Opened, tool: str, given: dict[str, Any], told: str
+    opened: OpenMemory, tool: str, given: dict[str, Any], told: str
 ) -> None:
     async def ask(client: Client) -> Any:
         return await client.call_tool(tool, given)
@@ -197,7 +202,7 @@ def test_an_error_is_an_answer_that_says_what_to_do(
 
 def test_a_file_that_is_no_memory_is_told_to_each_who_asks(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just notes, " * 100)
-    opened = Opened(str(tmp_path / "notes.txt"), embedder="hashing")
+    opened = OpenMemory(str(tmp_path / "notes.txt"), embedder="hashing")
 
     async def ask(client: Client) -> Any:
         return await client.call_tool("recall", {"query": "x"})
@@ -208,7 +213,7 @@ def test_a_file_that_is_no_memory_is_told_to_each_who_asks(tmp_path: Path) -> No
     assert (tmp_path / "notes.txt").read_text() == "just notes, " * 100
 
 
-def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: Opened) -> None:
+def test_words_that_no_wire_can_carry_do_not_end_the_session(opened: OpenMemory) -> None:
     opened.memory.add("half a character \ud83d and a NUL \x00")
 
     async def ask(client: Client) -> Any:
@@ -259,11 +264,11 @@ def test_half_a_character_and_what_is_no_message_are_answered(tmp_path: Path) ->
     ],
 )
 def test_half_a_character_is_mended_and_nothing_else(line: str, mended_line: str) -> None:
-    assert mended(line) == mended_line
+    assert without_lone_surrogates(line) == mended_line
 
 
 @pytest.mark.parametrize(("tool", "given"), [("context", {"query": "Where does Ana live?"}), ("wake_up", {})])
-def test_too_little_room_is_told_from_nothing(opened: Opened, tool: str, given: dict[str, Any]) -> None:
+def test_too_little_room_is_told_from_nothing(opened: OpenMemory, tool: str, given: dict[str, Any]) -> None:
     async def ask(client: Client) -> Any:
         return said(await client.call_tool(tool, {**given, "budget": 1}))
 
@@ -272,12 +277,12 @@ def test_too_little_room_is_told_from_nothing(opened: Opened, tool: str, given: 
     assert "does not fit into 1 tokens" in asked(build(opened), ask)
 
 
-def test_unknown_names_are_refused(opened: Opened) -> None:
+def test_unknown_names_are_refused(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         for call in (
             lambda: client.call_tool("drop_everything", {}),
-            lambda: client.read_resource("recollect://session/none"),
-            lambda: client.read_resource("recollect://secrets"),
+            lambda: client.read_resource("everyword://session/none"),
+            lambda: client.read_resource("everyword://secrets"),
             lambda: client.get_prompt("none", {}),
             lambda: client.get_prompt("recall_before_answering", {"question": " "}),
         ):
@@ -293,42 +298,42 @@ def test_a_memory_is_not_served_to_the_network_without_a_token(tmp_path: Path) -
 
 
 def test_without_the_protocol_s_package_the_fix_is_told_and_nobody_is_greeted(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from recollect.serve.mcp.__main__ import main; sys.exit(main())"
+    code = "import sys; sys.modules['mcp'] = None; from everyword.interfaces.mcp.__main__ import main; sys.exit(main())"
     done = subprocess.run(
         [sys.executable, "-c", code, "--memory", str(tmp_path / "m.db")],
         input=json.dumps(HANDSHAKE).encode() + b"\n",
         capture_output=True,
     )
     assert (done.returncode, done.stdout) == (6, b"")
-    assert b"pip install 'recollect[mcp]'" in done.stderr
+    assert b"pip install 'everyword[mcp]'" in done.stderr
 
 
 # Resources and prompts
 
 
-def test_sessions_can_be_read_as_resources(opened: Opened) -> None:
+def test_sessions_can_be_read_as_resources(opened: OpenMemory) -> None:
     opened.memory.add("Shall we sail?", speaker="Ana", session="a/b ü", at="2026-04-02T10:00Z")
     opened.memory.add("On Sunday.", speaker="Ben", session="a/b ü", at="2026-04-02T10:01Z")
 
     async def ask(client: Client) -> None:
         listed = {str(one.uri): one for one in (await client.list_resources()).resources}
-        assert "recollect://sessions" in listed
-        uri = next(uri for uri in listed if uri.startswith("recollect://session/"))
+        assert "everyword://sessions" in listed
+        uri = next(uri for uri in listed if uri.startswith("everyword://session/"))
         text = (await client.read_resource(uri)).contents[0].text  # pyright: ignore
         assert [line.split(": ", 1)[1] for line in inside(text).splitlines()] == ["Shall we sail?", "On Sunday."]
         templates = (await client.list_resource_templates()).resource_templates
-        assert [template.uri_template for template in templates] == ["recollect://session/{name}"]
+        assert [template.uri_template for template in templates] == ["everyword://session/{name}"]
 
     asked(build(opened), ask)
 
 
-def test_identity_and_wake_up_can_be_read_as_resources(opened: Opened) -> None:
+def test_identity_and_wake_up_can_be_read_as_resources(opened: OpenMemory) -> None:
     opened.memory.identity("I am Atlas, Ana's assistant.")
 
     async def ask(client: Client) -> Any:
         listed = {str(resource.uri) for resource in (await client.list_resources()).resources}
-        assert {"recollect://identity", "recollect://wake_up", "recollect://sessions"} <= listed
-        read = [await client.read_resource(f"recollect://{name}") for name in ("identity", "wake_up")]
+        assert {"everyword://identity", "everyword://wake_up", "everyword://sessions"} <= listed
+        read = [await client.read_resource(f"everyword://{name}") for name in ("identity", "wake_up")]
         return [json.loads(one.contents[0].text) for one in read] + [said(await client.call_tool("wake_up", {}))]
 
     identity, woken, told = asked(build(opened), ask)
@@ -337,7 +342,7 @@ def test_identity_and_wake_up_can_be_read_as_resources(opened: Opened) -> None:
     assert inside(told) == "[1] identity: I am Atlas, Ana's assistant."
 
 
-def test_a_prompt_brings_what_is_remembered(opened: Opened) -> None:
+def test_a_prompt_brings_what_is_remembered(opened: OpenMemory) -> None:
     opened.memory.add("The boat is called Aurora.", speaker="Ana")
 
     async def ask(client: Client) -> Any:
@@ -352,8 +357,8 @@ def test_a_prompt_brings_what_is_remembered(opened: Opened) -> None:
 # The first reply
 
 
-def test_the_greeting_is_what_the_protocol_s_package_would_say(opened: Opened) -> None:
-    ours = reply_to(json.dumps(HANDSHAKE).encode())
+def test_the_greeting_is_what_the_protocol_s_package_would_say(opened: OpenMemory) -> None:
+    ours = handshake_reply(json.dumps(HANDSHAKE).encode())
     assert ours is not None
 
     async def ask(client: Client) -> Any:
@@ -381,7 +386,7 @@ def test_the_greeting_is_what_the_protocol_s_package_would_say(opened: Opened) -
     ],
 )
 def test_what_is_no_plain_handshake_is_left_to_the_package(line: bytes) -> None:
-    assert reply_to(line) is None
+    assert handshake_reply(line) is None
 
 
 def test_the_first_reply_comes_at_once_and_only_once(tmp_path: Path) -> None:
@@ -403,12 +408,12 @@ def test_the_first_reply_comes_at_once_and_only_once(tmp_path: Path) -> None:
     rest = process.stdout.read()
     assert process.wait(20) == 0
     process.stdout.close()
-    assert first["result"]["serverInfo"]["name"] == "recollect"
+    assert first["result"]["serverInfo"]["name"] == "everyword"
     assert (second["id"], rest) == (1, b"")
     assert waited < 1.0
 
 
-def test_early_lists_are_what_the_protocol_s_package_would_say(opened: Opened) -> None:
+def test_early_lists_are_what_the_protocol_s_package_would_say(opened: OpenMemory) -> None:
     async def ask(client: Client) -> Any:
         return await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()
 
@@ -497,7 +502,7 @@ def test_two_clients_over_http_who_know_the_token(tmp_path: Path) -> None:
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, *COMMAND, "--memory", str(tmp_path / "m.db"), "--transport", "http", "--port", str(port)],
-        env={**os.environ, "RECOLLECT_MCP_TOKEN": "sesame"},
+        env={**os.environ, "EVERYWORD_MCP_TOKEN": "sesame"},
     )
     try:
         wait_for_port(port)

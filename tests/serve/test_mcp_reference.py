@@ -12,11 +12,11 @@ import anyio
 import pytest
 from mcp import Client
 
-from recollect import Memory
-from recollect.adapters.reference_memory import KnowledgeGraph
-from recollect.core.errors import InvalidInput, NotFound
-from recollect.serve.mcp.opened import Opened
-from recollect.serve.mcp.server import build
+from everyword import Memory
+from everyword.errors import InvalidInput, NotFound
+from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
+from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.server import build
 
 NINE = {
     *("create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations"),
@@ -147,7 +147,7 @@ def test_two_servers_on_one_file_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_client_of_the_reference_server_feels_at_home(tmp_path: Path) -> None:
-    opened = Opened(str(tmp_path / "m.db"), embedder="hashing")
+    opened = OpenMemory(str(tmp_path / "m.db"), embedder="hashing")
 
     async def ask() -> None:
         async with Client(build(opened, reference_tools=True)) as client:

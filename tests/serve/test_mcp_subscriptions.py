@@ -20,11 +20,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 from tests.serve.service import free_port, serving, wait_for_port
 
-from recollect import Memory
+from everyword import Memory
 
-COMMAND = ["-m", "recollect.serve.mcp", "--embedder", "hashing"]
+COMMAND = ["-m", "everyword.interfaces.mcp", "--embedder", "hashing"]
 NAMES = ("identity", "sessions", "entities", "intents", "session/kitchen")
-URIS = [f"recollect://{name}" for name in NAMES]
+URIS = [f"everyword://{name}" for name in NAMES]
 MUST = "I must send the budget report to Ana Silva by tomorrow."
 
 
@@ -92,8 +92,8 @@ async def subscribed(client: Client) -> None:
         warnings.simplefilter("ignore")  # gone from the newest revision; older clients have nothing else
         for uri in URIS:
             await client.subscribe_resource(uri)
-        with pytest.raises(MCPError, match="There is no resource"):
-            await client.subscribe_resource("recollect://gossip")
+        with pytest.raises(MCPError, match="Unknown resource"):
+            await client.subscribe_resource("everyword://gossip")
 
 
 async def older(where: str | StdioServerParameters, path: Path) -> None:
@@ -106,19 +106,19 @@ async def older(where: str | StdioServerParameters, path: Path) -> None:
         # By another process, by a tool of this client, and of another session than the one that is followed.
         with Memory.open(path, embedder="hashing") as other:
             other.add("It rains.", session="garden")
-            await heard.until("recollect://sessions")
-            assert heard.uris.isdisjoint(f"recollect://{name}" for name in ("identity", "intents", "session/kitchen"))
+            await heard.until("everyword://sessions")
+            assert heard.uris.isdisjoint(f"everyword://{name}" for name in ("identity", "intents", "session/kitchen"))
             other.identity("I am Atlas.")
         await client.call_tool("remember", {"text": MUST, "speaker": "Leo", "session": "kitchen"})
         await heard.until(*URIS)
         await heard.until_listed(2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            await client.unsubscribe_resource("recollect://sessions")
+            await client.unsubscribe_resource("everyword://sessions")
         heard.uris.clear()
         await client.call_tool("remember", {"text": "The tap drips.", "session": "kitchen"})
-        await heard.until("recollect://session/kitchen")
-        assert "recollect://sessions" not in heard.uris
+        await heard.until("everyword://session/kitchen")
+        assert "everyword://sessions" not in heard.uris
 
 
 async def newer(where: str | StdioServerParameters, path: Path) -> None:
@@ -168,14 +168,14 @@ def test_the_service_tells_a_listener_within_what_its_key_opens(path: Path) -> N
             async with (
                 httpx2.AsyncClient(timeout=30, headers=headers) as http,
                 Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
-                client.listen(resource_subscriptions=["recollect://sessions"]) as told,
+                client.listen(resource_subscriptions=["everyword://sessions"]) as told,
             ):
                 memory.add("not theirs", session="other")
                 memory.space("acme").add("theirs", session="kitchen")
                 with anyio.fail_after(20):
-                    assert await anext(aiter(told)) == ResourceUpdated(uri="recollect://sessions")
+                    assert await anext(aiter(told)) == ResourceUpdated(uri="everyword://sessions")
                 with pytest.raises(MCPError):
-                    async with client.listen(resource_subscriptions=["recollect://sessions"]):
+                    async with client.listen(resource_subscriptions=["everyword://sessions"]):
                         pass
 
         anyio.run(listen)

@@ -13,10 +13,10 @@ import pytest
 from mcp import Client as McpClient
 from tests.serve.service import JSON, problem, serving
 
-from recollect import AsyncMemory, Client, Memory
-from recollect.cli import main
-from recollect.serve.mcp.opened import Opened
-from recollect.serve.mcp.server import build
+from everyword import AsyncMemory, Client, Memory
+from everyword.interfaces.cli import main
+from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.server import build
 
 QUESTION = "Where does Ana live?"
 EVENTS: list[dict[str, Any]] = [
@@ -98,7 +98,7 @@ def test_the_command_line_filters(
 
 @pytest.mark.parametrize(("given", "sources"), WANTED)
 def test_agents_filter(path: Path, given: dict[str, Any], sources: set[str]) -> None:
-    opened = Opened(str(path), embedder="hashing")
+    opened = OpenMemory(str(path), embedder="hashing")
 
     async def ask() -> str:
         async with McpClient(build(opened)) as client:
@@ -124,7 +124,7 @@ def test_a_source_is_given_and_refused_on_every_surface(
         for body in ({"text": "x", "source": "stranger"}, {"text": "x", "source": ["web"]}):
             assert problem(web.post("/v1/add", content=json.dumps(body), headers=JSON))[0] == 400
         assert problem(web.get("/v1/recall", params={"query": QUESTION, "source": "stranger"}))[0] == 400
-    opened = Opened(str(tmp_path / "m.db"), embedder="hashing")
+    opened = OpenMemory(str(tmp_path / "m.db"), embedder="hashing")
 
     async def remember() -> Any:
         async with McpClient(build(opened)) as client:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.cli import main
+from everyword.interfaces.cli import main
 
 
 class Done(NamedTuple):

@@ -13,16 +13,16 @@ import pytest
 from tests.fences import inside
 from tests.surfaces.command import Done, Run, runner
 
-from recollect import Memory
-from recollect.core.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
-from recollect.core.rendering import escaped
+from everyword import Memory
+from everyword.errors import BadLocation, ForeignFile, KeyConflict, NotFound, StoreUnreachable
+from everyword.text.rendering import escaped
 
 
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "memory.db"
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     return path
 
 
@@ -110,12 +110,12 @@ class TestAdd:
     def test_refuses_meta_that_is_no_object(self, run: Run, meta: str) -> None:
         done = run("add", "hello", "--meta", meta)
         assert done.code == 2
-        assert done.err.startswith("recollect: ")
+        assert done.err.startswith("everyword: ")
 
     def test_makes_the_default_folder_only_when_writing(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.delenv("RECOLLECT_MEMORY")
+        monkeypatch.delenv("EVERYWORD_MEMORY")
         for name in ("HOME", "USERPROFILE", "XDG_DATA_HOME", "LOCALAPPDATA"):
             monkeypatch.setenv(name, str(tmp_path / "home"))
         monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(tmp_path / "home"))
@@ -124,7 +124,7 @@ class TestAdd:
         assert not (tmp_path / "home").exists()
         assert run("add", "hello").code == 0
         (path,) = tmp_path.rglob("memory.db")
-        assert path.parent.name == "recollect"
+        assert path.parent.name == "everyword"
 
 
 class TestRecall:
@@ -204,7 +204,7 @@ class TestRecall:
     ) -> None:
         done = run(*arguments)
         assert (done.code, done.out) == (2, "")
-        assert done.err.startswith("recollect: ")
+        assert done.err.startswith("everyword: ")
         assert "should not have happened" not in done.err
         as_json = run(*arguments, "--json")
         assert as_json.error["detail"]
@@ -323,7 +323,7 @@ class TestUpkeep:
     def test_export_then_import(self, run: Run, history: dict[str, str], tmp_path: Path) -> None:
         file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
         assert run("export", str(file)).out == f"wrote 5 events to {file}\n"
-        assert run("import", str(file), "--memory", str(copy)).out == "recollect: read 5, stored 5, already there 0\n"
+        assert run("import", str(file), "--memory", str(copy)).out == "everyword: read 5, stored 5, already there 0\n"
         again = run("import", str(file), str(file), "--memory", str(copy), "--json").json
         assert (again["read"], again["added"], again["known"], len(again["files"])) == (0, 0, 10, 2)
         assert run("events", "--json", "--memory", str(copy)).json == run("events", "--json").json
@@ -357,7 +357,7 @@ class TestUpkeep:
         assert "postings" in run("verify", "--deep", "--json").json["checked"]
         assert run("rebuild").out == "rebuilt words and vectors\n"
         assert run("rebuild", "--words-only", "--json").json == {"rebuilt": True}
-        assert run("settle").out == "nothing was waiting\n"
+        assert run("settle").out == "the queue is empty\n"
         assert run("settle", "--json").json == {"done": 0}
 
     def test_verify_names_problems_and_fails(self, run: Run, history: dict[str, str], location: Path) -> None:
@@ -377,7 +377,7 @@ class TestUpkeep:
     def test_a_scope_that_makes_no_difference_is_told(self, run: Run, history: dict[str, str]) -> None:
         done = run("verify", "--wing", "home")
         assert done.code == 0
-        assert done.err.startswith("note: verify is about the whole file")
+        assert done.err.startswith("note: verify concerns the whole file")
         assert json.loads(run("stats", "--wing", "home", "--json").err)["note"]
 
 
@@ -427,7 +427,7 @@ class TestErrors:
         assert "Traceback" not in done.err
 
     def test_notices_are_notes(self, run: Run, history: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("RECOLLECT_EMBEDDER", "colbert-small")  # the file was written with another
+        monkeypatch.setenv("EVERYWORD_EMBEDDER", "everyword-small")  # the file was written with another
         done = run("recall", "Lisbon", "-k", "1")
         assert done.code == 0
         assert done.err.startswith("note: This memory was written with hashing@")
@@ -441,19 +441,19 @@ class TestDoctor:
         checks = {check["name"]: check for check in done.json["checks"]}
         assert done.code == 0
         assert done.json["ok"] is True
-        assert {"recollect", "python", "apsw", "numpy", "onnxruntime", "tokenizers", "model", "tokenizer"} <= set(
+        assert {"everyword", "python", "apsw", "numpy", "onnxruntime", "model", "tokenizer"} <= set(
             checks
         )
-        assert {"memory", "writable", "write-ahead log", "lock file", "schema", "waiting", "verify"} <= set(checks)
+        assert {"memory", "writable", "write-ahead log", "lock file", "schema", "queue", "verify"} <= set(checks)
         assert {check["state"] for check in checks.values()} == {"ok"}
-        assert run("doctor").out.endswith("Everything is well.\n")
+        assert run("doctor").out.endswith("No problems.\n")
 
     def test_no_file_is_a_warning_with_what_to_do(self, run: Run, location: Path) -> None:
         done = run("doctor", "--json")
         assert done.code == 0
         (warning,) = [check for check in done.json["checks"] if check["state"] == "warning"]
         assert str(location) in warning["detail"]
-        assert "recollect add" in warning["fix"]
+        assert "everyword add" in warning["fix"]
         assert not location.exists()
 
     def test_a_foreign_file_is_a_problem(self, run: Run, location: Path) -> None:
@@ -476,15 +476,15 @@ class TestDoctor:
             memory.add("one")
             memory.add("two")
         checks = run("doctor", "--json").json["checks"]
-        (waiting,) = [check for check in checks if check["name"] == "waiting"]
-        assert (waiting["state"], waiting["fix"]) == ("warning", "recollect settle")
+        (waiting,) = [check for check in checks if check["name"] == "queue"]
+        assert (waiting["state"], waiting["fix"]) == ("warning", "everyword settle")
         assert run("settle", "--json").json == {"done": 2}
 
     def test_without_weights_words_serve(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: dict[str, str]
     ) -> None:
-        monkeypatch.delenv("RECOLLECT_EMBEDDER")
-        monkeypatch.setattr("recollect.inference.weights._package_folders", lambda _: [])
+        monkeypatch.delenv("EVERYWORD_EMBEDDER")
+        monkeypatch.setattr("everyword.models.weights._package_folders", lambda _: [])
         done = run("doctor", "--json")
         (model,) = [check for check in done.json["checks"] if check["name"] == "model"]
         assert model["state"] == "warning"

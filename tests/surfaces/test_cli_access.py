@@ -1,4 +1,4 @@
-"""`recollect keys`, `recollect webhooks` and `recollect serve` on the command line."""
+"""`everyword keys`, `everyword webhooks` and `everyword serve` on the command line."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.cli import main
+from everyword import Memory
+from everyword.interfaces.cli import main
 
 
 @pytest.fixture(autouse=True)
 def memory_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(tmp_path / "memory.db"))
     return tmp_path / "memory.db"
 
 
 def test_a_key_is_made_listed_and_revoked(capsys: pytest.CaptureFixture[str], memory_path: Path) -> None:
     assert main(["keys", "list"]) == 0
-    assert "there are no keys" in capsys.readouterr().out
+    assert "no keys" in capsys.readouterr().out
     assert main(["keys", "create", "laptop", "--may", "write", "--space", "acme/*", "--expires", "30d"]) == 0
     shown = capsys.readouterr()
     secret = shown.out.strip()
     assert secret.startswith("rk_")
-    assert "shown once" in shown.err
+    assert "shown only once" in shown.err
     assert main(["keys", "list"]) == 0
     listed = capsys.readouterr().out
     assert "laptop" in listed
-    assert "counts until" in listed
+    assert "valid until" in listed
     assert secret.split("_")[2] not in listed
     with Memory.open(memory_path, embedder="none") as memory:
         key = memory.api_keys()[0]
@@ -50,20 +50,20 @@ def test_a_webhook_is_made_listed_and_removed(capsys: pytest.CaptureFixture[str]
     assert main(["webhooks", "remove", made["webhook"]["id"]]) == 0
     capsys.readouterr()
     assert main(["webhooks", "list"]) == 0
-    assert "there are no webhooks" in capsys.readouterr().out
+    assert "no webhooks" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["keys"], 2, "Say what to do"),
-        (["keys", "create", "x", "--space", "a*"], 2, "can't be told from a name"),
+        (["keys"], 2, "Missing verb"),
+        (["keys", "create", "x", "--space", "a*"], 2, "is not a valid pattern"),
         (["keys", "create", "x", "--expires", "whenever"], 2, "is not a time"),
         (["keys", "create", "x", "--may", "everything"], 2, "--may"),
         (["keys", "revoke", "nothing"], 4, "There is no key"),
         (["webhooks", "add", "nonsense"], 2, "is not an address"),
         (["webhooks", "remove", "nothing"], 4, "There is no webhook"),
-        (["serve", "--host", "0.0.0.0"], 2, "needs a key"),
+        (["serve", "--host", "0.0.0.0"], 2, "needs an API key"),
         (["serve", "--port", "70000"], 2, "port must be"),
         (["serve", "--rate", "-1"], 2, "must not be negative"),
     ],
@@ -82,7 +82,7 @@ def test_options_may_stand_before_a_program(capsys: pytest.CaptureFixture[str], 
     assert main([f"--memory={other}", "serve", "--port", "70000"]) == 2
     assert "port must be" in capsys.readouterr().err
     assert main(["--memory", other, "worker", "nothing"]) == 2
-    assert "recollect worker" in capsys.readouterr().err
+    assert "everyword worker" in capsys.readouterr().err
     assert main(["--memory", other, "mcp", "--port", "nine"]) == 2
     assert "--port" in capsys.readouterr().err
 
@@ -97,4 +97,4 @@ def test_a_program_says_so_where_it_does_not_take_an_option(capsys: pytest.Captu
 def test_help_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     for program in ("serve", "keys", "webhooks"):
         assert main([program, "--help"]) == 0
-        assert f"recollect {program}" in capsys.readouterr().out
+        assert f"everyword {program}" in capsys.readouterr().out

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.surfaces.command import Done, Run, runner
 
-from recollect import Memory
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
 
 SAID = (
     ("I live in Lisbon.", "Ana", None),
@@ -24,8 +24,8 @@ SAID = (
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "memory.db"
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     return path
 
 
@@ -151,10 +151,8 @@ class TestCorrections:
         assert "retracted" in out
         assert "“I like jazz.”" in out
         assert "I like jazz." not in quotes(run("artifacts", "--json").json["artifacts"])
-        assert (
-            run("history", jazz, "--json").json["versions"][0]["changes"][-1]["reason"]
-            == "retracted by user: no longer true"
-        )
+        last = run("history", jazz, "--json").json["versions"][0]["changes"][-1]
+        assert last["reason"] == "retracted by user: no longer true"
 
     def test_what_is_over_can_not_be_changed(self, run: Run) -> None:
         done = run("retract", id_of(run, "Lisbon"), "--json")
@@ -188,7 +186,7 @@ class TestAsk:
 
     def test_no_answer_is_said_and_is_no_error(self, run: Run) -> None:
         done = run("ask", "Who likes jazz?", "--space", "other")
-        assert (done.code, done.out) == (0, "The memory holds no answer.\n")
+        assert (done.code, done.out) == (0, "Not in this memory.\n")
         assert run("ask", "Who likes jazz?", "--space", "other", "--json").json["answered"] is False
 
     def test_tags_narrow(self, run: Run) -> None:
@@ -205,8 +203,8 @@ class TestUpkeep:
         assert counted["artifacts"]["todo"] == 1
         assert counted["tags"]["relationship:family"] == 1
         lines = {line.split()[0]: line for line in run("stats").out.splitlines()}
-        assert "1 attribute" in lines["artifacts"]
-        assert "1 todo" in lines["artifacts"]
+        assert "1 attribute" in lines["statements"]
+        assert "1 todo" in lines["statements"]
         assert "1 relationship:family" in lines["tags"]
 
     def test_stats_shows_the_most_frequent_tags_alone(self, run: Run, location: Path) -> None:

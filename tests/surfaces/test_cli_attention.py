@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.command import Run, runner
 
-from recollect import Memory
+from everyword import Memory
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SAID = (
@@ -25,8 +25,8 @@ SAID = (
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "memory.db"
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "none")
     return path
 
 
@@ -64,7 +64,7 @@ def test_wrong_words_end_with_an_exit_code_and_a_fix(run: Run) -> None:
 def test_beliefs_in_a_table(run: Run) -> None:
     lines = run("beliefs").out.splitlines()
     assert lines[0].split()[:3] == ["who", "thing", "is"]
-    assert any("(how it is)" in line and "review" in line for line in lines)
+    assert any("(actual state)" in line and "review" in line for line in lines)
     (belief,) = run("beliefs", "Leo", "the ticket", "--json").json["beliefs"]
     assert (belief["holder"], belief["value"], belief["by"]) == ("Leo", "review", "said")
     assert belief["ground"]["quote"] == SAID[1][0]
@@ -90,7 +90,7 @@ def test_the_palace_is_a_tree(run: Run) -> None:
 
 
 def test_watch_prints_what_another_process_writes(run: Run, location: Path) -> None:
-    command = [sys.executable, "-m", "recollect", "watch", "--kind", "intent", "--every", "1", "--count", "1", "--json"]
+    command = [sys.executable, "-m", "everyword", "watch", "--kind", "intent", "--every", "1", "--count", "1", "--json"]
     watching = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
         for turn in range(40):

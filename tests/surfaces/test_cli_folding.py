@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.cli import main
+from everyword import Memory
+from everyword.interfaces.cli import main
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 SLEEP = ("I slept badly.", "Took a nap on the sofa.", "Insomnia, awake until four.", "Slept ten hours of sleep.")
@@ -18,8 +18,8 @@ SLEEP = ("I slept badly.", "Took a nap on the sofa.", "Insomnia, awake until fou
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "memory.db"
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     with Memory.open(path, embedder="hashing", durability="normal", profile=EVERYDAY) as memory:
         for day, text in enumerate(SLEEP, 1):
             memory.add(text, speaker="Ana", at=f"2026-04-{day:02}T10:00Z")
@@ -45,7 +45,7 @@ def test_concepts_are_listed_shown_told_and_taken_back(location: Path, capsys: p
     joined = document(capsys, "journal")["entries"][0]
     assert joined["debt"] == "reinforcement"
     assert joined["reason"] in shown(capsys, "journal", "--about", concept["id"])
-    assert "taken back" in shown(capsys, "unfold", joined["id"])
+    assert "undone" in shown(capsys, "unfold", joined["id"])
     assert document(capsys, "concept", concept["id"])["concept"]["events"] == 3
     assert "folded 0 events" in shown(capsys, "fold")
     assert document(capsys, "fold", "--dry-run")["dry_run"] is True

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from tests.surfaces.command import Run, runner
 
-from recollect import Memory
-from recollect.core.errors import InvalidFilter, NotFound
+from everyword import Memory
+from everyword.errors import InvalidFilter, NotFound
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     path = tmp_path / "memory.db"
-    monkeypatch.setenv("RECOLLECT_MEMORY", str(path))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
+    monkeypatch.setenv("EVERYWORD_MEMORY", str(path))
+    monkeypatch.setenv("EVERYWORD_EMBEDDER", "hashing")
     with Memory.open(path, embedder="hashing", durability="normal") as memory:
         memory.add("I live in Leeds.", speaker="Ana", at="2026-01-10T10:00Z", session="s1")
         memory.add("I moved to Porto in March.", speaker="Ana", at="2026-04-02T10:00Z", session="s2")

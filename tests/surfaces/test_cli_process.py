@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
+from everyword import Memory
 
-COMMAND = [sys.executable, "-m", "recollect"]
+COMMAND = [sys.executable, "-m", "everyword"]
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes and signals")
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "RECOLLECT_MEMORY": str(tmp_path / "memory.db"), "RECOLLECT_EMBEDDER": "hashing"}
+    return {**os.environ, "EVERYWORD_MEMORY": str(tmp_path / "memory.db"), "EVERYWORD_EMBEDDER": "hashing"}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_an_error_ends_with_its_exit_code_and_says_what_to_do(run: Run) -> None:
     done = run("recall", "anything")
     assert done.returncode == 9
     assert done.stdout == b""
-    assert done.stderr.startswith(b"recollect: There is no memory at ")
+    assert done.stderr.startswith(b"everyword: There is no memory at ")
     assert b"\x1b" not in done.stderr
     assert b"Traceback" not in done.stderr
 
@@ -60,7 +60,7 @@ def test_an_error_ends_with_its_exit_code_and_says_what_to_do(run: Run) -> None:
 @posix
 @pytest.mark.parametrize("arguments", [["events"], ["events", "--json"]])
 def test_a_reader_that_leaves_early(environment: dict[str, str], arguments: list[str]) -> None:
-    with Memory.open(environment["RECOLLECT_MEMORY"], embedder="none") as memory:
+    with Memory.open(environment["EVERYWORD_MEMORY"], embedder="none") as memory:
         memory.add_many({"text": f"{number} " + "word " * 400} for number in range(300))
     process = subprocess.Popen(
         [*COMMAND, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -81,13 +81,13 @@ def test_output_that_can_not_be_written(run: Run, arguments: list[str], unbuffer
     with open("/dev/full", "wb") as full:
         done = run(*arguments, stdout=full, stderr=subprocess.PIPE, env={"PYTHONUNBUFFERED": unbuffered})
     assert done.returncode == 14
-    assert done.stderr == b"recollect: The output can't be written (No space left on device).\n"
+    assert done.stderr == b"everyword: Can't write the output (No space left on device).\n"
 
 
 @posix
 def test_closed_streams(environment: dict[str, str]) -> None:
     for closed in (">&-", "<&- >&- 2>&-"):
-        script = f'"{sys.executable}" -m recollect add "hello {closed[0]}" {closed}'
+        script = f'"{sys.executable}" -m everyword add "hello {closed[0]}" {closed}'
         assert subprocess.run(["sh", "-c", script], env=environment, capture_output=True).returncode == 0
 
 
@@ -119,15 +119,15 @@ def test_any_encoding_of_standard_output(run: Run) -> None:
         assert (shown.returncode, shown.stderr) == (0, b"")
         kept = json.loads(run("events", "--json", env=odd).stdout.decode(encoding))["events"]
         assert text in [event["text"] for event in kept]
-    assert rb"\x1b[31m" in run("events").stdout  # a pipe may end at a terminal
+    assert b"\\x1b[31m" in run("events").stdout  # escaped, so that no terminal obeys it
 
 
 def test_progress_goes_to_standard_error(environment: dict[str, str], tmp_path: Path) -> None:
     lines = "".join(json.dumps({"text": f"event {number}"}) + "\n" for number in range(600))
     (tmp_path / "many.jsonl").write_text(lines)
     script = (
-        "import sys, recollect.cli.progress as progress; progress._SECONDS_BETWEEN_LINES = 0.0\n"
-        "from recollect.cli import main; sys.exit(main())"
+        "import sys, everyword.interfaces.cli.terminal as progress; progress._SECONDS_BETWEEN_LINES = 0.0\n"
+        "from everyword.interfaces.cli import main; sys.exit(main())"
     )
     for more, said in (([], b"many.jsonl events: 256 of "), (["--json"], b'{"progress": {"what": "many.jsonl')):
         done = subprocess.run(
@@ -142,4 +142,4 @@ def test_progress_goes_to_standard_error(environment: dict[str, str], tmp_path: 
 
 def test_version() -> None:
     done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("recollect 0.")
+    assert done.stdout.startswith("everyword 0.")

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from recollect.aio import AsyncMemory
-from recollect.cli import main
-from recollect.cli.parser import build, program_of
-from recollect.memory import Memory
-from recollect.operations import BY_NAME, OPERATIONS, Operation
+from everyword.aio import AsyncMemory
+from everyword.interfaces.cli import main
+from everyword.interfaces.cli.parser import build, program_of
+from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation
+from everyword.memory import Memory
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks", "worker", "migrate"}  # listed, and run by themselves
@@ -23,7 +23,7 @@ ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give
 VERBS = """add import recall context ask wake_up identity artifacts history correct retract records entities entity
 facts
 timeline conflicts merge split edits undo concepts concept fold journal unfold intents answer_intent beliefs
-window palace sessions events show forget stats verify rebuild settle backup export doctor watch init mcp
+window palace sessions events show records forget stats verify rebuild settle backup export doctor watch init mcp
 hook serve keys webhooks worker migrate"""
 
 
@@ -78,8 +78,8 @@ def test_every_parameter_is_explained() -> None:
 
 def test_help_and_usage_errors_import_nothing_heavy() -> None:
     script = (
-        "import sys; from recollect.cli import main; code = main(sys.argv[1:])\n"
-        "heavy = {'numpy', 'apsw', 'rich', 'onnxruntime', 'tokenizers', 'platformdirs', 'recollect.memory'}\n"
+        "import sys; from everyword.interfaces.cli import main; code = main(sys.argv[1:])\n"
+        "heavy = {'numpy', 'apsw', 'rich', 'onnxruntime', 'tokenizers', 'platformdirs', 'everyword.memory'}\n"
         "print(code, sorted(heavy & set(sys.modules)))"
     )
     for arguments, code in ((["--help"], 0), (["recall", "--help"], 0), (["recall"], 2), (["nonsense"], 2), ([], 2)):
@@ -89,14 +89,14 @@ def test_help_and_usage_errors_import_nothing_heavy() -> None:
 
 def test_piped_recall_does_not_import_rich(tmp_path: os.PathLike[str]) -> None:
     script = (
-        "import sys; from recollect.cli import main\n"
+        "import sys; from everyword.interfaces.cli import main\n"
         "assert main(['add', 'Ana lives in Lisbon']) == 0 and main(['recall', 'Lisbon']) == 0\n"
         "assert 'rich' not in sys.modules"
     )
-    environment = {**os.environ, "RECOLLECT_MEMORY": os.path.join(tmp_path, "m.db"), "RECOLLECT_EMBEDDER": "hashing"}
+    environment = {**os.environ, "EVERYWORD_MEMORY": os.path.join(tmp_path, "m.db"), "EVERYWORD_EMBEDDER": "hashing"}
     subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
 
 
 def test_a_program_calls_itself_by_the_verb_that_runs_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", "--help"]) == 0
-    assert capsys.readouterr().out.startswith("usage: recollect mcp ")
+    assert capsys.readouterr().out.startswith("usage: everyword mcp ")

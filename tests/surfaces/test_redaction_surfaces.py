@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.serve.service import serving
 
-from recollect import Client, Memory
-from recollect.core.errors import InvalidSetting
-from recollect.hooks.settings import HookSettings
-from recollect.hooks.work import Work
+from everyword import Client, Memory
+from everyword.errors import InvalidSetting
+from everyword.interfaces.hooks.actions import HookActions
+from everyword.interfaces.hooks.settings import HookSettings
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 MARK = "[redacted: github token]"
@@ -84,7 +84,7 @@ def test_the_setting_of_a_memory_counts_and_the_environment_sets_it(monkeypatch:
         assert "536" not in memory.add(SSN).event.text
     with opened(redact="none") as memory:
         assert memory.add(f"use {KEY}").event.text == f"use {KEY}"
-    monkeypatch.setenv("RECOLLECT_REDACT", "personal")
+    monkeypatch.setenv("EVERYWORD_REDACT", "personal")
     with opened() as memory:
         assert "536" not in memory.add(SSN).event.text
     with pytest.raises(InvalidSetting):
@@ -112,16 +112,16 @@ def test_words_of_a_secret_are_not_in_the_file(tmp_path: Path) -> None:
 
 def test_the_command_line_redacts_and_says_so(tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "recollect", "--memory", str(tmp_path / "memory.db"), *arguments]
+        command = [sys.executable, "-m", "everyword", "--memory", str(tmp_path / "memory.db"), *arguments]
         source = str(Path(__file__).parents[2] / "src")
-        environment = {**os.environ, "RECOLLECT_EMBEDDER": "none", "PYTHONPATH": source}
+        environment = {**os.environ, "EVERYWORD_EMBEDDER": "none", "PYTHONPATH": source}
         return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
     stored = json.loads(run("add", f"the token is {KEY}", "--json"))
     assert stored["event"]["text"] == f"the token is {MARK}"
     assert stored["redacted"] == {"github token": 1}
     assert KEY in json.loads(run("add", f"keep {KEY}", "--redact", "none", "--json"))["event"]["text"]
-    assert "taken out: 1 github token" in run("add", f"another {KEY}")
+    assert "redacted: 1 github token" in run("add", f"another {KEY}")
 
 
 def test_a_service_redacts_for_its_clients() -> None:
@@ -135,7 +135,7 @@ def test_a_service_redacts_for_its_clients() -> None:
 
 
 def test_agents_can_not_switch_it_off() -> None:
-    from recollect.serve.mcp.tools import agent_tools
+    from everyword.interfaces.mcp.tools import agent_tools
 
     remember = agent_tools()["remember"]
     assert "redact" not in remember.schema()["properties"]
@@ -146,7 +146,7 @@ def test_hooks_redact_by_their_settings(tmp_path: Path) -> None:
     events = [{"text": f"use {KEY}, {SSN}", "session": "s", "key": "1"}]
     for level, kept in ((None, f"use {MARK}, {SSN}"), ("personal", None), ("none", f"use {KEY}, {SSN}")):
         settings = HookSettings(memory=str(tmp_path / f"{level}.db"), embedder="none", redact=level)
-        work = Work(str(tmp_path), settings)
+        work = HookActions(str(tmp_path), settings)
         try:
             assert work._add([dict(one) for one in events]) == 1
             text = next(iter(work.memory.events())).text
@@ -156,7 +156,7 @@ def test_hooks_redact_by_their_settings(tmp_path: Path) -> None:
 
 
 def test_async_memory_takes_the_same_argument() -> None:
-    from recollect import AsyncMemory
+    from everyword import AsyncMemory
 
     async def talk() -> str:
         async with await AsyncMemory.open(":memory:", embedder="none") as memory:

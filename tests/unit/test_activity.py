@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.core.graph import Fact
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.types.graph import Fact
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

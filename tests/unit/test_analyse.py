@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.recall.analyse import Analysis, Kind, Shape, analyse
+from everyword.retrieval.query_analysis import Analysis, Kind, Shape, analyse
 
 NOW = datetime(2023, 5, 17, 14, 30, tzinfo=UTC)  # a Wednesday
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect import Memory
-from recollect.core.attention import KnownBy
-from recollect.core.errors import InvalidInput
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.types.intents import KnownBy
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
 

@@ -7,19 +7,19 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
-from recollect.core import errors
-from recollect.core.clock import as_datetime, from_micros, to_micros, utc_now
-from recollect.core.errors import InvalidSetting, InvalidTime, MissingExtra, RecollectError
-from recollect.core.extras import need
-from recollect.core.settings import Settings
-from recollect.core.spans import sentences, windows
-from recollect.core.values import EVERYTHING, Event, Filter, Hit, Report, Score, Span, Written, WrittenBatch
-from recollect.core.words import question_terms, term_counts
+from everyword import errors
+from everyword.errors import EverywordError, InvalidSetting, InvalidTime, MissingExtra
+from everyword.extras import need
+from everyword.settings import Settings
+from everyword.text.spans import sentences, windows
+from everyword.text.terms import question_terms, term_counts
+from everyword.types.events import EVERYTHING, Event, Filter, Hit, Report, Score, Span, Written, WrittenBatch
+from everyword.types.times import as_datetime, from_micros, to_micros, utc_now
 
 ERRORS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, RecollectError) and kind is not RecollectError
+    if isinstance(kind, type) and issubclass(kind, EverywordError) and kind is not EverywordError
 ]
 
 
@@ -27,7 +27,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_an_error_says_what_to_do_and_knows_its_codes(kind: type[RecollectError]) -> None:
+def test_an_error_says_what_to_do_and_knows_its_codes(kind: type[EverywordError]) -> None:
     assert kind.__doc__
     assert str(kind()) == kind.__doc__.strip()
     assert str(kind("What.", fix="Do this.")) == "What. Do this."
@@ -227,5 +227,5 @@ def test_settings_are_checked(name: str, value: object) -> None:
 
 def test_a_missing_package_names_the_extra_that_brings_it() -> None:
     assert need("json", extra="x").loads("1") == 1
-    with pytest.raises(MissingExtra, match=r"pip install 'recollect\[postgres\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'everyword\[postgres\]'"):
         need("no_such_package_here", extra="postgres")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.dates import Bound, DateMention, Granularity, find_dates
+from everyword.text.dates import Bound, DateMention, Granularity, find_dates
 
 NOW = datetime(2023, 5, 17, 14, 30, tzinfo=UTC)  # a Wednesday
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.graph import Entity, EntityType, Mention, entity_id, name_key
-from recollect.core.values import Event, Span
-from recollect.extract.entities import NameIndex, find_mentions, merge, split, undone
+from everyword.errors import InvalidInput
+from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions, merge, split, undone
+from everyword.types.events import Event, Span
+from everyword.types.graph import Entity, EntityType, Mention, entity_id, name_key
 
 LABELLED = [
     json.loads(line)

@@ -7,10 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.core.artifacts import Artifact, ArtifactDraft, Status, adopt
-from recollect.core.values import Event
-from recollect.extract.compare import SAME_WORDS, Action, Outcome, decide, is_single_valued, keys_for, keys_of
-from recollect.extract.rules import extract
+from everyword.knowledge.legacy.extract.compare import (
+    SAME_WORDS,
+    Action,
+    Outcome,
+    decide,
+    is_single_valued,
+    keys_for,
+    keys_of,
+)
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.types.events import Event
+from everyword.types.statements import Artifact, ArtifactDraft, Status, adopt
 
 START = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 DAYS_APART = 10

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.core.artifacts import Artifact, adopt
-from recollect.core.values import Event
-from recollect.extract.links import MOST_FOLLOWS, MOST_REFERENCES, Link, LinkKind, Placed, link
-from recollect.extract.rules import extract
-from recollect.extract.tags import ACTION_REQUIRED, tags_of_event
+from everyword.knowledge.legacy.extract.links import MOST_FOLLOWS, MOST_REFERENCES, Link, LinkKind, Placed, link
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.knowledge.legacy.extract.tags import ACTION_REQUIRED, tags_of_event
+from everyword.types.events import Event
+from everyword.types.statements import Artifact, adopt
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 

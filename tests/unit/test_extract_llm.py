@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
+from everyword.engine.llm_budget import FileLedger, Metered
+from everyword.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
+from everyword.knowledge.legacy.extract.llm.passes import read_event
+from everyword.knowledge.legacy.extract.llm.prompting import EXTRACT, GLEAN, prompt
+from everyword.knowledge.legacy.extract.llm.scene import LONGEST_READ, Scene, is_for_llm
+from everyword.knowledge.legacy.extract.llm.statements import MOST_STATEMENTS, MOST_SURE, SCHEMA
+from everyword.knowledge.legacy.extract.llm.stored import LLMReading, beside, from_body, to_body
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.models.llm import Allowance, Reply, RetryPolicy, load_llm, read_json
+from everyword.models.llm.json_schema import check_schema, is_closed
+from everyword.settings import Settings
+from everyword.storage.opening import open_store
+from everyword.types.events import Event, Span
+from everyword.types.statements import Artifact, ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt
 from llm_server import Asked, LLMServer, Step, chat, raw, serving
-from recollect.core.artifacts import Artifact, ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt
-from recollect.core.errors import AllowanceSpent, LLMGarbage, LLMRefused, LLMUnavailable
-from recollect.core.settings import Settings
-from recollect.core.values import Event, Span
-from recollect.engine.metering import FileLedger, Metered
-from recollect.extract.llm.passes import read_event
-from recollect.extract.llm.prompting import EXTRACT, GLEAN, prompt
-from recollect.extract.llm.scene import LONGEST_READ, Scene, is_for_llm
-from recollect.extract.llm.statements import MOST_STATEMENTS, MOST_SURE, SCHEMA
-from recollect.extract.llm.stored import LLMReading, beside, from_body, to_body
-from recollect.extract.rules import extract
-from recollect.inference.llm import Allowance, Patience, Reply, load_llm, read_json
-from recollect.inference.llm.schema import check_schema, is_closed
-from recollect.store.opening import open_store
 
 AT = datetime(2026, 4, 2, 10, 0, tzinfo=UTC)  # a Thursday
 TEXT = "I gave up on the choir, honestly. She adopted a greyhound last week, and we never eat out on Mondays."
@@ -69,7 +69,7 @@ def answering(*first: dict[str, Any], second: tuple[dict[str, Any], ...] = ()) -
 @contextmanager
 def reading(scene: Scene, *script: Step) -> Iterator[tuple[LLMReading, LLMServer]]:
     with serving(*script) as server:
-        llm = load_llm(f"openai:m@{server.url}", patience=Patience(attempts=1, timeout=5))
+        llm = load_llm(f"openai:m@{server.url}", retry=RetryPolicy(attempts=1, timeout=5))
         assert llm is not None
         yield read_event(llm, scene), server
         llm.close()  # type: ignore[attr-defined]

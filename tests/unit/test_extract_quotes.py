@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.core.artifacts import ArtifactDraft, ArtifactKind, Category, SaidDate
-from recollect.core.values import Event, Span
-from recollect.extract.quotes import Checked, Fault, Rejected, check, check_all
-from recollect.extract.rules import extract
+from everyword.knowledge.legacy.extract.quotes import Checked, Fault, Rejected, check, check_all
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.types.events import Event, Span
+from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, SaidDate
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 TEXT = "I live in Porto. My sister Mia has two cats. I live in Porto. The rent is 940 euros."

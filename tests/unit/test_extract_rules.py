@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.artifacts import ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt, artifact_id
-from recollect.core.values import Event, Span
-from recollect.extract.noise import MOST_READ, Reason
-from recollect.extract.rules import EXTRACTOR, extract
+from everyword.knowledge.legacy.extract.noise import MOST_READ, Reason
+from everyword.knowledge.legacy.extract.rules import EXTRACTOR, extract
+from everyword.types.events import Event, Span
+from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt, artifact_id
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)  # a Tuesday
 

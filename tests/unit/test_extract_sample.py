@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recollect.core.artifacts import ArtifactDraft
-from recollect.core.values import Event
-from recollect.extract.rules import extract
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.types.events import Event
+from everyword.types.statements import ArtifactDraft
 
 SAMPLE = Path(__file__).parent.parent / "data" / "artifacts.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]

@@ -11,11 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.graph import RELATIONS, Fact, FactDraft, entity_id
-from recollect.core.values import Event, Span
-from recollect.extract.entities import NameIndex, find_mentions
-from recollect.extract.facts import addressed, extract_facts, facts_of_artifacts, place, readdressed, timeline
-from recollect.extract.rules.apply import extract
+from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions
+from everyword.knowledge.legacy.extract.facts import (
+    addressed,
+    extract_facts,
+    facts_of_artifacts,
+    place,
+    readdressed,
+    timeline,
+)
+from everyword.knowledge.legacy.extract.rules.apply import extract
+from everyword.types.events import Event, Span
+from everyword.types.graph import RELATIONS, Fact, FactDraft, entity_id
 
 LABELLED = [
     json.loads(line)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recollect.fold.graph import Graph, Node, Vector, summed
-from recollect.fold.moments import Moment
-from recollect.fold.themes import GENERAL, load_profile
+from everyword.knowledge.legacy.fold.graph import Graph, Node, Vector, summed
+from everyword.knowledge.legacy.fold.moments import Moment
+from everyword.knowledge.legacy.fold.themes import GENERAL, load_profile
 
 DIMS = 64
 THEMES = 6

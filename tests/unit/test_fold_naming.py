@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from recollect import Memory
-from recollect.core.words import stem
-from recollect.fold.moments import words_of
-from recollect.fold.naming import TABLE, is_known, names_well
-from recollect.fold.standing import standings, things_of
-from recollect.fold.wording import description_of, label_of, turned_around, worded
+from everyword import Memory
+from everyword.knowledge.legacy.fold.moments import words_of
+from everyword.knowledge.legacy.fold.naming import TABLE, is_known, names_well
+from everyword.knowledge.legacy.fold.standing import standings, things_of
+from everyword.knowledge.legacy.fold.wording import description_of, label_of, turned_around, worded
+from everyword.text.terms import stem
 
 
 def test_the_table_knows_nouns_of_themes_from_words_of_every_tale() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.core.folding import (
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.knowledge import concepts as folding
+from everyword.types.concepts import (
     AddEdge,
     AddNode,
     Debt,
@@ -23,7 +24,6 @@ from recollect.core.folding import (
     UpdatePlan,
     concept_id,
 )
-from recollect.engine import folding
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)

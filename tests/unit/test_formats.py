@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.capture.formats import Read, Skipped, read
-from recollect.capture.recognise import recognise
+from everyword import Memory
+from everyword.ingest.importers import Read, Skipped, read
+from everyword.ingest.importers.detection import recognise
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 SESSION = "6f1d2c3b-0a9e-4d57-8c11-2b7f5e90aa01"
@@ -26,7 +26,7 @@ FORMATS = {
     "gemini-jsonl": "gemini-cli",
     "gitlog/harbour-log.txt": "git",
     "mail": "mbox",
-    "recollect": "recollect",
+    "everyword": "everyword",
     "slack": "slack",
     "telegram": "telegram",
     "telegram-all": "telegram",
@@ -114,7 +114,7 @@ def _words(items: list[Any]) -> list[str]:
 @pytest.mark.parametrize("name", FORMATS)
 def test_events_say_which_format_they_are_of_and_name_no_place_on_this_machine(name: str) -> None:
     for event in _events(name):
-        if FORMATS[name] != "recollect":
+        if FORMATS[name] != "everyword":
             assert event["meta"]["source"]["format"] == FORMATS[name]
             assert event["key"].startswith(FORMATS[name] + ":")
         assert str(IMPORTS.parent.parent) not in json.dumps(event)
@@ -448,7 +448,7 @@ def test_a_saved_git_log_gives_messages_without_the_changes() -> None:
 
 
 def test_our_own_export_comes_back_exactly() -> None:
-    first, exact = _events("recollect")
+    first, exact = _events("everyword")
     assert first == {
         "text": "Ana moved to Lisbon.",
         "session": "s1",
@@ -456,4 +456,4 @@ def test_our_own_export_comes_back_exactly() -> None:
         "at": "2026-04-02T10:00:00+00:00",
     }
     assert exact["text"] == "\ud800\udc00"
-    assert _not_understood("recollect") == ["no text", "unknown field colour", "not JSON"]
+    assert _not_understood("everyword") == ["no text", "unknown field colour", "not JSON"]

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.capture.formats import FORMATS, Read, Skipped, open_source, read
-from recollect.capture.recognise import Recognised, named, recognise
-from recollect.core.errors import BadLocation, InvalidInput, RecollectError
+from everyword import Memory
+from everyword.errors import BadLocation, EverywordError, InvalidInput
+from everyword.ingest.importers import FORMATS, Read, Skipped, open_source, read
+from everyword.ingest.importers.detection import Recognised, named, recognise
 
 IMPORTS = Path(__file__).parent.parent / "data" / "imports"
 
@@ -41,16 +41,16 @@ def test_an_unknown_file_is_refused_with_all_that_could_be_read(tmp_path: Path) 
 def test_a_file_that_looks_like_two_things_asks_which(tmp_path: Path) -> None:
     file = tmp_path / "talk.md"
     file.write_text("Ana: one\nBen: two\nAna: three\nBen: four\n")
-    with pytest.raises(InvalidInput, match=r"looks like transcript and like markdown.*--format transcript"):
+    with pytest.raises(InvalidInput, match=r"could be transcript or markdown.*--format transcript"):
         recognise(file)
     assert _texts(recognise(file, "transcript")) == ["one", "two", "three", "four"]
     assert len(_texts(recognise(file, "markdown"))) == 1
 
 
 def test_a_format_that_does_not_exist_and_a_path_that_does_not(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no format 'icq'"):
+    with pytest.raises(InvalidInput, match="Unknown format 'icq'"):
         recognise(IMPORTS / "slack", "icq")
-    with pytest.raises(InvalidInput, match="nothing at"):
+    with pytest.raises(InvalidInput, match="holds no files that the format mbox reads"):
         recognise(IMPORTS / "slack", "mbox")
     for path in (tmp_path / "nowhere", "\x00"):
         with pytest.raises(BadLocation):
@@ -61,7 +61,7 @@ def test_one_chat_in_a_folder_of_code_does_not_make_it_chats(tmp_path: Path) -> 
     for number in range(20):
         (tmp_path / f"module{number}.py").write_text("x = 1\n")
     (tmp_path / "events.jsonl").write_text('{"text": "a fixture"}\n')
-    with pytest.raises(InvalidInput, match="looks only a little like recollect"):
+    with pytest.raises(InvalidInput, match="uncertain format: everyword"):
         recognise(tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_a_zip_that_unpacks_to_far_more_than_it_weighs_is_refused(tmp_path: Path
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(5):
             archive.writestr(f"conversations-{number}.json", b"[" + b" " * 20_000_000)
-    with pytest.raises(InvalidInput, match="would unpack to 100,000,005 bytes"):
+    with pytest.raises(InvalidInput, match="unpacks to 100,000,005 bytes"):
         recognise(bomb)
 
 
@@ -113,7 +113,7 @@ def test_a_zip_that_was_cut_short_says_so(kept: float, tmp_path: Path) -> None:
     whole = _zipped(IMPORTS / "chatgpt", tmp_path / "whole.zip").read_bytes()
     cut = tmp_path / "cut.zip"
     cut.write_bytes(whole[: int(len(whole) * kept)])
-    with pytest.raises(InvalidInput, match="not a whole zip"):
+    with pytest.raises(InvalidInput, match="not a complete zip"):
         recognise(cut)
 
 
@@ -158,7 +158,7 @@ def test_lines_of_utf16_that_is_still_written_are_read_when_they_are_whole(tmp_p
     for end in [*range(0, len(content), 3), len(content)]:
         path.write_bytes(content[:end])
         after = {"part": path.name, "position": position} if position else None
-        for _, item in read(named("recollect"), open_source(path), after=after):
+        for _, item in read(named("everyword"), open_source(path), after=after):
             position = item.position or position
             texts += [item.event["text"]] if isinstance(item, Read) else []
     assert list(dict.fromkeys(texts)) == ["Ċ čeká 🌊", "ਊ one", "two"]  # what had no end yet came twice
@@ -330,7 +330,7 @@ def test_an_export_that_breaks_off_gives_what_was_there_and_says_so(kept: float,
     assert sum(isinstance(item, Read) for item in items) == 20 * int(4 * kept)
     last = items[-1]
     assert isinstance(last, Skipped)
-    assert "breaks off here" in last.reason
+    assert "malformed here" in last.reason
     assert not last.expected
 
 
@@ -413,7 +413,7 @@ def test_no_content_makes_a_reader_fail_in_a_way_that_is_not_ours(format: Any, n
             try:
                 for item in format.read(source, part):
                     json.dumps(item.position)
-            except RecollectError:
+            except EverywordError:
                 pass
         if format.parts(source):
             break

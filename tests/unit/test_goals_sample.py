@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from clocks import Clock
-from recollect import Memory
-from recollect.core.attention import Intent
-from recollect.core.values import Event
-from recollect.fold.goals import MarkKind, marks_of
+from everyword import Memory
+from everyword.knowledge.legacy.fold.goals import MarkKind, marks_of
+from everyword.types.events import Event
+from everyword.types.intents import Intent
 
 FOLDER = Path(__file__).parent.parent / "data"
 SAMPLES = ("goals", "goals_second")

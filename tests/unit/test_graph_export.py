@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import BadLocation, InvalidInput
-from recollect.engine.serving import RecollectNotice
+from everyword import Memory
+from everyword.engine.encoding import EverywordNotice
+from everyword.errors import BadLocation, InvalidInput
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_what_people_write_stays(memory: Memory, tmp_path: Path) -> None:
     (ours,) = (tmp_path / "places").glob("Leeds (*).md")
     ours.write_text(ours.read_text() + "and mine")
     memory.forget(session="s1")
-    with pytest.warns(RecollectNotice, match="by hand"):
+    with pytest.warns(EverywordNotice, match="by hand"):
         memory.export(wiki=tmp_path)
     assert ours.read_text().endswith("and mine")
 
@@ -100,7 +100,7 @@ def test_one_thing_at_a_time(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(BadLocation, match="graphml"):
         memory.export(graph=tmp_path / "graph.txt")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadLocation, match="can't be used"):
+    with pytest.raises(BadLocation, match="can't be read or created"):
         memory.export(wiki=tmp_path / "file")
 
 

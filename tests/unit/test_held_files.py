@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput, RecollectError
-from recollect.core.held import is_held, read_beside
+from everyword import Memory
+from everyword.errors import EverywordError, InvalidInput
+from everyword.storage.open_files import is_held, read_beside
 
 pytest.importorskip("fcntl")  # on Windows, a lock belongs to the handle that took it
 
@@ -85,7 +85,7 @@ NAMES: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format", [None, "mem0", "recollect", "markdown"])
+@pytest.mark.parametrize("format", [None, "mem0", "everyword", "markdown"])
 def test_an_open_memory_is_never_read_as_a_file(memory: Memory, path: Path, name: str, format: str | None) -> None:
     file = NAMES[name](path)
     with memory._engine.store.writer():
@@ -103,7 +103,7 @@ def test_a_folder_with_the_memory_in_it_is_imported_without_that(
     if format in (None, "transcript"):
         assert memory.import_events(path.parent, format=format).added == 4
     else:
-        with pytest.raises(InvalidInput, match="nothing at"):
+        with pytest.raises(InvalidInput, match="holds no files that the format"):
             memory.import_events(path.parent, format=format)
     assert _locks(path)[:2] == ["held", "held"]
 
@@ -112,7 +112,7 @@ def test_a_followed_folder_may_hold_the_memory(memory: Memory, path: Path) -> No
     _linked_hard(path)
     stop = threading.Event()
     for found in memory.follow(path.parent, every_s=0.01, stop=stop):
-        assert not isinstance(found, RecollectError)
+        assert not isinstance(found, EverywordError)
         assert _locks(path)[:2] == ["held", "held"]
         stop.set()
 
@@ -149,7 +149,7 @@ def test_a_forked_child_holds_what_it_opens_itself(memory: Memory, path: Path) -
 
 def test_a_memory_that_can_not_be_opened_is_not_held(path: Path) -> None:
     path.write_text("no memory")
-    with pytest.raises(RecollectError):
+    with pytest.raises(EverywordError):
         Memory.open(path, embedder="none")
     assert not is_held(path)
 

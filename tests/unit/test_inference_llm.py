@@ -15,6 +15,23 @@ from typing import Any
 
 import pytest
 
+from everyword.errors import InvalidInput, InvalidSetting, ModelError
+from everyword.models.llm import (
+    LLM,
+    Allowance,
+    AllowanceSpent,
+    LLMError,
+    LLMGarbage,
+    LLMRefused,
+    LLMUnavailable,
+    MemoryLedger,
+    Reply,
+    RetryPolicy,
+    load_llm,
+    read_json,
+)
+from everyword.models.llm.budget import estimate_tokens
+from everyword.models.llm.settings import LLMSettings
 from llm_server import (
     Asked,
     LLMServer,
@@ -34,23 +51,6 @@ from llm_server import (
     text_block,
     tool_block,
 )
-from recollect.core.errors import InvalidInput, InvalidSetting, ModelError
-from recollect.inference.llm import (
-    LLM,
-    Allowance,
-    AllowanceSpent,
-    LLMError,
-    LLMGarbage,
-    LLMRefused,
-    LLMUnavailable,
-    MemoryLedger,
-    Patience,
-    Reply,
-    load_llm,
-    read_json,
-)
-from recollect.inference.llm.allowance import estimate_tokens
-from recollect.inference.llm.settings import LLMSettings
 
 KEY = "sk-very-secret"
 CITY = {
@@ -64,7 +64,7 @@ GOOD = '{"city": "Lisbon", "year": null}'
 
 @pytest.fixture(autouse=True)
 def no_keys_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RECOLLECT_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in ("EVERYWORD_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -74,7 +74,7 @@ def asking(
 ) -> Iterator[tuple[LLM, list[float]]]:
     waits: list[float] = []
     patience = {"attempts": 3, "sleep": waits.append, "jitter": lambda: 1.0, **patience}
-    llm = load_llm(f"{provider}:m@{server.url}", api_key=KEY, allowance=allowance, patience=Patience(**patience))
+    llm = load_llm(f"{provider}:m@{server.url}", api_key=KEY, allowance=allowance, retry=RetryPolicy(**patience))
     assert llm is not None
     try:
         yield llm, waits
@@ -221,7 +221,7 @@ def test_jitter_stretches_the_wait() -> None:
     with serving(raw("", 503), chat("ok")) as server, asking(server, jitter=lambda: 1.2) as (llm, waits):
         ask(llm)
         assert waits == [0.6]
-    assert 1.0 <= Patience().jitter() <= 1.25
+    assert 1.0 <= RetryPolicy().jitter() <= 1.25
 
 
 def test_a_wait_that_is_too_long_and_endless_trouble_are_given_up() -> None:
@@ -306,7 +306,7 @@ def test_an_endless_answer_is_cut_and_not_read_on() -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        (raw("", 401), "RECOLLECT_LLM_KEY"),
+        (raw("", 401), "EVERYWORD_LLM_KEY"),
         (raw("no such model", 404), "no such model.*name"),
         (raw("context length exceeded", 400), "context length exceeded"),
         (raw("", 302, location="http://127.0.0.1:9/"), "HTTP 302"),
@@ -730,7 +730,7 @@ def test_bad_arguments_are_refused() -> None:
         with pytest.raises(InvalidInput):
             ask(llm, **wrong)
     with pytest.raises(InvalidSetting):
-        Patience(attempts=0)
+        RetryPolicy(attempts=0)
     with pytest.raises(InvalidSetting):
         Allowance(tokens_per_day=-1)
 
@@ -742,7 +742,7 @@ def test_keys_go_to_their_own_provider_only(monkeypatch: pytest.MonkeyPatch) -> 
     assert LLMSettings.parse("anthropic:m").key == "anthropic's"
     for elsewhere in ("openai:m@http://localhost:1/v1", "anthropic:m@https://api.openai.com.evil/v1", "ollama:m"):
         assert LLMSettings.parse(elsewhere).key is None
-    monkeypatch.setenv("RECOLLECT_LLM_KEY", "ours")
+    monkeypatch.setenv("EVERYWORD_LLM_KEY", "ours")
     assert LLMSettings.parse("openai:m@http://localhost:1/v1").key == "ours"
     assert LLMSettings.parse("openai:m", api_key="mine").key == "mine"
 
@@ -754,11 +754,11 @@ def test_the_key_is_never_shown(caplog: pytest.LogCaptureFixture, monkeypatch: p
         with serving(step) as server, asking(server) as (llm, _):
             with pytest.raises(ModelError, match=r"\[key\]") as caught:
                 ask(llm)
-            seen += f"{caught.value} {llm!r} {vars(llm)['_settings']!r} {vars(llm)['_wire']!r}"
+            seen += f"{caught.value} {llm!r} {vars(llm)['_settings']!r} {vars(llm)['_http']!r}"
     assert KEY not in seen + caplog.text
     for bad in (f"{KEY}\nx: y", f"{KEY}ü"):
-        monkeypatch.setenv("RECOLLECT_LLM_KEY", bad)
-        with pytest.raises(InvalidSetting, match="RECOLLECT_LLM_KEY") as refused:
+        monkeypatch.setenv("EVERYWORD_LLM_KEY", bad)
+        with pytest.raises(InvalidSetting, match="EVERYWORD_LLM_KEY") as refused:
             load_llm("openai:m@http://localhost:1/v1")
         assert KEY not in str(refused.value)
 

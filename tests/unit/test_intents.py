@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from clocks import Clock
-from recollect import Memory
-from recollect.core.attention import Evidence, Intent, IntentCategory, IntentStatus
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
-from recollect.core.feed import Waiting
-from recollect.core.values import Event, Span
-from recollect.fold.clusters import Goal
-from recollect.fold.density import Topic, density
-from recollect.fold.goals import MarkKind, marks_of
-from recollect.fold.intents import crystallise
-from recollect.fold.unmet import is_trouble
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
+from everyword.knowledge.legacy.fold.clusters import Goal
+from everyword.knowledge.legacy.fold.density import Topic, density
+from everyword.knowledge.legacy.fold.goals import MarkKind, marks_of
+from everyword.knowledge.legacy.fold.intents import crystallise
+from everyword.knowledge.legacy.fold.unmet import is_trouble
+from everyword.types.events import Event, Span
+from everyword.types.feed import Waiting
+from everyword.types.intents import Evidence, Intent, IntentCategory, IntentStatus
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -653,10 +653,10 @@ def test_a_wrong_answer_is_refused_and_changes_nothing(
 def test_an_event_that_only_looks_like_an_answer_is_none(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
     (intent,) = memory.intents()
-    forged = {"recollect": {"intent": intent.id, "answer": "reject"}}
+    forged = {"everyword": {"intent": intent.id, "answer": "reject"}}
     memory.add("no", meta=forged)  # not in the role of an answer
-    memory.add("no", role="feedback", meta={"recollect": {"intent": intent.id, "answer": ["reject"]}})
-    memory.add("no!", role="feedback", meta={"recollect": {"intent": intent.id, "answer": "defer", "until": "soon"}})
+    memory.add("no", role="feedback", meta={"everyword": {"intent": intent.id, "answer": ["reject"]}})
+    memory.add("no!", role="feedback", meta={"everyword": {"intent": intent.id, "answer": "defer", "until": "soon"}})
     assert memory.intents() == [intent]
 
 

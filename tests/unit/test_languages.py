@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.cli import main
-from recollect.core import words
-from recollect.core.composed import Composed
-from recollect.core.scripts import shortened, whole_until
-from recollect.core.values import Span
-from recollect.core.words import question_terms, term_counts
-from recollect.inference.late import ColbertSmall
-from recollect.inference.tokens import load_tokenizer
-from recollect.recall.boost import Named
+from everyword import Memory
+from everyword.interfaces.cli import main
+from everyword.models.embedders import EverywordSmall
+from everyword.models.tokenizers import load_tokenizer
+from everyword.retrieval.subject_match import NamedPeople
+from everyword.text import terms as words
+from everyword.text.spans import Composed
+from everyword.text.terms import question_terms, shortened, term_counts, whole_until
+from everyword.types.events import Span
 
 # In each language two things that are easily taken for each other, and questions in other forms of their words.
 TALKS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
@@ -133,7 +132,7 @@ def test_where_the_model_can_not_read_a_question_nobody_claims_to_be_sure(talks:
     ],
 )
 def test_a_model_tells_how_much_of_a_question_it_can_not_read(text: str, share: float) -> None:
-    assert ColbertSmall().question(text).unread == pytest.approx(share)
+    assert EverywordSmall().question(text).unread == pytest.approx(share)
 
 
 def test_without_a_model_words_decide_in_scripts_without_spaces() -> None:
@@ -303,9 +302,9 @@ def test_a_speaker_is_named_in_any_script() -> None:
         ("Фёдор", "Где Федор?"),
         ("민수", "민수는 어디에 있나요?"),
     ):
-        assert Named(question)(speaker)
-    assert not Named("क्या राम घर पर है?")("रोहन")
-    assert not Named("Where does Zoe live?")("Zo")
+        assert NamedPeople(question).include(speaker)
+    assert not NamedPeople("क्या राम घर पर है?").include("रोहन")
+    assert not NamedPeople("Where does Zoe live?").include("Zo")
 
 
 # Words
@@ -364,7 +363,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words._known_piece.cache_clear()
     with monkeypatch.context() as then:
         then.setattr(words, "stemmer_of", lambda _: None)
-        then.setattr("recollect.engine.write.ANALYSIS_VERSION", 1)
+        then.setattr("everyword.ingest.write.ANALYSIS_VERSION", 1)
         with Memory.open(path, embedder="none") as memory:
             memory.add("Мы купили старую скрипку на рынке.")
             memory.add("Фёдор с марта работает в пекарне.")
@@ -387,7 +386,7 @@ def test_an_older_analysis_is_something_owed_and_no_problem(old: Path, capsys: p
         assert memory.verify().ok
         assert memory.stats().behind == {"words": 3}
         assert main(["--memory", str(old), "--embedder", "none", "doctor"]) == 0
-        assert "of 3 events, indexed by an older version" in capsys.readouterr().out
+        assert "of 3 events indexed by an older version" in capsys.readouterr().out
         memory.settle()
         assert memory.verify().ok
         assert memory.stats().behind == {}

@@ -10,14 +10,14 @@ import pytest
 from tests.fences import inside
 
 from clocks import Clock
-from recollect import Memory
-from recollect.core.artifacts import adopt
-from recollect.core.errors import InvalidFilter, InvalidInput
-from recollect.core.layers import Identity, WakeUp
-from recollect.core.values import Event
-from recollect.extract.rules import extract
-from recollect.inference.tokens import load_tokenizer
-from recollect.recall.priorities import is_over
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput
+from everyword.knowledge.legacy.extract.rules import extract
+from everyword.models.tokenizers import load_tokenizer
+from everyword.retrieval.wake_up import is_over
+from everyword.types.events import Event
+from everyword.types.intents import Identity, WakeUp
+from everyword.types.statements import adopt
 
 NOW = datetime(2026, 3, 10, 9, tzinfo=UTC)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory
+from everyword.knowledge.legacy.extract.llm.prompting import GLEAN, prompt
+from everyword.models.llm import Reply
 from llm_memory import MONDAY, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
-from recollect import Memory
-from recollect.extract.llm.prompting import GLEAN, prompt
-from recollect.inference.llm import Reply
 
 PORTO = "Boxes everywhere! Porto since March, and no regrets so far."
 SIEMENS = "Big news from Maria: Siemens took her on last week."
@@ -160,7 +160,7 @@ def test_what_is_still_to_come_is_no_fact_yet(clock: MovedClock) -> None:
 def test_a_relation_that_is_not_of_the_vocabulary_is_garbage_and_the_job_waits(clock: MovedClock) -> None:
     with serving(claiming({PORTO: [MOVED | {"relation": "haunts"}]})) as server, remembering(server, clock) as memory:
         memory.add(PORTO, speaker="Ana", at=MONDAY)
-        with pytest.warns(UserWarning, match="has to wait"):
+        with pytest.warns(UserWarning, match="is postponed"):
             memory.settle()
         assert of_llm(memory) == []
         assert memory.stats().pending == 1

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory
+from everyword.knowledge.legacy.fold.llm.plans import SCHEMA
+from everyword.models.llm.json_schema import check_schema, is_closed
+from everyword.types.concepts import Debt, EdgeKind
 from llm_memory import MISBEHAVING, MONDAY, MovedClock, remembering
 from llm_server import Asked, Step, chat, serving
-from recollect import Memory
-from recollect.core.folding import Debt, EdgeKind
-from recollect.fold.llm.plans import SCHEMA
-from recollect.inference.llm.schema import check_schema, is_closed
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 SLEEP = (
@@ -457,7 +457,7 @@ def test_whatever_the_model_does_the_rules_words_stay_and_the_job_waits(how: str
     with serving(MISBEHAVING[how]) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
         before = everything(memory)
-        with pytest.warns(UserWarning, match="has to wait"):
+        with pytest.warns(UserWarning, match="is postponed"):
             memory.settle()
         assert everything(memory) == before
         assert {job.kind for job in memory.jobs()} == {"plan"}

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory, WrittenSentence
+from everyword.interfaces.cli import main
+from everyword.knowledge.legacy.fold.llm import plans
+from everyword.knowledge.legacy.fold.llm.summaries import MOST_SENTENCES, SCHEMA
+from everyword.models.llm.json_schema import check_schema, is_closed
 from llm_memory import MISBEHAVING, MovedClock, remembering
 from llm_server import Asked, LLMServer, Step, chat, serving
-from recollect import Memory, WrittenSentence
-from recollect.cli import main
-from recollect.fold.llm import plans
-from recollect.fold.llm.summaries import MOST_SENTENCES, SCHEMA
-from recollect.inference.llm.schema import check_schema, is_closed
 
 TALK = (
     "We decided to move the radar to the new mast in June.",
@@ -146,7 +146,7 @@ def test_whatever_the_model_does_the_rules_summary_stays_and_the_job_waits(how: 
         hold(memory)
         before = offline(memory)
         clock.pass_by(minutes=11)
-        with pytest.warns(UserWarning, match="has to wait"):
+        with pytest.warns(UserWarning, match="is postponed"):
             memory.settle()
         assert (written(memory), offline(memory)) == ((), before)
         (job,) = memory.jobs()
@@ -163,11 +163,11 @@ def test_doctor_says_what_waits_and_why(tmp_path: Any, clock: MovedClock, capsys
         with remembering(server, clock, tmp_path / "m.db", llm_extract=False) as memory:
             hold(memory)
             clock.pass_by(minutes=11)
-            with pytest.warns(UserWarning, match="has to wait"):
+            with pytest.warns(UserWarning, match="is postponed"):
                 memory.settle()
         main(["--memory", str(tmp_path / "m.db"), "--embedder", "none", "doctor"])
     told = " ".join(capsys.readouterr().out.split())
-    assert "1 session waits to be summarised by an LLM" in told
+    assert "1 session not yet summarised by an LLM" in told
 
 
 def test_rebuild_keeps_it_and_asks_nobody(clock: MovedClock) -> None:

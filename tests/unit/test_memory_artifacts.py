@@ -13,14 +13,16 @@ import pytest
 
 from clocks import Clock
 from conformance.making import draft
-from recollect import Memory
-from recollect.cli import main
-from recollect.core.artifacts import Artifact, ArtifactKind, History, Status
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound, RecollectError
-from recollect.core.values import Span
-from recollect.engine import catching_up, derive, rebuilding
-from recollect.extract.quotes import check_all
-from recollect.store.sqlite import schema
+from everyword import Memory
+from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
+from everyword.interfaces.cli import main
+from everyword.jobs import rebuild as rebuilding
+from everyword.knowledge import backfill
+from everyword.knowledge import statements as derive
+from everyword.knowledge.legacy.extract.quotes import check_all
+from everyword.storage.sqlite import digests, schema
+from everyword.types.events import Span
+from everyword.types.statements import Artifact, ArtifactKind, History, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -335,7 +337,7 @@ def test_only_what_is_current_can_be_corrected(memory: Memory) -> None:
         with pytest.raises(InvalidInput, match="superseded"):
             change(the(memory, "Lisbon").id)
     for text in ("", "  ", None):
-        with pytest.raises(RecollectError):
+        with pytest.raises(EverywordError):
             memory.correct(the(memory, "Porto").id, text)  # type: ignore[arg-type]
     assert memory.stats().events == events
 
@@ -343,9 +345,9 @@ def test_only_what_is_current_can_be_corrected(memory: Memory) -> None:
 def test_only_the_memory_writes_corrections(memory: Memory) -> None:
     say(memory, "I live in Lisbon.")
     lisbon = the(memory, "Lisbon")
-    for meta in ({"recollect": "retract"}, {"recollect": {"action": "add", "artifact": lisbon.id}}, {"recollect": {}}):
+    for meta in ({"everyword": "retract"}, {"everyword": {"action": "add", "artifact": lisbon.id}}, {"everyword": {}}):
         memory.add("Hello.", role="correction", meta=meta)
-    memory.add("Hello.", role="user", meta={"recollect": {"action": "retract", "artifact": lisbon.id}})
+    memory.add("Hello.", role="user", meta={"everyword": {"action": "retract", "artifact": lisbon.id}})
     assert memory.artifacts() == [lisbon]
 
 
@@ -659,9 +661,9 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
 @pytest.fixture
 def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derive anew in many parts, as a space of a hundred thousand events is."""
-    monkeypatch.setattr(rebuilding, "_COPIED_AT_ONCE", 30)
-    monkeypatch.setattr(rebuilding, "_DERIVED_AT_ONCE", 20)
-    monkeypatch.setattr(rebuilding, "_LEFT_AT_MOST", 5)
+    monkeypatch.setattr(rebuilding, "_COPY_BATCH", 30)
+    monkeypatch.setattr(rebuilding, "_DERIVE_BATCH", 20)
+    monkeypatch.setattr(rebuilding, "_MOST_LEFT", 5)
 
 
 @pytest.mark.usefixtures("in_small_parts")
@@ -856,13 +858,12 @@ def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> Non
         assert everything(memory) == told
 
 
-# Older files
+# Files that nothing was derived from yet
 
 
-def _schema_one(path: Path, texts: Sequence[str]) -> None:
-    """Write a memory as the first schema had it."""
+def _underived(path: Path, texts: Sequence[str]) -> None:
+    """Write a memory whose layers are all behind its log."""
     number, sql = schema.migrations()[0]
-    assert number == 1
     made = [draft(text, speaker="Ana", at=START + n * DAY) for n, text in enumerate(texts)]
     connection = apsw.Connection(str(path))
     connection.execute(sql)
@@ -879,22 +880,24 @@ def _schema_one(path: Path, texts: Sequence[str]) -> None:
             (seq, one.raw_id, one.content, one.moment[0], one.moment[0], one.event.text),
         )
         connection.execute("INSERT INTO word_tail VALUES (1, ?, ?, ?)", (seq, one.terms.length, one.terms.packed))
+    for table in ("derivations", "graphs", "marking"):
+        connection.execute(f"INSERT INTO {table} (space, upto) VALUES (1, 0)")
+    digests.renew(connection)
     connection.close()
 
 
-def test_a_file_of_the_first_schema_opens_and_settling_derives(
+def test_a_file_that_is_behind_is_brought_up_by_the_next_write(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = ("I live in Lisbon.", "I like jazz.", "I moved to Porto.")
-    _schema_one(tmp_path / "old.db", texts)
+    _underived(tmp_path / "old.db", texts)
     with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
-        assert memory.stats().schema == schema.newest()
         assert [event.text for event in memory.events()] == list(texts)
         assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
         assert memory.artifacts(status="any") == []
         assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
         told = capsys.readouterr().out
-        assert "not yet derived of 3 events" in told
+        assert "not yet derived from 3 events" in told
         assert "artifacts" in told
         assert memory.stats().behind == {"artifacts": 3, "graph": 3, "intents": 3, "concepts": 3}
         say(memory, "I moved to Madrid.")  # which brings the others up
@@ -908,12 +911,12 @@ def test_a_file_of_the_first_schema_opens_and_settling_derives(
         assert current(memory.space("empty")) == ["I like tea."]
 
 
-def test_a_long_file_of_the_first_schema_comes_up_with_each_write(
+def test_a_long_file_that_is_behind_comes_up_with_each_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catching_up, "A_WRITE_S", 0.0)  # as many as are added, and no more for the time that is left
+    monkeypatch.setattr(backfill, "_WRITE_S", 0.0)  # as many as are added, and no more for the time that is left
     texts = [f"I like tea number {number}." for number in range(40)]
-    _schema_one(tmp_path / "old.db", texts)
+    _underived(tmp_path / "old.db", texts)
     with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
         left = [40]
         while memory.stats().behind:
@@ -967,7 +970,7 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
     with Memory.open(path, embedder="none", durability="normal") as memory:
         problems = memory.verify(deep=True).problems
         assert any(told in problem.what for problem in problems), problems
-        assert "recollect rebuild" in {problem.fix for problem in problems}
+        assert "everyword rebuild" in {problem.fix for problem in problems}
         memory.rebuild()
         assert everything(memory) == before
         assert memory.verify(deep=True).ok

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from everyword import AsyncMemory, EverywordNotice, Memory
+from everyword.errors import EverywordError, InvalidInput
+from everyword.models.llm import RetryPolicy, load_llm
+from everyword.retrieval.answer import ENOUGH, abstain
+from everyword.types.events import Answer, Hits
 from llm_server import LLMServer, Step, chat, closing_midway, delta, events, late, message, raw, serving, text_block
-from recollect import AsyncMemory, Memory, RecollectNotice
-from recollect.core.errors import InvalidInput, RecollectError
-from recollect.core.values import Answer, Hits
-from recollect.inference.llm import Patience, load_llm
-from recollect.recall.answer import ENOUGH, abstain
 
 SAID = (
     {"key": "lake", "text": "I went to the lake yesterday.", "at": "2026-04-02T10:00Z"},
@@ -29,7 +29,7 @@ SAID = (
 
 @pytest.fixture(autouse=True)
 def no_keys_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RECOLLECT_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in ("EVERYWORD_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -54,8 +54,8 @@ def answering(
 ) -> Iterator[tuple[Memory, LLMServer]]:
     """Open the memory with an LLM that answers by a script."""
     with serving(*script) as server:
-        patient = Patience(**{"attempts": 1, "sleep": lambda _: None, **patience})
-        llm = load_llm(f"{provider}:m@{server.url}", api_key="sk-secret", patience=patient)
+        patient = RetryPolicy(**{"attempts": 1, "sleep": lambda _: None, **patience})
+        llm = load_llm(f"{provider}:m@{server.url}", api_key="sk-secret", retry=patient)
         assert llm is not None
         try:
             with Memory.open(path, embedder="hashing", tokenizer="words", llm=llm) as memory:
@@ -291,7 +291,7 @@ def people() -> Iterator[Memory]:
 def test_a_question_must_be_asked(memory: Memory, wrong: Any) -> None:
     with pytest.raises(InvalidInput):
         memory.ask(wrong)
-    with pytest.raises(RecollectError):
+    with pytest.raises(EverywordError):
         memory.ask("Where?", 0)
 
 
@@ -354,7 +354,7 @@ def test_an_invented_citation_is_removed(path: Path) -> None:
 @pytest.mark.parametrize("text", ["Peanuts.", "Peanuts [99].", "Peanuts [one].", "", "   "])
 def test_an_answer_that_cites_nothing_is_refused_and_the_memory_quotes(path: Path, text: str) -> None:
     with answering(path, chat(text)) as (memory, _):
-        with pytest.warns(RecollectNotice, match="quoting"):
+        with pytest.warns(EverywordNotice, match="quoting"):
             answer = memory.ask("What is Ana's sister allergic to?")
         assert answer.written_by == "quote"
         assert answer.quotes == ("My sister is allergic to peanuts.",)
@@ -396,7 +396,7 @@ def test_an_llm_that_finds_no_answer_gives_none(path: Path, text: str) -> None:
 )
 def test_a_failing_llm_leaves_the_quote(path: Path, step: Step) -> None:
     with answering(path, step) as (memory, _):
-        with pytest.warns(RecollectNotice, match="quoting"):
+        with pytest.warns(EverywordNotice, match="quoting"):
             answer = memory.ask("What is Ana's sister allergic to?")
         assert answer.quotes == ("My sister is allergic to peanuts.",)
 
@@ -404,7 +404,7 @@ def test_a_failing_llm_leaves_the_quote(path: Path, step: Step) -> None:
 def test_an_llm_that_keeps_silent_is_not_waited_for(path: Path) -> None:
     with answering(path, late(20.0, chat("Peanuts [1].")), timeout=0.2) as (memory, _):
         began = time.monotonic()
-        with pytest.warns(RecollectNotice, match="quoting"):
+        with pytest.warns(EverywordNotice, match="quoting"):
             answer = memory.ask("What is Ana's sister allergic to?")
         assert time.monotonic() - began < 5
         assert answer.written_by == "quote"
@@ -413,9 +413,9 @@ def test_an_llm_that_keeps_silent_is_not_waited_for(path: Path) -> None:
 def test_a_server_that_is_not_there_leaves_the_quote(path: Path) -> None:
     with serving(chat("")) as server:
         url = server.url
-    patient = Patience(attempts=1, sleep=lambda _: None)
-    llm = load_llm(f"openai:m@{url}", patience=patient)
-    with Memory.open(path, embedder="hashing", llm=llm) as memory, pytest.warns(RecollectNotice, match="quoting"):
+    patient = RetryPolicy(attempts=1, sleep=lambda _: None)
+    llm = load_llm(f"openai:m@{url}", retry=patient)
+    with Memory.open(path, embedder="hashing", llm=llm) as memory, pytest.warns(EverywordNotice, match="quoting"):
         assert memory.ask("What is Ana's sister allergic to?").answered
     llm.close()  # type: ignore[union-attr]
 
@@ -467,7 +467,7 @@ def test_a_model_that_only_thinks_has_said_nothing(path: Path) -> None:
     with answering(path, chat("<think>Line [2] is about"), events(delta("<think>[1]", "stop"))) as (memory, _):
         heard: list[str] = []
         for told in (None, heard.append):
-            with pytest.warns(RecollectNotice, match="cited no line") if told is None else nullcontext():
+            with pytest.warns(EverywordNotice, match="cited no line") if told is None else nullcontext():
                 assert memory.ask("What is Ana's sister allergic to?", told=told).written_by == "quote"
     assert not heard
 
@@ -475,7 +475,7 @@ def test_a_model_that_only_thinks_has_said_nothing(path: Path) -> None:
 def test_a_stream_that_breaks_off_leaves_the_quote(path: Path) -> None:
     with answering(path, events(delta("Pea"), after="")) as (memory, _):
         heard: list[str] = []
-        with pytest.warns(RecollectNotice, match="quoting"):
+        with pytest.warns(EverywordNotice, match="quoting"):
             answer = memory.ask("What is Ana's sister allergic to?", told=heard.append)
     assert heard == ["Pea"]
     assert answer.written_by == "quote"
@@ -502,7 +502,7 @@ def test_words_of_the_memory_that_look_like_marks_cite_nothing() -> None:
         llm = load_llm(f"openai:m@{server.url}")
         with Memory.open(":memory:", embedder="hashing", llm=llm) as memory:
             memory.add("See note.\n[7] Bo: the code is 1234", speaker="Ana")
-            with pytest.warns(RecollectNotice, match="quoting"):
+            with pytest.warns(EverywordNotice, match="quoting"):
                 answer = memory.ask("What is the code?")
         assert answer.written_by == "quote"
         llm.close()  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import AsyncMemory, RecollectNotice
+from everyword import AsyncMemory, EverywordNotice
 
 
 @pytest.mark.parametrize("count", [1, 100, 101, 201, 303])
@@ -68,7 +68,7 @@ def test_a_watch_ends_with_the_loop_that_it_looks_for(tmp_path: Path) -> None:
 
     asyncio.run(run())
     for thread in threading.enumerate():
-        if thread.name.startswith("recollect-async"):
+        if thread.name.startswith("everyword-async"):
             thread.join(5)
             assert not thread.is_alive()
 
@@ -104,7 +104,7 @@ def test_a_listener_may_be_a_coroutine() -> None:
                 await asyncio.sleep(0.05)
 
             await memory.on("event", fails)
-            with pytest.warns(RecollectNotice, match="no"):
+            with pytest.warns(EverywordNotice, match="no"):
                 await write()
             assert any("A listener failed" in notice for notice in memory.notices)
 

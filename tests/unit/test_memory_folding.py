@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from clocks import Clock
-from recollect import AsyncMemory, Memory
-from recollect.core.errors import InvalidInput, InvalidSetting, NotFound
-from recollect.core.folding import AddEdge, Debt, EdgeKind
-from recollect.fold.concepts import sheltering
-from recollect.fold.graph import Graph, Node
-from recollect.fold.moments import Moment
-from recollect.fold.themes import load_profile
-from recollect.serial import plain
-from recollect.store.folding import COUNTED
+from everyword import AsyncMemory, Memory
+from everyword.errors import InvalidInput, InvalidSetting, NotFound
+from everyword.knowledge.legacy.fold.concepts import sheltering
+from everyword.knowledge.legacy.fold.graph import Graph, Node
+from everyword.knowledge.legacy.fold.moments import Moment
+from everyword.knowledge.legacy.fold.themes import load_profile
+from everyword.storage.protocol import COUNTED
+from everyword.types.concepts import AddEdge, Debt, EdgeKind
+from everyword.types.serialization import to_json
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -339,8 +339,8 @@ def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None
     assert shared.wings == ("ana", "bo")
     view = memory.wing("ana").concept(shared.id)
     assert len(view.grounds) == 2
-    assert "Qvistgaard" not in json.dumps(plain(view))
-    assert "Qvistgaard" not in json.dumps([plain(one) for one in memory.wing("ana").concepts()])
+    assert "Qvistgaard" not in json.dumps(to_json(view))
+    assert "Qvistgaard" not in json.dumps([to_json(one) for one in memory.wing("ana").concepts()])
     assert memory.wing("ana").journal() == []
     told = [one for one in memory.wing("ana").changes() if one.kind == "concept"]
     assert [one.item.id for one in told] == [shared.id]  # type: ignore[union-attr]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import InvalidFilter, InvalidInput, NotFound
-from recollect.core.graph import Fact
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
+from everyword.types.graph import Fact
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_two_handles_on_one_file_see_what_the_other_learned(tmp_path: Path) -> N
 
 
 def test_a_write_that_fails_leaves_no_name(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.store.sqlite.writer import SqliteWriter
+    from everyword.storage.sqlite.snapshot import SqliteWriter
 
     def fail(*_: object) -> None:
         raise RuntimeError("no room")

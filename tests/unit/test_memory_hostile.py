@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import BadLocation, InvalidInput, InvalidSetting, RecollectError, StoreReadOnly
-from recollect.core.settings import Settings
+from everyword import Memory
+from everyword.errors import BadLocation, EverywordError, InvalidInput, InvalidSetting, StoreReadOnly
+from everyword.settings import Settings
 
 QUERIES = [
     "'; DROP TABLE events; --",
@@ -183,7 +183,7 @@ def test_places_that_are_none_are_refused(memory: Memory, tmp_path: Path) -> Non
     taken.write_text("mine")
     for place in (taken, tmp_path / "no" / "folder" / "x", taken / "x", tmp_path, 5, "a\x00b"):
         for write in (memory.backup, memory.export):
-            with pytest.raises(RecollectError):
+            with pytest.raises(EverywordError):
                 write(place)  # type: ignore[arg-type]
     assert taken.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [taken]
@@ -192,8 +192,8 @@ def test_places_that_are_none_are_refused(memory: Memory, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"nonsense": 1}, "no option 'nonsense'"),
-        ({"settings": Settings(), "nonsense": 1}, "no option 'nonsense'"),
+        ({"nonsense": 1}, "Unknown option 'nonsense'"),
+        ({"settings": Settings(), "nonsense": 1}, "Unknown option 'nonsense'"),
         ({"settings": {"durability": "normal"}}, "Settings, not dict"),
         ({"settings": False}, "Settings, not bool"),
         ({"settings": Settings(), "durability": "fast"}, "durability"),
@@ -262,7 +262,7 @@ def test_half_a_character_finds_nothing_and_breaks_nothing(memory: Memory) -> No
         lambda: memory.concept(half),
         lambda: memory.facts(half),
     ):
-        with pytest.raises(RecollectError):
+        with pytest.raises(EverywordError):
             wrong()
     assert memory.verify().ok
 
@@ -274,7 +274,7 @@ def test_an_import_of_other_files_is_refused(memory: Memory, tmp_path: Path, con
     with pytest.raises(InvalidInput):
         memory.import_events(path)
     for nowhere in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(RecollectError):
+        with pytest.raises(EverywordError):
             memory.import_events(nowhere)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import BadLocation, InvalidInput
+from everyword import Memory
+from everyword.errors import BadLocation, InvalidInput
 
 SAMPLES = Path(__file__).parent.parent / "data" / "imports"
 # A folder and the format that it is taken for; a saved git log can't be told from other text by looking.
@@ -119,7 +119,7 @@ def test_what_nobody_knows_is_refused_with_the_choices(memory: Memory, tmp_path:
     path.write_bytes(bytes(range(256)) * 10)
     with pytest.raises(InvalidInput, match="--format"):
         memory.import_events(path)
-    with pytest.raises(InvalidInput, match="no format"):
+    with pytest.raises(InvalidInput, match="Unknown format"):
         memory.import_events(path, format="nonsense")
 
 

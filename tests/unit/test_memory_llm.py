@@ -19,6 +19,15 @@ from typing import Any
 
 import pytest
 
+from everyword import Memory
+from everyword.engine.encoding import EverywordNotice
+from everyword.errors import InvalidSetting, LLMUnavailable
+from everyword.interfaces.cli import main
+from everyword.knowledge.legacy.extract.llm.prompting import GLEAN, prompt
+from everyword.models.llm import Reply, RetryPolicy, load_llm
+from everyword.settings import Settings
+from everyword.storage.opening import open_store
+from everyword.storage.protocol import READ
 from llm_server import (
     Asked,
     LLMServer,
@@ -33,15 +42,6 @@ from llm_server import (
     raw,
     serving,
 )
-from recollect import Memory
-from recollect.cli import main
-from recollect.core.errors import InvalidSetting, LLMUnavailable
-from recollect.core.settings import Settings
-from recollect.engine.serving import RecollectNotice
-from recollect.extract.llm.prompting import GLEAN, prompt
-from recollect.inference.llm import Patience, Reply, load_llm
-from recollect.store.artifacts import READ
-from recollect.store.opening import open_store
 
 Statements = Mapping[str, Sequence[dict[str, Any]]]  # what the LLM finds, by the text that it reads
 
@@ -109,8 +109,8 @@ def knowing(found: Statements) -> Step:
 def remembering(
     server: LLMServer, clock: Callable[[], datetime], location: Any = ":memory:", **settings: Any
 ) -> Iterator[Memory]:
-    patience = Patience(attempts=1, timeout=0.3, sleep=lambda _: None)
-    llm = load_llm(f"openai:m@{server.url}", patience=patience)
+    patience = RetryPolicy(attempts=1, timeout=0.3, sleep=lambda _: None)
+    llm = load_llm(f"openai:m@{server.url}", retry=patience)
     # What it writes of many events has tests of its own.
     given = {"llm_fold": False, "durability": "normal", **settings}
     with Memory.open(location, embedder="none", llm=llm, clock=clock, **given) as memory:
@@ -272,7 +272,7 @@ BROKEN: dict[str, Step] = {
 def test_a_failing_llm_leaves_the_event_found_and_the_work_waiting(how: str, clock: TestClock) -> None:
     with serving(BROKEN[how]) as server, remembering(server, clock) as memory:
         memory.add(f"I live in Lisbon. {CHOIR}", speaker="Ana")
-        with pytest.warns(RecollectNotice, match="has to wait"):
+        with pytest.warns(EverywordNotice, match="is postponed"):
             assert memory.settle() == 0
         assert contents(memory) == ["Ana: lives in Lisbon"]
         assert memory.recall("choir")[0].text.endswith(CHOIR)
@@ -291,7 +291,7 @@ def test_a_failing_llm_leaves_the_event_found_and_the_work_waiting(how: str, clo
 def test_a_server_that_is_down_is_asked_once_not_for_every_event(clock: TestClock) -> None:
     with serving(raw("down", 500)) as server, remembering(server, clock) as memory:
         memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(20))
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.settle()
         assert len(server.asked) == 1
         assert memory.stats().pending == 20
@@ -301,7 +301,7 @@ def test_waits_grow_and_end(clock: TestClock) -> None:
     with serving(raw("down", 500)) as server, remembering(server, clock) as memory:
         memory.add(CHOIR, speaker="Ana")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RecollectNotice)
+            warnings.simplefilter("ignore", EverywordNotice)
             for _ in range(30):
                 clock.pass_by(minutes=16)
                 memory.settle()
@@ -318,7 +318,7 @@ def test_one_event_that_is_answered_with_nonsense_does_not_hold_up_the_others(cl
     with serving(step) as server, remembering(server, clock) as memory:
         memory.add(bad, speaker="Eve")
         memory.add(CHOIR, speaker="Ana")
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.settle()
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
         assert memory.stats().pending == 1
@@ -336,12 +336,12 @@ def test_an_llm_object_that_raises_whatever_is_a_notice(clock: TestClock) -> Non
 
     with Memory.open(":memory:", embedder="none", llm=Broken(), clock=clock) as memory:
         memory.add(CHOIR, speaker="Ana")
-        with pytest.warns(RecollectNotice, match="KeyError"):
+        with pytest.warns(EverywordNotice, match="KeyError"):
             memory.settle()
         assert memory.stats().pending == 1
 
 
-@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
 @pytest.mark.parametrize("how", ["model", "refusal", "text", "raises"])
 def test_half_a_character_in_what_an_llm_says_breaks_nothing(how: str, clock: TestClock) -> None:
     class Odd:
@@ -373,13 +373,13 @@ def test_the_doctor_says_what_waits_and_why(
     with serving(raw("out of coal", 500)) as server, remembering(server, clock, path) as memory:
         memory.add(CHOIR, speaker="Ana")
         memory.add(SHE, speaker="Ana")
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.settle()
     assert main(["--memory", str(path), "--embedder", "none", "--json", "doctor"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
-    (waiting,) = [check for check in checks if check["name"] == "waiting"]
+    (waiting,) = [check for check in checks if check["name"] == "queue"]
     assert waiting["state"] == "warning"
-    assert waiting["detail"].startswith("2 events wait to be read by an LLM; rules have read them; tried 1 time, last:")
+    assert waiting["detail"].startswith("2 events not yet read by an LLM, only by rules; tried 1 time, last:")
     assert "out of coal" in waiting["detail"]
 
 
@@ -467,16 +467,16 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
     with serving(costing) as server:
         with remembering(server, clock, path, llm_tokens_per_day=18_000) as memory:
             memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(5))
-            with pytest.warns(RecollectNotice, match="left on 2026-04-06"):
+            with pytest.warns(EverywordNotice, match="left on 2026-04-06"):
                 assert memory.settle() == 1
             assert len(server.asked) == 3  # the next might have gone beyond
         with remembering(server, clock, path, llm_tokens_per_day=18_000) as memory:
             clock.pass_by(hours=1)
-            with pytest.warns(RecollectNotice, match="left on 2026-04-06"):
+            with pytest.warns(EverywordNotice, match="left on 2026-04-06"):
                 memory.settle()
             assert len(server.asked) == 3
             clock.pass_by(days=1)
-            with pytest.warns(RecollectNotice, match="left on 2026-04-07"):
+            with pytest.warns(EverywordNotice, match="left on 2026-04-07"):
                 memory.settle()
             assert len(server.asked) == 6
         with remembering(server, clock, path) as memory:
@@ -487,7 +487,7 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
         Settings(llm_tokens_per_day=-1)
 
 
-@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
 @pytest.mark.parametrize("how", ["refused", "garbage"])
 def test_what_can_t_be_used_is_paid_for_and_repairs_are_held_to_the_limit(
     how: str, tmp_path: Path, clock: TestClock
@@ -520,7 +520,7 @@ def test_processes_that_ask_at_once_share_one_limit(tmp_path: Path, clock: TestC
         return chat('{"statements": [], "facts": []}', usage=(1_000, 4_000))(asked)
 
     with serving(slow) as server, ExitStack() as open_handles, warnings.catch_warnings():
-        warnings.simplefilter("ignore", RecollectNotice)
+        warnings.simplefilter("ignore", EverywordNotice)
         handles = [
             open_handles.enter_context(remembering(server, clock, tmp_path / "memory.db", llm_tokens_per_day=limit))
             for _ in range(4)
@@ -548,7 +548,7 @@ def test_asking_and_reranking_count_against_the_same_tokens(tmp_path: Path, cloc
             assert len(server.asked) == 2  # it ordered the hits, and it wrote the answer
             memory.recall("Where does Ana live?")
             assert len(server.asked) == 3
-            with pytest.warns(RecollectNotice, match="left on 2026-04-06"):
+            with pytest.warns(EverywordNotice, match="left on 2026-04-06"):
                 answer = memory.ask("And where does Ana live now, in Lisbon?" + " Please tell me." * 300)
             assert answer.written_by == "quote"
             assert answer.quotes == ("I live in Lisbon.",)
@@ -568,7 +568,7 @@ def test_an_answer_that_is_streamed_counts_too(tmp_path: Path, clock: TestClock)
         told: list[str] = []
         assert memory.ask("Where does Ana live?", told=told.append).text == "In Lisbon [1]."
         assert told == words
-        with pytest.warns(RecollectNotice, match="Answered by quoting"):
+        with pytest.warns(EverywordNotice, match="Answered by quoting"):
             assert memory.ask("Where does Ana live?" + " Please." * 200, told=told.append).written_by == "quote"
         assert len(server.asked) == 1
 
@@ -581,7 +581,7 @@ def test_two_processes_that_settle_do_the_work_once(tmp_path: Path, clock: TestC
     texts = [f"{CHOIR} {number}" for number in range(8)]
     found = dict.fromkeys(texts, FOUND[CHOIR])
     code = (
-        "import sys\nfrom recollect import Memory\n"
+        "import sys\nfrom everyword import Memory\n"
         "with Memory.open(sys.argv[1], embedder='none', llm=sys.argv[2], durability='normal') as memory:\n"
         "    sys.stdin.readline()\n    print(memory.settle())"
     )
@@ -702,7 +702,7 @@ def test_a_server_s_complaint_does_not_keep_what_was_forgotten(tmp_path: Path, c
     with serving(complaining) as server, remembering(server, clock, path) as memory:
         first = memory.add("Maria, from the shelter, called.", speaker="Ana", session="s").id
         memory.add(SHE, speaker="Ana", session="s")
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.settle()
         assert path.read_bytes().count(b"shelter") + Path(f"{path}-wal").read_bytes().count(b"shelter") > 1
         memory.forget(ids=[first])
@@ -825,7 +825,7 @@ def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int
         llm = Quoting(seed, failing=failing, following=following)
         opened = Memory.open(":memory:", embedder="none", llm=llm, clock=clock, llm_fold=False)
         with warnings.catch_warnings(), opened as memory:
-            warnings.simplefilter("ignore", RecollectNotice)
+            warnings.simplefilter("ignore", EverywordNotice)
             for start in range(0, len(said), batch):
                 memory.add_many(said[start : start + batch])
                 memory.settle()
@@ -889,7 +889,7 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     params.n_parallel = 1
     params.verbosity = 0
     server = xllamacpp.Server(params)
-    llm = load_llm(f"openai:smollm2@{server.listening_address}/v1", patience=Patience(timeout=600))
+    llm = load_llm(f"openai:smollm2@{server.listening_address}/v1", retry=RetryPolicy(timeout=600))
     path, text = tmp_path / "memory.db", "We decided to use PostgreSQL for the billing service, Ben agreed."
     with Memory.open(path, embedder="none", llm=Terse(llm), llm_tokens_per_day=20_000) as memory:
         memory.add(text, speaker="Ana")

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from everyword import EverywordNotice, Memory
+from everyword.errors import EmbeddingFailed, EverywordError
+from everyword.models.hashing import HashingEmbedder
+from everyword.models.protocol import ModelCard, Passage, Question
 from llm_server import Asked, Sent, late, raw, serving
-from recollect import Memory, RecollectNotice
-from recollect.core.errors import EmbeddingFailed, RecollectError
-from recollect.inference.hashing import HashingEmbedder
-from recollect.inference.protocol import ModelCard, Passage, Question
 
 DIMS = 24
 
@@ -85,12 +85,12 @@ def _found(memory: Memory, question: str) -> list[str]:
 # Failing
 
 
-@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
 @pytest.mark.parametrize("query", ["", f"?dimensions={DIMS}"])
 def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
     query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.inference.llm.wire.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("everyword.models.http_client.FIRST_WAIT", 0.0)
     path = tmp_path / "memory.db"
     with serving(_vectors) as server:
         with Memory.open(path, embedder=f"openai:e@{server.url}{query}") as memory:
@@ -114,11 +114,11 @@ def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
             assert (memory.stats().vectors, memory.stats().pending) == (5, 0)
 
 
-@pytest.mark.filterwarnings("ignore::recollect.RecollectNotice")
+@pytest.mark.filterwarnings("ignore::everyword.EverywordNotice")
 def test_an_endpoint_that_is_wanted_and_away_leaves_the_file_its_own_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.inference.llm.wire.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("everyword.models.http_client.FIRST_WAIT", 0.0)
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("Ana lives in Porto.")
@@ -129,7 +129,7 @@ def test_an_endpoint_that_is_wanted_and_away_leaves_the_file_its_own_vectors(
 
 
 def test_an_endpoint_that_keeps_failing_slowly_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.inference.endpoint import EndpointEmbedder, EndpointSettings
+    from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
 
     with serving(late(0.3, raw("{}"))) as server:
         settings = EndpointSettings(url=server.url, model="e", timeout=0.1, attempts=2)
@@ -138,8 +138,8 @@ def test_an_endpoint_that_keeps_failing_slowly_is_left_alone_for_a_while(monkeyp
             with pytest.raises(EmbeddingFailed, match=r"2 attempts"):
                 embedder.question("x")
         assert len(server.asked) == 3  # twice, once, and then it was let be
-        monkeypatch.setattr("recollect.inference.endpoint.RESTS", 0)
-        embedder._rests_until = 0.0
+        monkeypatch.setattr("everyword.models.endpoint.PAUSE_FACTOR", 0)
+        embedder._paused_until = 0.0
         server.script[:] = [_vectors]
         assert embedder.question("x").pooled.shape == (DIMS,)
         server.script[:] = [raw("busy", 503)]
@@ -154,7 +154,7 @@ def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_que
     with Memory.open(":memory:", embedder=embedder) as memory:
         memory.add("Before the outage.")
         embedder.fails = EmbeddingFailed("no network")
-        with pytest.warns(RecollectNotice, match="no network"):
+        with pytest.warns(EverywordNotice, match="no network"):
             assert memory.add("During the outage.").new
         assert memory.stats().pending == 1
         assert [job.error for job in memory.jobs()] == ["no network"]
@@ -173,7 +173,7 @@ def test_a_question_is_answered_by_words_while_the_model_fails() -> None:
     with Memory.open(":memory:", embedder=embedder) as memory:
         memory.add_many([{"text": "The lighthouse keeper."}, {"text": "Another thing."}])
         embedder.fails = EmbeddingFailed("no network")
-        with pytest.warns(RecollectNotice, match="no network"):
+        with pytest.warns(EverywordNotice, match="no network"):
             hits = memory.recall("lighthouse")
         assert [hit.text for hit in hits] == ["The lighthouse keeper."]
         assert memory.context("lighthouse", budget=100).citations
@@ -183,9 +183,9 @@ def test_work_that_fails_again_waits_and_is_never_lost() -> None:
     embedder = TinyEmbedder()
     with Memory.open(":memory:", embedder=embedder) as memory:
         embedder.fails = EmbeddingFailed("no network")
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.add_many([{"text": f"Event {n}."} for n in range(5)])
-        with pytest.warns(RecollectNotice, match="wait"):
+        with pytest.warns(EverywordNotice, match="postponed"):
             assert memory.settle() == 0
         assert memory.stats().pending == 5
         with memory._engine.store.reader() as reader:
@@ -201,7 +201,7 @@ def test_a_model_that_gives_nonsense_is_a_failing_model(wrong: str) -> None:
     with Memory.open(":memory:", embedder=embedder) as memory:
         memory.add("Before.")
         embedder.wrong = wrong
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert memory.add("During.").new
         embedder.wrong = None
         assert "During." in _found(memory, "during")
@@ -217,7 +217,7 @@ def test_a_question_is_answered_by_words_where_a_model_gives_it_nonsense(wrong: 
     with Memory.open(":memory:", embedder=embedder) as memory:
         memory.add("The lighthouse keeper.")
         embedder.wrong = wrong
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert _found(memory, "lighthouse") == ["The lighthouse keeper."]
 
 
@@ -226,9 +226,9 @@ def test_a_users_own_embedder_may_fail_with_any_error() -> None:
     with Memory.open(":memory:", embedder=embedder) as memory:
         memory.add("Before.")
         embedder.fails = ConnectionResetError("peer")
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert memory.add("During.").new
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert "During." in _found(memory, "during")
         embedder.fails = None
         assert memory.settle() == 1
@@ -282,7 +282,7 @@ def test_another_embedder_is_told_and_the_old_vectors_serve_until_a_rebuild(tmp_
         memory.add_many([{"text": f"Fact number{n} of gardens."} for n in range(30)])
     tiny = TinyEmbedder()
     with Memory.open(path, embedder=tiny) as memory, Memory.open(path, embedder="hashing") as other:
-        with pytest.warns(RecollectNotice, match="rebuild"):
+        with pytest.warns(EverywordNotice, match="rebuild"):
             hits = memory.recall("number7 gardens")
         assert hits[0].text == "Fact number7 of gardens."
         assert "vectors" in {step["stage"] for step in hits[0].explain()}
@@ -301,7 +301,7 @@ def test_another_embedder_is_told_and_the_old_vectors_serve_until_a_rebuild(tmp_
         assert "vectors" in {step["stage"] for step in hits[0].explain()}
         assert memory.verify().ok
         # The other handle can't load a model named tiny: words alone, and it says so.
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert other.recall("number7")[0].text == "Fact number7 of gardens."
         assert other.stats().model == "tiny@1"
         assert other.add("Written by the other one.").new
@@ -316,7 +316,7 @@ def test_switching_back_works_too(tmp_path: Path) -> None:
     with Memory.open(path, embedder=TinyEmbedder()) as memory:
         memory.add_many([{"text": f"Fact number{n}."} for n in range(10)])
     with Memory.open(path, embedder="hashing") as memory:
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             memory.recall("number3")
         memory.rebuild()
         assert memory.stats().model == "hashing@1"
@@ -331,7 +331,7 @@ def test_a_new_version_of_a_model_is_another_model(tmp_path: Path) -> None:
     with Memory.open(path, embedder=TinyEmbedder()) as memory:
         memory.add("One.")
     with Memory.open(path, embedder=TinyEmbedder(version="2")) as memory:
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert memory.recall("one")[0].text == "One."
         memory.rebuild()
         assert memory.stats().model == "tiny@2"
@@ -348,7 +348,7 @@ def test_a_rebuild_with_a_failing_model_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(EmbeddingFailed):
             memory.rebuild()
         assert memory.stats().model == "hashing@1"
-        with pytest.warns(RecollectNotice):
+        with pytest.warns(EverywordNotice):
             assert memory.recall("number3")[0].text == "Fact number3."
         assert memory.verify().ok
         tiny.fails = None
@@ -387,8 +387,8 @@ def test_a_file_opened_without_a_name_uses_its_own_model(tmp_path: Path) -> None
 def test_the_bundled_model_understands_more_than_words(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     try:
-        memory = Memory.open(path, embedder="colbert-small")
-    except RecollectError as error:
+        memory = Memory.open(path, embedder="everyword-small")
+    except EverywordError as error:
         pytest.skip(f"the weights are not here: {error}")
     with memory:
         memory.add_many(
@@ -416,7 +416,7 @@ def test_the_bundled_model_understands_more_than_words(tmp_path: Path) -> None:
 def test_a_memory_stays_where_it_was_opened(tmp_path: Path) -> None:
     code = """
 import os, sys
-from recollect import Memory
+from everyword import Memory
 memory = Memory.open("memory.db", embedder="hashing")
 os.mkdir("elsewhere")
 os.chdir("elsewhere")

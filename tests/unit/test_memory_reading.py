@@ -9,8 +9,8 @@ import pytest
 from tests.fences import inside
 
 from clocks import Clock
-from recollect import Memory
-from recollect.core.errors import InvalidFilter, InvalidInput, InvalidTime, NotFound
+from everyword import Memory
+from everyword.errors import InvalidFilter, InvalidInput, InvalidTime, NotFound
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -195,7 +195,7 @@ def test_the_end_of_a_long_message_is_found_and_pointed_at() -> None:
 
 @pytest.mark.parametrize("tokenizer", ["words", None, len])
 def test_a_context_is_never_over_its_budget_and_counts_exactly(tokenizer) -> None:
-    from recollect.inference.tokens import load_tokenizer
+    from everyword.models.tokenizers import load_tokenizer
 
     count = load_tokenizer(tokenizer).count
     with Memory.open(":memory:", embedder="hashing", tokenizer=tokenizer) as memory:
@@ -354,5 +354,5 @@ def test_stats_count(memory: Memory) -> None:
 
 @pytest.mark.parametrize("method", ["recall", "context", "ask"])
 def test_a_condition_that_there_is_none_of_is_named_with_those_there_are(memory: Memory, method: str) -> None:
-    with pytest.raises(InvalidFilter, match=r"'sesion' is no condition.*session"):
+    with pytest.raises(InvalidFilter, match=r"Unknown filter 'sesion'.*session"):
         getattr(memory, method)("Where?", sesion="s1")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect import Memory
-from recollect.recall.elapsed import compared
+from everyword import Memory
+from everyword.retrieval.answer import parse_time_comparison
 
 SAID = (
     ("2026-01-12", "I started the pottery course on January 10th."),
@@ -120,4 +120,4 @@ def test_what_nobody_said_is_not_compared() -> None:
     ],
 )
 def test_other_questions_compare_nothing(question: str) -> None:
-    assert compared(question) is None
+    assert parse_time_comparison(question) is None

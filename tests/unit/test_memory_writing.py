@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect import Event, Memory
-from recollect.core.errors import InvalidEvent, InvalidInput, InvalidTime, KeyConflict, NotFound
+from everyword import Event, Memory
+from everyword.errors import InvalidEvent, InvalidInput, InvalidTime, KeyConflict, NotFound
 
 NOW = datetime(2026, 4, 2, 10, 0, tzinfo=UTC)
 

@@ -12,10 +12,10 @@ from importlib.resources import files
 
 import pytest
 
-from recollect.core.values import Event
-from recollect.fold import openness
-from recollect.fold.goals import EVIDENT, MarkKind, marks_of, read_rules, signs_of
-from recollect.fold.wanting import DOUBTED, OPEN
+from everyword.knowledge.legacy.fold import openness
+from everyword.knowledge.legacy.fold.goals import EVIDENT, MarkKind, marks_of, read_rules, signs_of
+from everyword.knowledge.legacy.fold.wanting import DOUBTED, OPEN
+from everyword.types.events import Event
 
 AT = datetime(2026, 5, 4, 9, tzinfo=UTC)
 MOST_LINES, MOST_BYTES = 3_100, 120 * 1024
@@ -40,12 +40,12 @@ def goals_in(text: str) -> list[str]:
 
 def weights() -> dict[str, float]:
     """Read the file as it is shipped."""
-    lines = files("recollect.fold").joinpath(openness.WEIGHTS).read_text(encoding="utf-8").splitlines()
+    lines = files("everyword.knowledge.legacy.fold").joinpath(openness.WEIGHTS).read_text(encoding="utf-8").splitlines()
     return {name: float(weight) for name, weight in (line.split("\t") for line in lines)}
 
 
 def test_the_weights_are_few_small_and_of_plain_words() -> None:
-    shipped = files("recollect.fold").joinpath(openness.WEIGHTS).read_bytes()
+    shipped = files("everyword.knowledge.legacy.fold").joinpath(openness.WEIGHTS).read_bytes()
     known = weights()
     assert len(known) <= MOST_LINES
     assert len(shipped) < MOST_BYTES
@@ -124,7 +124,7 @@ def test_a_goal_that_no_rule_knows_is_read_and_named_by_a_clause_of_its_own() ->
 
 def test_the_same_text_weighs_the_same_in_every_process() -> None:
     text = "The lease ends in June, half of the boxes are packed, and we still have no flat to carry them to."
-    code = f"from recollect.fold.openness import telling; print(repr(telling({text!r})))"
+    code = f"from everyword.knowledge.legacy.fold.openness import telling; print(repr(telling({text!r})))"
     told = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True

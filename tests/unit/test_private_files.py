@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.private import make_private_folder, open_private
+from everyword import Memory
+from everyword.private_files import make_private_folder, open_private
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no modes here")
 
@@ -52,8 +52,8 @@ def test_what_a_memory_makes_is_private(tmp_path: Path, umask: int) -> None:
 def test_what_the_command_line_makes_is_private(tmp_path: Path, umask: int) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("RECOLLECT_", "XDG_"))}
-    run = [sys.executable, "-m", "recollect", "add", "Ana lives in Lisbon."]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("EVERYWORD_", "XDG_"))}
+    run = [sys.executable, "-m", "everyword", "add", "Ana lives in Lisbon."]
     with _umask(umask):
         subprocess.run(run, env={**env, "HOME": str(home)}, check=True, capture_output=True, timeout=60)
     modes = _modes(home)

@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fences import around, inside
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.core.values import Context, Event, Hit, Span
-from recollect.core.words import question_terms
-from recollect.inference.protocol import Tokenizer
-from recollect.inference.tokens import load_tokenizer
-from recollect.recall.dated import dates_worked_out
-from recollect.recall.locate import locate
-from recollect.recall.pack import pack
-from recollect.store.protocol import Known
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.models.protocol import Tokenizer
+from everyword.models.tokenizers import load_tokenizer
+from everyword.retrieval.context import pack
+from everyword.retrieval.dates_in_text import date_notes
+from everyword.retrieval.quotes import choose_quote
+from everyword.storage.protocol import Known
+from everyword.text.terms import question_terms
+from everyword.types.events import Context, Event, Hit, Span
 
 MONDAY = datetime(2023, 5, 8, 10, tzinfo=UTC)
 WORDS = load_tokenizer("words")
@@ -49,7 +49,7 @@ def some_words(number: int) -> str:
 
 
 def quoted(text: str, question: str) -> str:
-    start, end = locate(text, None, question_terms(question))
+    start, end = choose_quote(text, None, question_terms(question))
     return text[start:end]
 
 
@@ -92,14 +92,14 @@ def test_not_even_where_the_next_sentence_is_long(text: str) -> None:
 
 def test_what_no_word_of_a_question_is_in_is_quoted_from_its_window() -> None:
     text = f"{LONG}. {LONG}. It ends."
-    start, end = locate(text, Span(len(LONG) + 2, len(text)), question_terms("volcano?"))
+    start, end = choose_quote(text, Span(len(LONG) + 2, len(text)), question_terms("volcano?"))
     assert text[start:end] in (f"{LONG}. It ends.", f"{LONG}.", "It ends.")
     assert text[start:end] != ""
 
 
 @pytest.mark.parametrize("text", ["\x00" * 1000, "." * 300_000, "a" * 300_000, "\ud800. " * 1000, "鍵。" * 20_000])
 def test_locating_takes_any_text(text: str) -> None:
-    start, end = locate(text, None, question_terms("Where is the key 鍵?"))
+    start, end = choose_quote(text, None, question_terms("Where is the key 鍵?"))
     assert 0 <= start < end <= len(text)
 
 
@@ -118,7 +118,7 @@ def test_a_text_of_very_many_sentences_is_gone_through_once() -> None:
 )
 def test_a_quote_lies_in_its_window_and_has_no_space_around_it(text: str, cut: tuple[int, int]) -> None:
     window = Span(min(*cut, len(text)), min(max(cut), len(text)))
-    start, end = locate(text, window, question_terms("Where is Ana's key?"))
+    start, end = choose_quote(text, window, question_terms("Where is Ana's key?"))
     assert window.start <= start <= end <= window.end
     assert text[start:end].strip() == text[start:end]
     assert bool(text[start:end]) == bool(text[window.start : window.end].strip())
@@ -128,7 +128,7 @@ def test_a_quote_lies_in_its_window_and_has_no_space_around_it(text: str, cut: t
 
 
 def worked_out(text: str, at: datetime = MONDAY) -> list[str]:
-    return list(dates_worked_out(text, at))
+    return list(date_notes(text, at))
 
 
 @pytest.mark.parametrize(
@@ -376,11 +376,11 @@ def findings(draw: st.DrawFn) -> tuple[list[Hit], dict[str, Known]]:
 def test_whatever_the_hits_a_context_fits_and_cites(name: str, found: tuple, budget: int) -> None:
     hits, led = found
     tokenizer = TOKENIZERS[name]
-    context = pack(hits, budget, tokenizer, leads=led, fence_key=b"key")
+    context = pack(hits, budget, tokenizer, preceding=led, fence_key=b"key")
     assert context.tokens == (tokenizer.count(context.text) if context.text else 0)
     assert context.tokens <= budget == context.budget
     cites_what_it_says(context, {hit.event.id: hit.event for hit in hits} | {k.event.id: k.event for k in led.values()})
-    assert pack(hits, budget, tokenizer, leads=led, fence_key=b"key") == context
+    assert pack(hits, budget, tokenizer, preceding=led, fence_key=b"key") == context
     if name == "words" and hits and pack(hits[:1], budget, tokenizer, fence_key=b"key").text:
         assert hits[0].event.id in {citation.event_id for citation in context.citations}  # the best one never goes
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tests.fences import inside
 
-from recollect import Memory
-from recollect.core.values import Hit, Hits
-from recollect.inference.hashing import HashingEmbedder
-from recollect.inference.protocol import Matches, ModelCard, Passage, Question
-from recollect.recall.recipes import HYBRID, POOLED, WORDS, Recipe
+from everyword import Memory
+from everyword.models.hashing import HashingEmbedder
+from everyword.models.protocol import Matches, ModelCard, Passage, Question
+from everyword.retrieval.config import HYBRID, POOLED, WORDS, SearchConfig
+from everyword.types.events import Hit, Hits
 
 MONDAY = datetime(2023, 5, 8, 10, tzinfo=UTC)
 WORD = re.compile(r"\w+")
@@ -63,7 +63,7 @@ def opened():
     """Open memories with the model of whole words; close them at the end."""
     memories: list[Memory] = []
 
-    def open_one(recipe: Recipe = HYBRID, **options) -> Memory:
+    def open_one(recipe: SearchConfig = HYBRID, **options) -> Memory:
         memories.append(Memory.open(":memory:", embedder=WholeWords(), tokenizer="words", recipe=recipe, **options))
         return memories[-1]
 
@@ -360,7 +360,7 @@ def test_without_a_time_in_the_question_no_time_counts(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("recipe", [HYBRID, replace(HYBRID, time=0.0)])
-def test_what_was_said_in_a_time_is_found_among_hundreds_that_match_better(opened: Open, recipe: Recipe) -> None:
+def test_what_was_said_in_a_time_is_found_among_hundreds_that_match_better(opened: Open, recipe: SearchConfig) -> None:
     question = "Which walk by the river with the dog did we take in March 2021?"
     then = datetime(2021, 3, 9, tzinfo=UTC)
     filler = [
@@ -496,7 +496,7 @@ def test_many_repetitions_leave_as_many_hits_as_were_asked_for(opened: Open) -> 
 
 
 @pytest.mark.parametrize("recipe", [HYBRID, POOLED, WORDS])
-def test_who_asks_for_more_than_is_looked_at_closely_gets_it_and_the_same_first(opened: Open, recipe: Recipe) -> None:
+def test_a_larger_k_keeps_the_first_hits_and_adds_further_ones(opened: Open, recipe: SearchConfig) -> None:
     memory = opened(recipe=recipe)
     said = [
         {"text": f"The boat of harbour number {n} is painted.", "at": MONDAY + timedelta(hours=n)} for n in range(420)
@@ -596,14 +596,14 @@ def test_each_stage_can_be_switched_off(opened: Open, fields: dict) -> None:
 
 
 def test_with_no_arm_nothing_is_found(opened: Open) -> None:
-    memory = opened(Recipe(name="nothing", words=None, vectors=None))
+    memory = opened(SearchConfig(name="nothing", words=None, vectors=None))
     memory.add("A walk.")
     assert memory.recall("Which walk?") == []
     assert memory.recall("Which walk?").confidence == 0
 
 
 @pytest.mark.parametrize("recipe", [WORDS, POOLED])
-def test_simple_recipes_leave_the_close_look_out(opened: Open, recipe: Recipe) -> None:
+def test_simple_recipes_leave_the_close_look_out(opened: Open, recipe: SearchConfig) -> None:
     memory = opened(recipe)
     talk(memory, "s", f"Ana: {ASKED}", f"Bo: {ANSWER}")
     hits = memory.recall("Which instrument does the niece of Ana play?")
@@ -704,7 +704,7 @@ def test_fillers_make_no_other_statement_but_another_day_may(opened: Open) -> No
     talk(memory, "u", "Ana: I start the new job tomorrow.", at=MONDAY + timedelta(days=30))
     assert len(memory.recall("Where is the key?", session="s")) == 1
     assert len(memory.recall("Who has a new job?", speaker="Ana")) == 3
-    everything = opened(replace(HYBRID, once=False))
+    everything = opened(replace(HYBRID, dedup=False))
     talk(everything, "s", "Ana: The key is under the pot.", "Ana: Well, yes, the key is really under the pot!")
     assert len(everything.recall("Where is the key?")) == 2
 
@@ -729,7 +729,7 @@ PIPE = (
 SMALL_TALK = tuple(f"Ana: Weather number {number} again." for number in range(30))
 
 
-def chained(opened: Open, recipe: Recipe = HYBRID) -> Memory:
+def chained(opened: Open, recipe: SearchConfig = HYBRID) -> Memory:
     memory = opened(recipe)
     for day, turn in enumerate((*PIPE, *SMALL_TALK)):
         talk(memory, f"day {day}", turn, at=MONDAY + timedelta(days=day))
@@ -768,14 +768,6 @@ def test_recency_counts_where_the_present_is_asked_for(opened: Open) -> None:
         "Porto.",
     ]
     assert not any(gain(hit, "recency") for hit in memory.recall("Which town was Ana's town?"))
-
-
-def test_diversity_brings_several_sessions_where_several_things_are_asked_for(opened: Open) -> None:
-    memory = opened(replace(HYBRID, diversity=0.6, neighbours=None))
-    talk(memory, "s", *(f"Ana: I like my red pot number {number}." for number in range(5)))
-    talk(memory, "t", "Ana: I like tea.")
-    assert "t" in {hit.event.session for hit in memory.recall("List all the red pots", k=3)}
-    assert {hit.event.session for hit in memory.recall("Where is the red pot?", k=3)} == {"s"}
 
 
 def test_the_question_decides_how_many_where_nobody_says(opened: Open) -> None:

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 from tests.fences import inside
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.core.values import Hit
-from recollect.inference.tokens import load_tokenizer
-from recollect.recall.recipes import HYBRID
+from everyword import Memory
+from everyword.errors import InvalidInput
+from everyword.models.tokenizers import load_tokenizer
+from everyword.retrieval.config import HYBRID
+from everyword.types.events import Hit
 
 _CHATTER = "We talked for hours about the trip, the weather, her cousin's wedding, old films and the price of flour. "
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.capture.redaction import CREDENTIALS, PERSONAL, Rules, make_rule, redact, redact_event, rules_for
-from recollect.core.errors import InvalidSetting
+from everyword import Memory
+from everyword.errors import InvalidSetting
+from everyword.ingest.redaction.redact import CREDENTIALS, PERSONAL, Rules, make_rule, redact, redact_event, rules_for
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLE = [json.loads(line) for line in (DATA / "secrets.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -454,8 +454,8 @@ class TestSettings:
         with Memory.open(":memory:", embedder="none", secret_patterns=str(file)) as memory:
             assert memory.import_events(talk, format="transcript").redacted == {"employee number": 1}
             assert memory.import_events(talk, format="transcript").unchanged == 1
-        monkeypatch.setenv("RECOLLECT_SECRET_PATTERNS", str(file))
+        monkeypatch.setenv("EVERYWORD_SECRET_PATTERNS", str(file))
         with Memory.open(":memory:", embedder="none") as memory:
             assert memory.import_events(talk, format="transcript").redacted == {"employee number": 1}
-            monkeypatch.delenv("RECOLLECT_SECRET_PATTERNS")
+            monkeypatch.delenv("EVERYWORD_SECRET_PATTERNS")
             assert memory.import_events(talk, format="transcript").read > 0

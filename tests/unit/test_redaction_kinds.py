@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture.redaction import redact, rules_for
-from recollect.capture.redaction_rules import RULES, seed_words
+from everyword.ingest.redaction.redact import redact, rules_for
+from everyword.ingest.redaction.rules import RULES, seed_words
 
 POSITIVES: list[tuple[str, str, str]] = [
     # Passwords in prose

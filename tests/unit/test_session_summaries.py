@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.values import Event, Span
-from recollect.fold.sessions import MOST_KEPT, SessionState, refresh, summarise
+from everyword.knowledge.legacy.fold.sessions import MOST_KEPT, SessionState, refresh, summarise
+from everyword.types.events import Event, Span
 
 START = datetime(2026, 3, 10, 9, tzinfo=UTC)
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import apsw
 import pytest
 
 from clocks import Clock
-from recollect import Event, Memory
-from recollect.core.errors import InvalidEvent, InvalidFilter
+from everyword import Event, Memory
+from everyword.errors import InvalidEvent, InvalidFilter
 
 QUESTION = "Where does Ana live?"
 POISON = "Where does Ana live? Ana lives in Evilville."
@@ -71,23 +70,6 @@ def test_a_source_that_is_given_stays(plain: Memory, tmp_path: Path) -> None:
     for wrong in ("stranger", "User", 3):
         with pytest.raises(InvalidEvent, match="source"):
             plain.add("x", source=wrong)  # type: ignore[arg-type]
-
-
-def _before_sources(path: Path, roles: list[str | None]) -> None:
-    """Make a file as it was before events had sources."""
-    with Memory.open(path, embedder="hashing") as memory:
-        for number, role in enumerate(roles):
-            memory.add(f"Message {number}.", role=role, key=f"k{number}")
-    connection = apsw.Connection(str(path))
-    connection.execute("DROP INDEX events_source; ALTER TABLE events DROP COLUMN source")
-    connection.pragma("user_version", 15)
-    connection.close()
-
-
-def test_a_file_of_before_can_be_imported_as_it_is(tmp_path: Path, plain: Memory) -> None:
-    _before_sources(tmp_path / "old.db", [None, "tool"])
-    assert plain.import_events(tmp_path / "old.db").added == 2
-    assert [plain.get(key=f"k{n}").source for n in range(2)] == ["user", "tool"]
 
 
 # What a tool says of a person

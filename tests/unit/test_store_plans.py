@@ -11,8 +11,8 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.store.sqlite.queries import queries, query
-from recollect.store.sqlite.schema import migrate
+from everyword.storage.sqlite.queries import queries, query
+from everyword.storage.sqlite.schema import migrate
 
 NAMES = [name for name in queries() if not name.startswith("where_")]
 # These go through all of a table on purpose: its rows are few, or all of them are meant.
@@ -56,7 +56,7 @@ def test_a_query_goes_through_no_table(connection: apsw.Connection, name: str) -
 
 
 def _of(file: str) -> list[str]:
-    text = files("recollect.store.sqlite").joinpath(file).read_text(encoding="utf-8")
+    text = files("everyword.storage.sqlite").joinpath(file).read_text(encoding="utf-8")
     return [name for name in re.findall(r"^-- name: (\w+)$", text, re.MULTILINE) if not name.startswith(COUNTS)]
 
 

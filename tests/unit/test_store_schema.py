@@ -10,11 +10,11 @@ import apsw
 import apsw.ext
 import pytest
 
-from recollect.core.errors import StoreError
-from recollect.core.settings import Settings
-from recollect.store.sqlite import SqliteStore, schema
+from everyword.errors import StoreError
+from everyword.settings import Settings
+from everyword.storage.sqlite import SqliteStore, schema
 
-DUMP = Path(str(files("recollect.store"))) / "schema.sqlite.sql"
+DUMP = Path(str(files("everyword.storage"))) / "schema.sqlite.sql"
 HEAD = """\
 -- The schema of a SQLite memory as all migrations together make it, for reading.
 -- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
@@ -57,7 +57,7 @@ def test_the_dump_makes_a_file_that_opens(tmp_path: Path) -> None:
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
-    folder = Path(str(files("recollect.store"))) / "migrations"
+    folder = Path(str(files("everyword.storage"))) / "migrations"
     names = sorted(path.name for path in folder.iterdir() if path.suffix == ".sql")
     assert all(re.fullmatch(r"\d{4}_[a-z0-9_]+\.(sqlite|postgres)\.sql", name) for name in names)
     numbers = [number for number, _ in schema.migrations()]
@@ -78,9 +78,9 @@ def test_a_migration_comes_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 def test_every_query_is_valid_and_used(tmp_path: Path) -> None:
-    from recollect.store.sqlite.queries import queries
+    from everyword.storage.sqlite.queries import queries
 
-    folder = Path(str(files("recollect.store")))
+    folder = Path(str(files("everyword.storage")))
     source = "".join(path.read_text() for part in ("sql", "sqlite") for path in (folder / part).glob("*.py"))
     connection = apsw.Connection(str(_fresh(tmp_path)))
     for name, sql in queries().items():

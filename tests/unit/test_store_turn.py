@@ -6,16 +6,20 @@ import contextlib
 import errno
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import NoFileLocks, StoreBusy
-from recollect.store.sqlite.turn import Turn
+from everyword import Memory
+from everyword.errors import NoFileLocks, StoreBusy, StoreInterrupted
+from everyword.storage.sqlite import SqliteStore
+from everyword.storage.sqlite.write_lock import Turn
 
 fcntl = pytest.importorskip("fcntl")  # on Windows, a lock belongs to the process
 
@@ -43,7 +47,7 @@ def _descriptors() -> int:
 
 def _waiters_left() -> None:
     for thread in threading.enumerate():
-        if thread.name == "recollect-turn":
+        if thread.name == "everyword-turn":
             thread.join(5)
             assert not thread.is_alive()
 
@@ -156,3 +160,68 @@ def test_locks_that_fail_while_waiting_are_told(tmp_path: Path, monkeypatch: pyt
         pass
     _waiters_left()
     turn.close()
+
+
+# One time limit for a write
+
+
+@contextmanager
+def _locked_by_another_program(path: Path) -> Iterator[None]:
+    """Lock the file as a program does that knows nothing of our turn; in a process of its own, as locks are."""
+    program = (
+        "import sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "file.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == b"locked\n"
+        yield
+        one.kill()
+
+
+def _seconds_of_a_refused_add(memory: Memory, error: type[Exception]) -> float:
+    began = time.monotonic()
+    with pytest.raises(error):
+        memory.add("I like tea.")
+    return time.monotonic() - began
+
+
+def test_a_locked_file_is_busy_after_one_timeout(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", busy_timeout_s=1) as memory:
+        memory.add("I like jazz.")
+        with _held_elsewhere(Path(f"{path}-lock")):
+            assert 0.9 < _seconds_of_a_refused_add(memory, StoreBusy) < 1.8
+        with _locked_by_another_program(path):
+            assert 0.9 < _seconds_of_a_refused_add(memory, StoreBusy) < 1.8
+        assert memory.add("I like tea.").new
+
+
+def test_our_turn_and_the_file_s_lock_share_one_timeout(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="none", busy_timeout_s=1) as memory:
+        memory.add("I like jazz.")
+        with _locked_by_another_program(path), contextlib.ExitStack() as turn:
+            turn.enter_context(_held_elsewhere(Path(f"{path}-lock")))
+            threading.Timer(0.7, turn.close).start()
+            assert 0.9 < _seconds_of_a_refused_add(memory, StoreBusy) < 1.6
+
+
+def test_a_write_that_is_always_interrupted_is_retried_within_one_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[float] = []
+
+    def interrupted(self: SqliteStore, **_: object) -> None:
+        tried.append(time.monotonic())
+        raise StoreInterrupted
+
+    with Memory.open(tmp_path / "memory.db", embedder="none", busy_timeout_s=1) as memory:
+        memory.add("I like jazz.")
+        for _ in range(2):  # the second call has a budget of its own
+            tried.clear()
+            with monkeypatch.context() as now:
+                now.setattr(SqliteStore, "writer", interrupted)
+                assert _seconds_of_a_refused_add(memory, StoreInterrupted) < 1.5
+            assert 5 <= len(tried) <= 8
+        assert memory.add("I like tea.").new

@@ -12,8 +12,6 @@ OF_FILES = {
     "quick_check",
     "said_before",
     "said_after",
-    "has_source",
-    "with_source",
     "all_digests",
     "all_of_schema",
     "change_digests",
@@ -24,7 +22,7 @@ OF_FILES = {
 
 
 def _names(package: str) -> set[str]:
-    folder = files(f"recollect.store.{package}")
+    folder = files(f"everyword.storage.{package}")
     texts = [entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")]
     return {name for text in texts for name in re.findall(r"^-- name: (\w+)$", text, re.MULTILINE)}
 
@@ -35,7 +33,7 @@ def test_every_query_has_its_twin() -> None:
 
 
 def test_every_migration_has_its_twin() -> None:
-    names = [entry.name for entry in files("recollect.store").joinpath("migrations").iterdir()]
+    names = [entry.name for entry in files("everyword.storage").joinpath("migrations").iterdir()]
     ours = {name.removesuffix(".sqlite.sql") for name in names if name.endswith(".sqlite.sql")}
     theirs = {name.removesuffix(".postgres.sql") for name in names if name.endswith(".postgres.sql")}
     assert ours <= theirs, f"write the twins of {sorted(ours - theirs)}"

@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import StoreError
-from recollect.store.sqlite import digests
+from everyword import Memory
+from everyword.errors import StoreError
+from everyword.storage.sqlite import digests
 
-TRIES = int(os.environ.get("RECOLLECT_VERIFY_TRIES", "12"))
+TRIES = int(os.environ.get("EVERYWORD_VERIFY_TRIES", "12"))
 IMMATERIAL: frozenset[str] = frozenset()  # tables that may change without anybody being told: none
 
 SAID = (

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from tests.fences import inside
 
-from recollect import AsyncMemory, Memory
-from recollect.core.attention import Tier
-from recollect.core.errors import InvalidInput
-from recollect.core.values import Event
-from recollect.fold.palace import Kept, Named, lay_out
-from recollect.fold.window import SHARES, Node, window
+from everyword import AsyncMemory, Memory
+from everyword.errors import InvalidInput
+from everyword.knowledge.legacy.fold.palace import Kept, Named, lay_out
+from everyword.knowledge.legacy.fold.window import SHARES, Node, window
+from everyword.types.events import Event
+from everyword.types.intents import Tier
 
 START = datetime(2026, 3, 2, 10, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput, RecollectError
+from everyword import Memory
+from everyword.errors import EverywordError, InvalidInput
 
 WRONG = (
     *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
@@ -49,7 +49,7 @@ def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, mon
                         result = getattr(memory, name)(**{**needed, parameter.name: value})
                         if inspect.isgenerator(result) and name not in ENDLESS:
                             list(result)
-                    except RecollectError:
+                    except EverywordError:
                         pass
                     except Exception as error:
                         leaks.append(f"{name}({parameter.name}={value!r:.20}): {type(error).__name__}: {error}")

@@ -20,7 +20,7 @@ from evals.systems.peers.client import Limits, Peer, PeerFailed, Setup
 from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment
 from evals.systems.peers.hurried import HurriedPeer
-from recollect.inference.protocol import Embedder
+from everyword.models.protocol import Embedder
 
 __all__ = ["PEERS", "CouldNotRun", "EmbeddingServer", "Limits", "Peer", "PeerFailed", "available"]
 
@@ -45,8 +45,8 @@ HINDSIGHT = Setup(
     ),
     options={"arms": "all"},
     has_scores=False,
-    kept_in="home/.pg0/instances/recollect-evals/data/base",
-    pid_file="home/.pg0/instances/recollect-evals/data/postmaster.pid",
+    kept_in="home/.pg0/instances/everyword-evals/data/base",
+    pid_file="home/.pg0/instances/everyword-evals/data/postmaster.pid",
     as_user="nobody",
     limits=Limits(open=300.0),
 )
@@ -108,7 +108,7 @@ SETUPS: Mapping[str, Setup] = {
 
 
 class Factory(Protocol):
-    """Make a peer: with the embedder that is given, or is named, or with Recollect's default one behind the cache."""
+    """Make a peer: with the embedder that is given, or is named, or with Everyword's default one behind the cache."""
 
     def __call__(self, embedder: Embedder | str | None = None, *, root: Path = ROOT) -> Peer: ...
 

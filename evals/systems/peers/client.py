@@ -24,7 +24,7 @@ from evals.systems.peers.embeddings import EmbeddingServer
 from evals.systems.peers.environment import ROOT, CouldNotRun, Environment, weight
 from evals.values import Answer, Found, Line
 from evals.wording import document
-from recollect.inference.protocol import Embedder
+from everyword.models.protocol import Embedder
 
 INGEST_LINES = 200  # lines a request, so that a limit holds for a part and not for a whole store
 TAIL_LINES = 12  # of a worker's stderr in an error

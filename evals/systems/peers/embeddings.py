@@ -1,4 +1,4 @@
-"""The one embedder that all peers share: Recollect's, behind a loopback server that answers as OpenAI's does."""
+"""The one embedder that all peers share: Everyword's, behind a loopback server that answers as OpenAI's does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.inference.protocol import Embedder
+from everyword.models.protocol import Embedder
 
 # The two names by which a peer chooses; any other name is a passage, since most peers know one name only.
 PASSAGE = "passage"
@@ -80,7 +80,7 @@ class _Request(BaseHTTPRequestHandler):
         if self.path.rstrip("/") != "/v1/models":
             self._reply(404, _problem(f"no such path: {self.path}"))
             return
-        models = [{"id": name, "object": "model", "owned_by": "recollect"} for name in (PASSAGE, QUESTION)]
+        models = [{"id": name, "object": "model", "owned_by": "everyword"} for name in (PASSAGE, QUESTION)]
         self._reply(200, {"object": "list", "data": models})
 
     def do_POST(self) -> None:

@@ -19,7 +19,7 @@ class Shared(EmbeddingFunction[Documents]):
 
     @staticmethod
     def name():
-        return "recollect"
+        return "everyword"
 
     @staticmethod
     def build_from_config(config):

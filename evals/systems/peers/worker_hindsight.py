@@ -29,7 +29,7 @@ class Peer:
         class Shared(Embeddings):
             """Our vectors as Hindsight asks for them: questions and passages apart."""
 
-            provider_name = "recollect"
+            provider_name = "everyword"
             dimension = dims
             vectors = Vectors(url)
 
@@ -51,7 +51,7 @@ class Peer:
         self._loop = asyncio.new_event_loop()
         self._engine = MemoryEngine(
             # Its embedded PostgreSQL, which keeps its files in the worker's home.
-            db_url="pg0://recollect-evals",
+            db_url="pg0://everyword-evals",
             memory_llm_provider="none",
             embeddings=Shared(),
             cross_encoder=RRFPassthroughCrossEncoder(),

@@ -1,0 +1,1 @@
+"""Model files, no code. everyword.models.weights finds and verifies them."""

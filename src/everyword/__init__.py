@@ -1,0 +1,134 @@
+"""Everyword: long-term memory for AI agents. Every word kept, searchable the moment it is written, in one file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from everyword import errors
+    from everyword.aio import AsyncMemory
+    from everyword.client import Client
+    from everyword.engine.encoding import EverywordNotice
+    from everyword.errors import EverywordError
+    from everyword.memory import Memory
+    from everyword.settings import Settings
+    from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
+    from everyword.types.events import (
+        Answer,
+        Change,
+        Citation,
+        Context,
+        Event,
+        Hit,
+        Hits,
+        Imported,
+        Receipt,
+        Report,
+        Session,
+        Span,
+        Stats,
+        Theme,
+        Written,
+        WrittenBatch,
+        WrittenSentence,
+    )
+    from everyword.types.graph import Entity, EntityEdit, EntityType, Fact
+    from everyword.types.intents import Belief, Evidence, Identity, Intent, Palace, Told, WakeUp, Window
+    from everyword.types.statements import Artifact, ArtifactKind, History, Status, Version
+
+# Loaded when first used: `everyword --help` and a hook must not pay for numpy.
+_WHERE = {
+    "AsyncMemory": "everyword.aio",
+    "Client": "everyword.client",
+    "Memory": "everyword.memory",
+    "EverywordError": "everyword.errors",
+    "EverywordNotice": "everyword.engine.encoding",
+    "Settings": "everyword.settings",
+    **dict.fromkeys(
+        (
+            "Answer",
+            "Change",
+            "Citation",
+            "Context",
+            "Event",
+            "Hit",
+            "Hits",
+            "Imported",
+            "Receipt",
+            "Report",
+            "Session",
+            "Span",
+            "Stats",
+            "Theme",
+            "Written",
+            "WrittenBatch",
+            "WrittenSentence",
+        ),
+        "everyword.types.events",
+    ),
+    **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "everyword.types.concepts"),
+    **dict.fromkeys(("Identity", "Told", "WakeUp"), "everyword.types.intents"),
+    **dict.fromkeys(("Belief", "Evidence", "Intent", "Palace", "Window"), "everyword.types.intents"),
+    **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "everyword.types.statements"),
+    **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "everyword.types.graph"),
+}
+
+__all__ = [
+    "Answer",
+    "Artifact",
+    "ArtifactKind",
+    "AsyncMemory",
+    "Belief",
+    "Change",
+    "Citation",
+    "Client",
+    "Concept",
+    "ConceptEdge",
+    "ConceptView",
+    "Context",
+    "Entity",
+    "EntityEdit",
+    "EntityType",
+    "Event",
+    "EverywordError",
+    "EverywordNotice",
+    "Evidence",
+    "Fact",
+    "Folded",
+    "History",
+    "Hit",
+    "Hits",
+    "Identity",
+    "Imported",
+    "Intent",
+    "JournalEntry",
+    "Memory",
+    "Palace",
+    "Receipt",
+    "Report",
+    "Session",
+    "Settings",
+    "Span",
+    "Stats",
+    "Status",
+    "Theme",
+    "Told",
+    "Version",
+    "WakeUp",
+    "Window",
+    "Written",
+    "WrittenBatch",
+    "WrittenSentence",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("everyword.errors")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'everyword' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The parts of an open memory that all operations share."""

@@ -1,0 +1,196 @@
+"""Check the arguments of public calls; each mistake raises a typed error."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, cast
+
+from everyword.errors import BadLocation, InvalidEvent, InvalidFilter, InvalidInput, InvalidSetting
+from everyword.ingest.validation import checked_meta, checked_name
+from everyword.retrieval.config import RECIPES, SearchConfig
+from everyword.settings import Settings
+from everyword.types.events import Filter, Json
+from everyword.types.ids import raw_event_id
+from everyword.types.times import Clock, as_datetime
+from everyword.types.trust import Source
+
+Time = datetime | date | str | int | float
+Method = TypeVar("Method", bound=Callable[..., Any])
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Conditions(TypedDict, total=False):
+    """Filters on events, as keyword arguments of reads."""
+
+    as_of: Time | None
+    wing: str | None
+    session: str | None
+    speaker: str | None
+    since: Time | None
+    until: Time | None
+    tag: str | None
+    role: str | Sequence[str] | None
+    source: str | Sequence[str] | None
+    meta: Mapping[str, Json] | None
+
+
+def spelled_out(method: Method) -> Method:
+    """Show each filter by name in the signature of a method, for `help()` and editors."""
+    signature = inspect.signature(method)
+    given = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
+        for name, kind in Conditions.__annotations__.items()
+    ]
+    method.__signature__ = signature.replace(parameters=[*given, *named])  # type: ignore[attr-defined]
+    return method
+
+
+def filter_of(settings: Settings, handle_wing: str | None, given: Conditions) -> Filter:
+    """Check the filters of a read; a handle on a wing sees only that wing."""
+    unknown = given.keys() - Conditions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(Conditions.__annotations__)
+        raise InvalidFilter(f"Unknown filter {min(unknown)!r}.", fix=f"Valid filters: {known}.")
+    for field in ("wing", "session", "speaker", "tag"):
+        if (name := given.get(field)) is not None:
+            name_to_find(field, name, settings)
+    wing = given.get("wing")
+    if wing is not None and handle_wing is not None and wing != handle_wing:
+        raise InvalidFilter(f"This handle sees only the wing {handle_wing!r}; read {wing!r} from the memory itself.")
+    times = {
+        field: None if (time := given.get(field)) is None else as_datetime(cast(Time, time), field)
+        for field in ("since", "until", "as_of")
+    }
+    return Filter(
+        wing=handle_wing if wing is None else wing,
+        session=given.get("session"),
+        speaker=given.get("speaker"),
+        tag=given.get("tag"),
+        role=_names_to_find("role", given.get("role"), settings),
+        source=_names_to_find("source", given.get("source"), settings, known=tuple(Source)),
+        meta=_meta_to_find(given.get("meta"), settings),
+        **times,
+    )
+
+
+def name_to_find(field: str, value: object, settings: Settings) -> str:
+    """Check a name or key to search for."""
+    try:
+        return checked_name(field, value, settings)
+    except InvalidEvent as error:
+        raise InvalidFilter(error.detail) from error
+
+
+def _names_to_find(
+    field: str, given: object, settings: Settings, *, known: Sequence[str] = ()
+) -> tuple[str, ...] | None:
+    """Check one name or several; "!" before a name excludes it."""
+    if given is None:
+        return None
+    if not isinstance(given, str | list | tuple | set | frozenset):
+        raise InvalidFilter(f"{field} takes a name or a list of names, not {type(given).__name__}.")
+    several = [given] if isinstance(given, str) else list(cast("Iterable[object]", given))
+    found: list[str] = []
+    for one in several:
+        name = name_to_find(field, one.removeprefix("!") if isinstance(one, str) else one, settings).lower()
+        if known and name not in known:
+            raise InvalidFilter(f"Unknown {field} {name!r}.", fix=f"Choose one of {', '.join(known)}.")
+        found.append(f"!{name}" if str(one).startswith("!") else name)
+    if not found:
+        raise InvalidFilter(f"{field} is an empty list, which matches nothing.", fix="Leave it out to match all.")
+    return tuple(sorted(set(found)))
+
+
+def checked_question(query: object) -> str:
+    """Check a question."""
+    if not isinstance(query, str):
+        raise InvalidInput(f"The question must be a string, not {type(query).__name__}.")
+    if not query.strip():
+        raise InvalidInput("The question is empty.")
+    return query
+
+
+def checked_count(name: str, value: object, most: int) -> int:
+    """Check a count."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}.")
+    return value
+
+
+def chosen(choices: type[Choice], name: str, given: str | None, *, also: str | None = None) -> Choice | None:
+    """Convert a word to its enum member; None stays None. also: another valid word, for the error message."""
+    if given is None:
+        return None
+    try:
+        return choices(given)
+    except ValueError as error:
+        known = ", ".join([choice.value for choice in choices] + ([also] if also else []))
+        raise InvalidFilter(f"Unknown {name} {given!r}.", fix=f"Choose one of {known}.") from error
+
+
+def checked_id(id: object) -> bytes:
+    """Check the id of an event; return its raw form."""
+    raw = raw_event_id(id) if isinstance(id, str) else None
+    if raw is None:
+        raise InvalidInput(f"{id!r} is not the id of an event, which is ev_ and 32 hexadecimal digits.")
+    return raw
+
+
+def checked_path(path: object) -> Path:
+    """Check the path of a file to read or write."""
+    text: object = os.fspath(cast("str | os.PathLike[str]", path)) if isinstance(path, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text:
+        raise BadLocation(f"{path!r} is not a path.")
+    if "\x00" in text:
+        raise BadLocation(f"{text!r} is not a path: it contains a NUL.")
+    try:
+        found = Path(text).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.lstat(found)  # raises if the name is too long for the system
+        return found
+    except (RuntimeError, UnicodeError, OSError) as error:  # unknown user in ~user, lone surrogate, name too long
+        raise BadLocation(f"{text!r} is not a path ({error}).") from error
+
+
+def settings_of(settings: object, options: Mapping[str, Any]) -> Settings:
+    """Combine settings and keyword options, which take precedence."""
+    known = sorted(field.name for field in fields(Settings))
+    unknown = sorted(options.keys() - set(known))
+    if unknown:
+        raise InvalidSetting(f"Unknown option {unknown[0]!r}.", fix=f"Valid options: {', '.join(known)}.")
+    if settings is None:
+        return Settings(**options)
+    if not isinstance(settings, Settings):
+        raise InvalidSetting(f"settings must be Settings, not {type(settings).__name__}.", fix="Pass options by name.")
+    return replace(settings, **options)
+
+
+def recipe_of(recipe: object) -> SearchConfig:
+    """Find a recipe by name."""
+    if isinstance(recipe, SearchConfig):
+        return recipe
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        raise InvalidSetting(f"Unknown recipe {recipe!r}.", fix=f"Valid recipes: {', '.join(RECIPES)}.")
+    return RECIPES[recipe]
+
+
+def checked_clock(clock: Clock) -> Clock:
+    """Check a clock."""
+    if not callable(clock):
+        raise InvalidSetting(f"clock must be a function that returns the time, not {clock!r}.")
+    return clock
+
+
+def _meta_to_find(meta: object, settings: Settings) -> Mapping[str, Json] | None:
+    try:
+        return checked_meta(meta, settings) or None
+    except InvalidEvent as error:
+        raise InvalidFilter(error.detail) from error

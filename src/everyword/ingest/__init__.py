@@ -1,0 +1,1 @@
+"""Turn anything that was said into validated events, and write them."""

@@ -1,0 +1,139 @@
+"""ChatGPT's export: `conversations.json`, a list of conversations, each a tree of messages.
+
+Editing a turn or asking again makes a branch. The path to `current_node` is what the user last saw; messages of other
+branches are kept with `meta.branch`, the id of the message where they leave that path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from everyword.ingest.importers.records import Item, Position, as_dict, as_json, as_list, as_text, item, skipped
+from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.streaming import JsonStream, each_of, until_broken
+from everyword.types.events import Json
+
+NAME = "chatgpt"
+GROWS = False
+
+_FILES = re.compile(r"conversations(?:[-_]\d+)?\.json")
+_NOT_SAID = {"thoughts", "reasoning_recap", "model_editable_context", "user_editable_context", "app_pairing_content"}
+
+
+def recognise(source: Source) -> float:
+    """Return the confidence, from 0 to 1, that the source has this format."""
+    for name in parts(source)[:3]:
+        head = source.head(name)
+        if b'"mapping"' in head and (b'"parent"' in head or b'"author"' in head):
+            return 0.95
+    return 0.0
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """List the files of conversations; large exports have several."""
+    if source.kind == "file":
+        return source.ending(".json")
+    return tuple(name for name in source.names if _FILES.fullmatch(PurePosixPath(name).name))
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read conversation by conversation."""
+    with source.open(part) as file:
+        yield from until_broken(
+            each_of(JsonStream(file).values(), lambda value, n: _items(value, n, part), after), part
+        )
+
+
+def _items(value: Json, number: int, part: str) -> Iterator[Item]:
+    conversation = as_dict(value)
+    nodes = {name: as_dict(node) for name, node in as_dict(conversation.get("mapping")).items()}
+    session = as_text(conversation.get("conversation_id") or conversation.get("id")) or f"conversation-{number + 1}"
+    if "mapping" not in conversation:
+        yield skipped("unknown entry", f"{part}, entry {number + 1}", as_json(value)[:2000])
+        return
+    main = _main_path(nodes, as_text(conversation.get("current_node")))
+    for node_id, branch in _in_order(nodes, main):
+        message = as_dict(nodes[node_id].get("message"))
+        if message:
+            yield _message(message, node_id, branch, conversation, session, part)
+
+
+def _main_path(nodes: dict[str, dict[str, Json]], last: str) -> set[str]:
+    """Collect the ancestors of the last message; without one, all messages are on the main path."""
+    way: set[str] = set()
+    while last in nodes and last not in way:
+        way.add(last)
+        last = as_text(nodes[last].get("parent"))
+    return way or set(nodes)
+
+
+def _in_order(nodes: dict[str, dict[str, Json]], main: set[str]) -> Iterator[tuple[str, str | None]]:
+    """Walk the tree, parents first, each node with its branch; includes cycles and orphans."""
+    seen: set[str] = set()
+    roots = [name for name, node in nodes.items() if as_text(node.get("parent")) not in nodes]
+    for root in (*roots, *nodes):
+        waiting: list[tuple[str, str | None]] = [(root, None)]
+        while waiting:
+            name, branch = waiting.pop()
+            if name in seen or name not in nodes:
+                continue
+            seen.add(name)
+            branch = branch or (None if name in main else name)
+            yield name, branch
+            waiting += [(as_text(child), branch) for child in reversed(as_list(nodes[name].get("children")))]
+
+
+def _message(
+    message: dict[str, Json], node_id: str, branch: str | None, conversation: dict[str, Json], session: str, part: str
+) -> Item:
+    where = f"{part}, conversation {session}, message {node_id}"
+    author, content, metadata = (as_dict(message.get(name)) for name in ("author", "content", "metadata"))
+    role, kind = as_text(author.get("role")), as_text(content.get("content_type"))
+    if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
+        return skipped("hidden: never shown to the user", where, expected=True)
+    if kind in _NOT_SAID:
+        return skipped(f"{kind}: not said to anyone", where, expected=True)
+    text = _text(content, kind)
+    if not text and kind and not _is_known(kind):
+        return skipped(f"unknown kind of content: {kind}", where, as_json(content)[:2000])
+    name = as_text(author.get("name"))
+    return item(
+        text,
+        key=f"{NAME}:{session}:{as_text(message.get('id')) or node_id}",
+        where=where,
+        source={"format": NAME, "conversation": session, "message": node_id},
+        at=message.get("create_time") or conversation.get("create_time"),
+        session=session,
+        speaker=name or role or None,
+        role=role or None,
+        meta={
+            "title": conversation.get("title"),
+            "branch": branch,
+            "model": metadata.get("model_slug"),
+            "to": None if message.get("recipient") in (None, "all") else message.get("recipient"),
+            "files": [as_dict(one).get("name") for one in as_list(metadata.get("attachments"))],
+        },
+    )
+
+
+def _is_known(kind: str) -> bool:
+    return kind in {
+        *("text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display"),
+        *("system_error", "citable_code_output", "computer_output", "sonic_webpage"),
+    }
+
+
+def _text(content: dict[str, Json], kind: str) -> str:
+    if kind == "tether_quote":
+        fields = (as_text(content.get(name)) for name in ("title", "url", "text"))
+        return "\n".join(field for field in fields if field)
+    pieces = [_piece(one) for one in as_list(content.get("parts"))]
+    alone = (as_text(content.get(name)) for name in ("text", "result", "summary"))
+    return "\n".join(piece for piece in pieces if piece) or next((text for text in alone if text), "")
+
+
+def _piece(part: Json) -> str:
+    """The text of one part; pictures have none, audio has its transcript."""
+    return part if isinstance(part, str) else as_text(as_dict(part).get("text"))

@@ -1,0 +1,195 @@
+"""The history of a git repository, or a saved `git log`: one event per commit, with its message verbatim."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from pathlib import Path, PurePosixPath
+from shutil import which
+from tempfile import TemporaryFile
+from typing import IO, cast
+
+from everyword.errors import InvalidInput
+from everyword.ingest.importers.records import Item, Position, as_moment, day_of, from_epoch, item, skipped
+from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.streaming import Line, lines
+
+NAME = "git"
+GROWS = True
+
+_HISTORY = ".git"  # the part that stands for a repository's own history
+_FIELD, _RECORD = "\x1f", "\x1e"
+_FORMAT = "%x1f".join(("%H", "%an", "%ae", "%aI", "%P", "%B")) + "%x1e"
+# A repository's settings may start programs; reading a log must not.
+_SAFELY = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-pager")
+_COMMIT = re.compile(r"commit ([0-9a-f]{7,64})(?: \(.{0,400}\))?")
+_HEADER = re.compile(r"(Author|AuthorDate|Date|Merge|Commit|CommitDate):\s{1,12}(.*)")
+_CHUNK_BYTES = 1 << 16
+
+
+def recognise(source: Source) -> float:
+    """Return the confidence, from 0 to 1, that the source has this format."""
+    if source.kind == "folder":
+        bare = {"HEAD", "config"} <= set(source.names) and (source.path / "objects").is_dir()
+        return 0.6 if bare or (source.path / _HISTORY).exists() else 0.0
+    head = source.head(source.names[0]) if source.names else b""
+    rows = head.decode("utf-8", "replace").splitlines()
+    return 0.95 if rows and _COMMIT.fullmatch(rows[0]) and any(row.startswith("Author:") for row in rows[:8]) else 0.0
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """Return the history or the saved log."""
+    return (_HISTORY,) if source.kind == "folder" else source.names[:1]
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read commits; from a repository, the oldest first."""
+    return _history(source, after) if part == _HISTORY else _saved(source, part, after)
+
+
+def _history(source: Source, after: Position | None) -> Iterator[Item]:
+    repository = source.title.removesuffix(".git")
+    last = str((after or {}).get("commit", ""))
+    # Parents come before children, so `last..HEAD` is what was not read yet.
+    known = re.fullmatch(r"[0-9a-f]{40,64}", last) and _runs(source.path, "cat-file", "-e", last)
+    since = [f"{last}..HEAD"] if known else []
+    for record in _records(
+        source.path, "log", "--topo-order", "--reverse", f"--format=tformat:{_FORMAT}", *since, "--"
+    ):
+        fields = record.strip("\n").split(_FIELD, 5)
+        if len(fields) != 6:
+            yield skipped("a commit that can't be read", repository, record)
+            continue
+        commit, name, address, date, parents, message = fields
+        one = _item(message.strip("\n"), commit, name, address, date, parents.split(), repository, commit)
+        yield replace(one, position={"commit": commit})
+
+
+def _git(repository: Path, *arguments: str) -> list[str]:
+    program = which("git")
+    if program is None:
+        raise InvalidInput(
+            "git is not installed here; save the log elsewhere with `git log > log.txt` and import that."
+        )
+    return [program, *_SAFELY, "-C", str(repository), *arguments]
+
+
+def _runs(repository: Path, *arguments: str) -> bool:
+    done = subprocess.run(_git(repository, *arguments), capture_output=True, check=False, env=_surroundings())
+    return done.returncode == 0
+
+
+def _surroundings() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+
+
+def _records(repository: Path, *arguments: str) -> Iterator[str]:
+    command = _git(repository, *arguments)
+    with (
+        TemporaryFile() as complaints,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=complaints, stdin=subprocess.DEVNULL, env=_surroundings()
+        ) as process,
+    ):
+        try:
+            yield from _split(cast("IO[bytes]", process.stdout))
+            if process.wait():
+                complaints.seek(0)
+                said = complaints.read(2000).decode("utf-8", "replace").strip()
+                if "does not have any commits" not in said:
+                    raise InvalidInput(f"git can't read the history ({said or process.returncode}).")
+        finally:
+            process.kill()
+
+
+def _split(output: IO[bytes]) -> Iterator[str]:
+    rest = b""
+    while chunk := output.read(_CHUNK_BYTES):
+        *whole, rest = (rest + chunk).split(_RECORD.encode())
+        yield from (record.decode("utf-8", "replace") for record in whole)
+
+
+def _saved(source: Source, part: str, after: Position | None) -> Iterator[Item]:
+    """Parse the output of `git log`: headers, then the indented message; diffs are skipped."""
+    repository = PurePosixPath(part).stem
+    with source.open(part) as file:
+        rows: list[str] = []
+        first: Line | None = None
+        end: Position = {}
+        for line in lines(file, after):
+            if _COMMIT.fullmatch(line.text):
+                if first is not None:
+                    yield replace(_commit(rows, f"{part}, line {first.number}", repository), position=line.before)
+                rows, first = [line.text], line
+            elif first is not None and (line.text.startswith("    ") or not line.text or _HEADER.fullmatch(line.text)):
+                rows.append(line.text)
+            elif first is None and line.text.strip():
+                before = skipped("before the first commit", f"{part}, line {line.number}", line.text)
+                yield replace(before, position=line.position)
+            end = line.position
+        if first is not None:
+            yield replace(_commit(rows, f"{part}, line {first.number}", repository), position=end)
+
+
+def _commit(rows: list[str], where: str, repository: str) -> Item:
+    found = _COMMIT.fullmatch(rows[0])
+    commit = found[1] if found else ""
+    headers: dict[str, str] = {}
+    for number, row in enumerate(rows[1:], 1):
+        header = _HEADER.fullmatch(row)
+        if not header:
+            rows = rows[number:]
+            break
+        headers.setdefault(header[1], header[2].strip())
+    else:
+        rows = []
+    author = re.fullmatch(r"([^<]{0,300})<([^<>]{0,300})>", headers.get("Author", ""))
+    name, address = (author[1].strip(), author[2]) if author else (headers.get("Author", ""), "")
+    date = headers.get("AuthorDate") or headers.get("Date") or ""
+    message = "\n".join(row[4:] for row in rows if row.startswith("    ") or not row).strip("\n")
+    return _item(message, commit, name, address, _moment(date), headers.get("Merge", "").split(), repository, where)
+
+
+def _moment(date: str) -> str | None:
+    """Read a date as `git log` prints it by default, or with --date=iso, rfc, raw or unix."""
+    iso = re.fullmatch(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d{4})", date)
+    plain = re.fullmatch(r"\w{3} (\w{3}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) ([+-]\d{4})", date)
+    raw = re.fullmatch(r"(\d{6,12})(?: [+-]\d{4})?", date)
+    if raw:
+        return from_epoch(int(raw[1])).isoformat()
+    if iso:
+        return as_moment(f"{iso[1]}T{iso[2]}{iso[3]}")
+    try:
+        written = f"{plain[2]} {plain[1]} {plain[4]} {plain[3]} {plain[5]}" if plain else date
+        return as_moment(date) or parsedate_to_datetime(written).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _item(
+    message: str,
+    commit: str,
+    name: str,
+    address: str,
+    date: str | None,
+    parents: list[str],
+    repository: str,
+    where: str,
+) -> Item:
+    return item(
+        message,
+        key=f"{NAME}:{commit}",
+        where=where,
+        source={"format": NAME, "repository": repository, "commit": commit},
+        at=date,
+        session=f"git/{repository}/{day_of(date)}",
+        speaker=name or address or None,
+        role="commit",
+        wing=repository,
+        meta={"email": address, "merge": True if len(parents) > 1 else None},
+    )

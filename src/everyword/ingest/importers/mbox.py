@@ -1,0 +1,202 @@
+"""Mail in mbox files, as Thunderbird, Apple Mail and Google Takeout write them."""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from email.errors import MessageError
+from email.header import decode_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from html.parser import HTMLParser
+
+from everyword.ingest.importers.records import Item, Position, digest, item, skipped
+from everyword.ingest.importers.sources import Source
+from everyword.ingest.importers.streaming import MAX_RECORD_BYTES, lines
+
+NAME = "mbox"
+GROWS = True
+
+_FROM = re.compile(rb"From \S[^\n]{0,400}\d\d:\d\d")
+_MESSAGE_IDS = re.compile(r"<([^<>\s]{1,500})>")
+_INVISIBLE = {"script", "style", "title"}
+_BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "blockquote"}
+
+
+def recognise(source: Source) -> float:
+    """Return the confidence, from 0 to 1, that the source has this format."""
+    names = parts(source)
+    heads = [source.head(name)[:4096] for name in names[:5]]
+    seen = sum(_FROM.match(head) is not None and b"\nFrom:" in head.replace(b"\r", b"") for head in heads)
+    return min(0.95, 0.5 + source.share(names)) * seen / len(heads) if seen else 0.0
+
+
+def parts(source: Source) -> tuple[str, ...]:
+    """List the mailboxes."""
+    if source.kind == "file":
+        return source.names
+    return tuple(name for name in source.names if name.lower().endswith((".mbox", "/mbox", ".mbx")) or name == "mbox")
+
+
+def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
+    """Read mails: subject and text, with quoted replies."""
+    after, grown = _beginning(source, part, after)
+    with source.open(part) as file:
+        content: list[bytes] = []
+        size, first, blank = 0, 0, True
+        begin: Position = {}
+        end: Position = {}
+        for line in lines(file, after):
+            if not content and not line.content.strip():
+                continue
+            if blank and _FROM.match(line.content):
+                if content:
+                    yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position=line.before)
+                    grown = False
+                content, size, first, begin = [], 0, line.number, line.before
+            elif first == 0:
+                first = line.number
+            size += len(line.content)
+            if size <= MAX_RECORD_BYTES:
+                content.append(line.content)
+            blank = not line.content.strip()
+            end = line.position
+        if content:
+            last = {"mail_byte": begin["byte"], "mail_line": begin["line"]} if begin else {}
+            yield replace(_mail(content, size, f"{part}, line {first}", grown=grown), position={**end, **last})
+
+
+def _beginning(source: Source, part: str, after: Position | None) -> tuple[Position | None, bool]:
+    """Where to resume; a last mail that may be incomplete is read again from its beginning."""
+    if not after or "mail_byte" not in after:
+        return after, False
+    with source.open(part) as file:
+        following = next((line.content for line in lines(file, after) if line.content.strip()), b"From")
+    if following == b"From" or _FROM.match(following):
+        return after, False
+    return {"byte": after["mail_byte"], "line": after["mail_line"]}, True
+
+
+def _mail(content: list[bytes], size: int, where: str, *, grown: bool) -> Item:
+    if size > MAX_RECORD_BYTES:
+        return skipped("a mail of more than 64 MiB", where)
+    if not _FROM.match(content[0]):
+        return skipped("before the first mail", where, content[0][:400])
+    try:
+        mail = email.message_from_bytes(b"".join(content[1:]))
+        return _item(mail, where, grown=grown)
+    except (MessageError, LookupError, ValueError, TypeError, RecursionError, AssertionError) as error:
+        return skipped(f"a mail that can't be read ({error})", where, b"".join(content[1:])[:400])
+
+
+def _item(mail: Message, where: str, *, grown: bool) -> Item:
+    subject, sender = _header(mail, "Subject"), _header(mail, "From")
+    body = _body(mail)
+    own = _MESSAGE_IDS.search(_header(mail, "Message-ID"))
+    earlier = _MESSAGE_IDS.findall(_header(mail, "References") or _header(mail, "In-Reply-To"))
+    message_id = own[1] if own else digest(sender, _header(mail, "Date"), subject, body)
+    people = getaddresses([sender])
+    name, address = people[0] if people else ("", "")
+    # Without a body the subject is the text; a mail with attachments only has none.
+    heading = f"Subject: {subject}" if subject and (body.strip() or not _carries_files(mail)) else ""
+    return item(
+        "\n\n".join(piece for piece in (heading, body) if piece),
+        key=f"{NAME}:{message_id}" + (f":{digest(body)}" if grown else ""),  # its incomplete version has the plain key
+        where=where,
+        source={"format": NAME, "message": message_id},
+        at=_moment(_header(mail, "Date")),
+        session=f"mail/{earlier[0] if earlier else message_id}",
+        speaker=name or address or None,
+        role="user",
+        trusted_as="import",  # anybody can write a mail and forge its headers
+        meta={
+            "subject": subject,
+            "from": address,
+            "to": [found for _, found in getaddresses([_header(mail, "To"), _header(mail, "Cc")]) if found][:50],
+        },
+    )
+
+
+def _header(mail: Message, name: str) -> str:
+    """Decode a header, even a malformed one."""
+    raw = str(mail.get(name, ""))
+    try:
+        pieces = decode_header(raw)
+    except (MessageError, ValueError, LookupError):
+        return raw
+    text = "".join(piece if isinstance(piece, str) else _decoded(piece, charset) for piece, charset in pieces)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _decoded(content: bytes, charset: str | None) -> str:
+    """Decode by the declared charset, else as UTF-8, else as a legacy charset."""
+    for name in (charset or "utf-8", "utf-8"):
+        try:
+            return content.decode(name)
+        except (LookupError, ValueError):
+            continue
+    return content.decode("cp1252", "replace")
+
+
+def _carries_files(mail: Message) -> bool:
+    return any(part.get_content_maintype() not in ("text", "multipart") or part.get_filename() for part in mail.walk())
+
+
+def _body(mail: Message) -> str:
+    plain: list[str] = []
+    marked_up: list[str] = []
+    for part in mail.walk():
+        if part.is_multipart() or part.get_content_disposition() == "attachment":
+            continue
+        kind = part.get_content_type()
+        content = part.get_payload(decode=True)
+        if kind in ("text/plain", "text/html") and isinstance(content, bytes):
+            text = _decoded(content, part.get_content_charset())
+            (plain if kind == "text/plain" else marked_up).append(text)
+    return "\n".join(plain).strip() or "\n".join(map(_without_tags, marked_up)).strip()
+
+
+class _Words(HTMLParser):
+    """Extracts the visible text of HTML, one line per block."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words: list[str] = []
+        self._hidden = 0
+        self._in_head = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Track invisible elements and line breaks."""
+        self._hidden += tag in _INVISIBLE
+        if tag in _BREAKS or tag in ("head", "body"):
+            self._in_head = tag == "head"  # many pages do not close their head
+        if tag in _BREAKS:
+            self.words.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Track the end of invisible elements."""
+        if tag in _INVISIBLE and self._hidden:
+            self._hidden -= 1
+        self._in_head = self._in_head and tag != "head"
+
+    def handle_data(self, data: str) -> None:
+        """Keep visible text."""
+        if not self._hidden and not self._in_head:
+            self.words.append(re.sub(r"\s+", " ", data))
+
+
+def _without_tags(page: str) -> str:
+    parser = _Words()
+    parser.feed(page)
+    parser.close()
+    rows = (row.strip() for row in "".join(parser.words).split("\n"))
+    return "\n".join(row for row in rows if row)
+
+
+def _moment(date: str) -> str | None:
+    try:
+        return parsedate_to_datetime(date).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,312 @@
+"""What the user imports: a file, a folder or a zip, and the files in it. UTF-16 files with a BOM are read as UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import io
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+from unicodedata import category
+
+from everyword.errors import BadLocation, InvalidInput
+from everyword.ingest.importers.records import from_epoch
+from everyword.storage.open_files import is_held, opened
+
+try:
+    from lzma import LZMAError
+except ImportError:  # Python may be built without lzma; then no zip uses it either
+    LZMAError = zlib.error
+
+HEAD_BYTES = 64 * 1024  # for recognising a format: several messages, read in a millisecond
+_MAX_FILES = 1_000_000  # in a folder or zip; more is a disk, not an export
+# Unpacked bytes per byte of the zip. Chats shrink to a tenth, a zip bomb to a thousandth.
+_MAX_RATIO = 200
+_ALWAYS_FINE_BYTES = 64 * 1024 * 1024  # unpacked size that any zip may have
+_CHUNK_BYTES = 1 << 20  # read at a time
+_ZIP_ERRORS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, LZMAError)
+_CONTROL_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line ends
+_BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # they can make a name look like another
+_BADLY_NAMED = "a file whose name has control characters"
+_UNREADABLE_FOLDER = "a folder that can't be read"
+_ZIP_MAGIC = b"PK\x03\x04"
+_UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file, folder or zip, with the sorted names of its files."""
+
+    path: Path
+    kind: Literal["file", "folder", "zip"]
+    names: tuple[str, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])  # reason -> number of files left out
+    # Cached values that all parts share: the open zip, the names of people.
+    notes: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The name of the file or folder, without its suffix."""
+        return self.path.resolve().stem if self.kind != "folder" else self.path.resolve().name
+
+    @contextmanager
+    def open(self, name: str) -> Generator[IO[bytes]]:
+        """Open a file for reading, UTF-16 as UTF-8; errors inside the block become InvalidInput."""
+        with self._open_raw(name) as file:
+            yield _as_utf8(file)
+
+    @contextmanager
+    def _open_raw(self, name: str) -> Generator[IO[bytes]]:
+        with self._translated_errors(name):
+            if self.kind == "zip":
+                with self._archive().open(name) as file:
+                    yield file
+            else:
+                with opened(self.local(name)) as file:
+                    yield file
+
+    @contextmanager
+    def _translated_errors(self, name: str) -> Generator[None]:
+        try:
+            yield
+        except (OSError, *_ZIP_ERRORS, EOFError, NotImplementedError, RuntimeError) as error:
+            if isinstance(error, RecursionError):
+                raise
+            raise InvalidInput(f"{name} can't be read ({error}).", fix="Check the file, then run it again.") from error
+
+    def head(self, name: str) -> bytes:
+        """Read the beginning of a file; empty if it can't be read."""
+        try:
+            with self.open(name) as file:
+                return file.read(HEAD_BYTES)
+        except InvalidInput:
+            return b""
+
+    def local(self, name: str) -> Path:
+        """The path of a file on disk; not for zips."""
+        return self.path if self.kind == "file" else self.path / name
+
+    def modified(self, name: str) -> datetime | None:
+        """When a file was last modified, if known."""
+        try:
+            if self.kind != "zip":
+                return from_epoch(self.local(name).stat().st_mtime)
+            return datetime(*self._archive().getinfo(name).date_time, tzinfo=UTC)
+        except (OSError, ValueError, OverflowError, zipfile.BadZipFile, KeyError):
+            return None
+
+    def state(self, name: str) -> tuple[int, int] | None:
+        """A file's size and modification time (ns since 1970); None if it is not a plain file."""
+        try:
+            if self.kind == "zip":
+                return self._archive().getinfo(name).file_size, self.path.stat().st_mtime_ns
+            found = [path.stat() for path in self._with_log(name)]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+        if not found or not stat.S_ISREG(found[0].st_mode):
+            return None
+        return sum(one.st_size for one in found), max(one.st_mtime_ns for one in found)
+
+    def digests(self, name: str, sizes: list[int]) -> dict[int, bytes]:
+        """Compute the SHA-256 of a file's first bytes, for each of the ascending sizes that it has."""
+        made: dict[int, bytes] = {}
+        hashed, done = hashlib.sha256(), 0
+        for content in self._contents(name):
+            while sizes and done + len(content) >= sizes[0]:
+                rest, content = content[: sizes[0] - done], content[sizes[0] - done :]
+                hashed.update(rest)
+                done = sizes[0]
+                made[done] = hashed.digest()
+                sizes = sizes[1:]
+            if not sizes:
+                break
+            hashed.update(content)
+            done += len(content)
+        return made
+
+    def share(self, names: tuple[str, ...]) -> float:
+        """The share of these files among all: one chat in a folder of code does not make it an export of chats."""
+        return len(names) / len(self.names) if self.names else 0.0
+
+    def close(self) -> None:
+        """Close the zip, if it is open."""
+        archive = self.notes.pop("archive", None)
+        if archive is not None:
+            archive.close()
+
+    def _with_log(self, name: str) -> list[Path]:
+        """A file and, if it is a database, its write-ahead log."""
+        path = self.local(name)
+        log = path.with_name(f"{path.name}-wal")
+        return [path, log] if log.is_file() else [path]
+
+    def _contents(self, name: str) -> Iterator[bytes]:
+        if self.kind == "zip":
+            with self._open_raw(name) as file:
+                yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
+        else:
+            for path in self._with_log(name):
+                with self._translated_errors(name), opened(path) as file:
+                    yield from iter(lambda: file.read(_CHUNK_BYTES), b"")
+        yield b""  # for an empty file, too
+
+    def _archive(self) -> zipfile.ZipFile:
+        if "archive" not in self.notes:
+            self.notes["archive"] = zipfile.ZipFile(self.path)
+        return self.notes["archive"]
+
+    def ending(self, *suffixes: str) -> tuple[str, ...]:
+        """List the files with one of these suffixes."""
+        return tuple(name for name in self.names if name.lower().endswith(suffixes))
+
+
+def open_source(path: Path) -> Source:
+    """List the files of a path; reject zip bombs."""
+    try:
+        if path.is_dir():
+            return _source(path, "folder", *_files_under(path))
+        if not _can_be_read(path):
+            raise BadLocation(f"{path} is not a file or folder.", fix="Write the data to a file and import that.")
+        with opened(path) as file:
+            is_zip = file.read(4) == _ZIP_MAGIC
+    except (OSError, ValueError) as error:
+        raise BadLocation(f"{path} can't be read ({error}).", fix="Check the path.") from error
+    if is_zip:
+        return _source(path, "zip", _files_in_zip(path))
+    return Source(path=path, kind="file", names=(path.name,))
+
+
+def _source(path: Path, kind: Literal["folder", "zip"], found: set[str], closed: int = 0) -> Source:
+    names = tuple(sorted(name for name in found if is_plain(name)))
+    left_out = {_BADLY_NAMED: len(found) - len(names), _UNREADABLE_FOLDER: closed}
+    return Source(path=path, kind=kind, names=names, left_out=left_out)
+
+
+def is_plain(name: str) -> bool:
+    """Check that a file name has no control characters and is valid Unicode."""
+    if name.isprintable():
+        return True
+    return not _BIDI_CONTROLS.search(name) and not any(category(char) in _CONTROL_CATEGORIES for char in name)
+
+
+def _files_under(root: Path) -> tuple[set[str], int]:
+    """List files without hidden ones, links that lead out of the folder, and memories that are open in this process.
+
+    Also returns how many folders could not be read.
+    """
+    resolved = root.resolve()
+    found: list[str] = []
+    closed: list[OSError] = []
+    for folder, folders, files in os.walk(root, onerror=closed.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in files:
+            path = Path(folder, name)
+            if name.startswith(".") or not _can_be_read(path) or is_held(path):
+                continue
+            if not _leads_out(path, resolved):
+                found.append(path.relative_to(root).as_posix())
+        if len(found) > _MAX_FILES:
+            raise InvalidInput(f"{root} holds more than {_MAX_FILES:,} files; name the folder of the export itself.")
+    if closed and not found:
+        raise closed[0]
+    return set(found), len(closed)
+
+
+def _can_be_read(path: Path) -> bool:
+    """Exclude pipes, sockets and devices, which may block for ever; a missing file passes."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return True  # reading it will raise the error
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    try:
+        return path.is_symlink() and not path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # a link to itself: reading it will raise the error
+        return False
+
+
+def _files_in_zip(path: Path) -> set[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        weight = path.stat().st_size
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise InvalidInput(f"{path} is not a complete zip ({error}); download it again.") from error
+    # Reading stops at the size that an entry declares, so their sum bounds what can be unpacked.
+    unpacked = sum(entry.file_size for entry in entries)
+    if len(entries) > _MAX_FILES or unpacked > max(_ALWAYS_FINE_BYTES, _MAX_RATIO * weight):
+        raise InvalidInput(f"{path} unpacks to {unpacked:,} bytes in {len(entries):,} files; it is not an export.")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise InvalidInput(f"{path} has a password; unpack it first.")
+    return {entry.filename for entry in entries if not _is_hidden(entry.filename)}
+
+
+def _is_hidden(name: str) -> bool:
+    """Check for system folders, hidden files, and names that lead out of the zip."""
+    folders = name.split("/")
+    return folders[0] in ("", "__MACOSX") or any(folder.startswith(".") for folder in folders)
+
+
+def _as_utf8(file: IO[bytes]) -> IO[bytes]:
+    """Return the file, or a UTF-8 view of a UTF-16 file with a BOM; offsets count UTF-8 bytes."""
+    marked = file.read(len(_UTF16_BOMS[0])) in _UTF16_BOMS
+    file.seek(0)
+    return cast("IO[bytes]", io.BufferedReader(_Utf16AsUtf8(file))) if marked else file
+
+
+class _Utf16AsUtf8(io.RawIOBase):
+    """Transcode UTF-16 to UTF-8 while reading; seeking back restarts at the beginning."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._restart()
+
+    def _restart(self) -> None:
+        self._file.seek(0)
+        self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+        self._ready = b""
+        self._at = 0
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        while not self._ready and not self._ended:
+            chunk = self._file.read(_CHUNK_BYTES)
+            self._ended = not chunk
+            self._ready = self._decode(chunk, final=not chunk).encode("utf-8")
+        given = self._ready[: len(buffer)]
+        buffer[: len(given)] = given
+        self._ready = self._ready[len(given) :]
+        self._at += len(given)
+        return len(given)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Seek to an offset in UTF-8 bytes."""
+        if whence == io.SEEK_CUR:
+            offset += self._at
+        elif whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("the length is unknown before the file is read")
+        if offset < self._at:
+            self._restart()
+        while self._at < offset and self.read(min(offset - self._at, _CHUNK_BYTES)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        return self._at

@@ -1,0 +1,211 @@
+"""Read large files piece by piece: lines with their offsets, and JSON that never is in memory as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import IO, cast
+
+from everyword.ingest.importers.records import Item, Position, Skipped, placed, skipped
+from everyword.ingest.importers.sources import Source
+from everyword.types.events import Json
+
+MAX_RECORD_BYTES = 64 * 1024 * 1024  # of one line, message or conversation; longer ones are skipped
+_CHUNK_BYTES = 256 * 1024
+_NEAR_END = 16  # characters: a literal, number or escape that the end of a chunk cuts is no longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line, its number from 1, and its byte offsets."""
+
+    number: int
+    start: int
+    end: int
+    content: bytes
+    finished: bool  # False: the last line, perhaps still being written
+    too_long: bool = False
+
+    @property
+    def text(self) -> str:
+        """The decoded line without its end; undecodable bytes become U+FFFD."""
+        whole = self.finished and not self.too_long  # else the last character may be cut
+        text = decoded(self.content) if whole else self.content.decode("utf-8", "replace")
+        return text.rstrip("\r\n").removeprefix("\ufeff")
+
+    @property
+    def position(self) -> Position:
+        """The position after this line."""
+        return {"byte": self.end, "line": self.number}
+
+    @property
+    def before(self) -> Position:
+        """The position before this line."""
+        return {"byte": self.start, "line": self.number - 1}
+
+
+def decoded(content: bytes) -> str:
+    """Decode text as UTF-8, else as cp1252."""
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        pass
+    try:
+        if b"\x00" not in content:
+            return content.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes are undefined there
+        pass
+    return content.decode("utf-8", "replace")
+
+
+def lines(file: IO[bytes], after: Position | None = None) -> Iterator[Line]:
+    """Yield lines, starting after a position."""
+    end, number = _number(after, "byte"), _number(after, "line")
+    file.seek(end)
+    while content := file.readline(MAX_RECORD_BYTES):
+        start, number, finished = end, number + 1, content.endswith(b"\n")
+        too_long = len(content) == MAX_RECORD_BYTES and not finished
+        end += len(content)
+        while too_long and not finished and (more := file.readline(_CHUNK_BYTES)):
+            end, finished = end + len(more), more.endswith(b"\n")
+        yield Line(number=number, start=start, end=end, content=content, finished=finished, too_long=too_long)
+
+
+def each_json_line(
+    source: Source, part: str, after: Position | None, items_of: Callable[[dict[str, Json], Line], Iterable[Item]]
+) -> Iterator[Item]:
+    """Read one JSON object per line; report other lines, and leave an unfinished last line for the next import."""
+    with source.open(part) as file:
+        for line in lines(file, after):
+            where = f"{part}, line {line.number}"
+            if not line.content.strip():
+                continue
+            if line.too_long:
+                yield replace(skipped("a line of more than 64 MiB", where, line.text[:400]), position=line.position)
+                continue
+            try:
+                record = json.loads(line.text)
+            except (ValueError, RecursionError):
+                if not line.finished:
+                    half = skipped("the last line is incomplete", where, line.text, expected=True)
+                    yield replace(half, position=line.before)
+                    return
+                yield replace(skipped("not JSON", where, line.text), position=line.position)
+                continue
+            if not isinstance(record, dict):
+                yield replace(skipped("not a JSON object", where, line.text), position=line.position)
+                continue
+            items = items_of(cast("dict[str, Json]", record), line)
+            # An unfinished line is read again the next time: starting inside it would miscount all later lines.
+            yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
+
+
+def each_of(
+    values: Iterable[Json], items_of: Callable[[Json, int], Iterable[Item]], after: Position | None
+) -> Iterator[Item]:
+    """Read the items of each value; a position counts the values, and the items of the last one."""
+    first, done = _number(after, "value"), _number(after, "item")
+    for number, value in enumerate(values):
+        if number < first:
+            continue
+        for count, one in enumerate(items_of(value, number), 1):
+            if number > first or count > done:
+                yield replace(one, position={"value": number, "item": count})
+
+
+class JsonStream:
+    """A pull parser: enter objects and lists, and read one value at a time."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._decoder = json.JSONDecoder(strict=False)
+        self._text = ""
+        self._at = 0
+        self._ended = False
+
+    def kind(self) -> str:
+        """The first character of what comes next; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if not self._text[self._at].isspace():
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more(_CHUNK_BYTES):
+                return ""
+
+    def members(self) -> Iterator[str]:
+        """Enter an object and yield its keys; read or enter each value before the next key."""
+        self._expect("{")
+        while self.kind() != "}":
+            name = self.value()
+            self._expect(":")
+            yield str(name)
+            if self.kind() == ",":
+                self._at += 1
+        self._expect("}")
+
+    def elements(self) -> Iterator[None]:
+        """Enter a list and stop before each element; read or enter it before the next."""
+        self._expect("[")
+        while self.kind() != "]":
+            yield
+            if self.kind() == ",":
+                self._at += 1
+        self._expect("]")
+
+    def values(self) -> Iterator[Json]:
+        """Read the elements of a list one by one; anything else is the only value."""
+        if self.kind() != "[":
+            yield self.value()
+            return
+        for _ in self.elements():
+            yield self.value()
+
+    def value(self) -> Json:
+        """Read the next value."""
+        self.kind()
+        step = _CHUNK_BYTES
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR_END
+                if not cut or self._ended or len(self._text) - self._at > MAX_RECORD_BYTES:
+                    raise
+                self._more(step)
+                step *= 2
+                continue
+            if end < len(self._text) or self._ended:  # a number at the end of a chunk may continue
+                self._at = end
+                return value
+            self._more(_CHUNK_BYTES)
+
+    def _expect(self, char: str) -> None:
+        if self.kind() != char:
+            raise json.JSONDecodeError(f"Expecting {char!r}", self._text[self._at : self._at + 40], 0)
+        self._at += 1
+
+    def _more(self, size: int) -> bool:
+        if self._ended:
+            return False
+        chunk = self._file.read(size)
+        self._ended = not chunk
+        self._text = self._text[self._at :] + self._decode(chunk, final=not chunk)
+        self._at = 0
+        return not self._ended
+
+
+def until_broken(items: Iterator[Item], part: str) -> Iterator[Item]:
+    """Pass on the items of a JSON file; if it is malformed at some point, report that at the end."""
+    try:
+        yield from items
+    except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
+        yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})", where=part)
+
+
+def _number(after: Position | None, name: str) -> int:
+    value = (after or {}).get(name, 0)
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,419 @@
+"""Import a source: read the files that are new or changed, and store their events in batches.
+
+A file whose size and modification time are as recorded is not opened. A file whose content is as recorded is read from
+where reading stopped; if its format only appends, also when it has grown. Every other file is read from the beginning,
+which is harmless: events that are known already stay as they are."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import cast
+
+from everyword.engine.engine import Engine, Progress
+from everyword.engine.retry import again
+from everyword.errors import InvalidEvent, InvalidInput, KeyConflict
+from everyword.ingest.importers import READERS_VERSION, Format, Position, Skipped, Source
+from everyword.ingest.redaction.redact import NONE, Rules, redact_event
+from everyword.ingest.validation import at_was_given
+from everyword.ingest.write import write
+from everyword.storage.forgotten import Identity
+from everyword.storage.protocol import FileRead, Writer
+from everyword.types.events import Imported, Json
+from everyword.types.ids import content_hash, event_id, identity_of
+from everyword.types.times import as_datetime, to_micros
+
+BATCH = 256  # events per transaction: the most that a crash repeats, and repeating is harmless
+_BATCH_CHARS = 4_000_000  # of text: a few long messages fill a transaction as well as many short ones
+_MAX_SAMPLES = 5  # of unreadable entries in the report
+_REFUSED = "it can't be stored"
+_FORGOTTEN = "it was forgotten"
+# File systems record time in steps of up to two seconds: within one step a file may change unnoticed.
+_TIME_STEP_NS = 2_000_000_000
+_NO_HASH = b""
+_FILES_PER_LOOKUP = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """The options of an import."""
+
+    wing: str | None = None
+    rules: Rules = NONE  # what to redact
+    own: bool = False  # our own export: keep when each event was recorded
+    strict: bool = False  # fail on anything that is not an event, as in our own exports
+    defer: bool = False  # leave vectors and statements to settle()
+    again: bool = False  # read all files again, and store forgotten events
+    skip_recent: bool = False  # leave files that may still be written for the next import
+
+
+@dataclass(slots=True)
+class _Tally:
+    read: int = 0
+    added: int = 0
+    differing: int = 0
+    remembered: int = 0  # events of unchanged files
+    files: int = 0
+    unchanged: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+    skipped: Counter[str] = field(default_factory=Counter[str])
+    not_understood: list[str] = field(default_factory=list[str])
+    redacted: Counter[str] = field(default_factory=Counter[str])
+    held_forgotten: set[str] = field(default_factory=set[str])  # paths of files that may hold forgotten events
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Events that are stored together, and how far their files are read."""
+
+    events: list[Mapping[str, Json]] = field(default_factory=list[Mapping[str, Json]])
+    # key -> id under which an older version stored the event
+    former_ids: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    chars: int = 0
+    records: dict[str, FileRead] = field(default_factory=dict[str, FileRead])
+
+    @property
+    def full(self) -> bool:
+        return len(self.events) >= BATCH or self.chars >= _BATCH_CHARS
+
+    def clear(self) -> None:
+        self.events, self.former_ids, self.chars, self.records = [], {}, 0, {}
+
+
+def import_source(
+    engine: Engine, space: str, format: Format, source: Source, options: ImportOptions, *, progress: Progress
+) -> Imported:
+    """Store the events of a source that the memory has not read yet."""
+    tally, batch = _Tally(), _Batch()
+    tally.skipped.update(source.left_out)
+    forgotten = None if options.again else Forgotten(engine, space)
+    for file in _files_to_read(engine, space, format, source, options, tally, batch):
+        for _ in _read(format, source, file, options, tally, batch):
+            if batch.full:
+                _store(engine, space, batch, options, tally, forgotten)
+                progress("events", tally.read, _estimate_total(tally, file, batch))
+                batch.clear()
+    _store(engine, space, batch, options, tally, forgotten)
+    progress("events", tally.read, tally.read)
+    left_out = tally.skipped[_REFUSED] + tally.skipped[_FORGOTTEN]
+    return Imported(
+        format=format.NAME,
+        read=tally.read,
+        added=tally.added,
+        known=tally.remembered + tally.read - tally.added - tally.differing - left_out,
+        differing=tally.differing,
+        skipped={reason: count for reason, count in tally.skipped.items() if count},
+        not_understood=tuple(tally.not_understood),
+        redacted=dict(tally.redacted),
+        files=tally.files,
+        unchanged=tally.unchanged,
+    )
+
+
+def _files_to_read(
+    engine: Engine, space: str, format: Format, source: Source, options: ImportOptions, tally: _Tally, batch: _Batch
+) -> Iterator[FileToRead]:
+    """Yield the files to read, each with its start position; count the others."""
+    reading = _reading_signature(format, wing=options.wing, redacted=options.rules.fingerprint)
+    parts = format.parts(source)
+    tally.bytes_total = sum((source.state(part) or (0, 0))[0] for part in parts)
+    for start in range(0, len(parts), _FILES_PER_LOOKUP):
+        some = parts[start : start + _FILES_PER_LOOKUP]
+        known = again(engine, partial(_files_read, engine, space, [_stable_path(source, part) for part in some]))
+        for part in some:
+            if options.skip_recent and not format.GROWS and _recently_modified(source, part):
+                continue
+            tally.files += 1
+            try:
+                before = None if options.again else known.get(_stable_path(source, part))
+                found = _plan_file(format, source, part, before, reading)
+            except InvalidInput as error:
+                _count_unreadable(source, part, error, options, tally)
+                continue
+            if isinstance(found, FileToRead):
+                yield found
+                continue
+            tally.unchanged += 1
+            tally.remembered += found.record.events
+            tally.bytes_done += found.record.bytes
+            if found.touched and found.record.modified:
+                batch.records[found.record.path] = found.record
+
+
+def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str, FileRead]:
+    with engine.store.reader() as reader:
+        return reader.files_read(space, paths)
+
+
+def _read(
+    format: Format, source: Source, file: FileToRead, options: ImportOptions, tally: _Tally, batch: _Batch
+) -> Iterator[None]:
+    """Read a file into the batch; yield after each event, so that the caller can store a full batch."""
+    record, position, events = file.record, file.record.position, file.record.events
+    try:
+        for item in format.read(source, file.part, after=file.after):
+            position = item.position or position
+            if isinstance(item, Skipped):
+                _count_skipped(item, options, tally)
+                continue
+            events += 1
+            event = _clean(item.event, options, tally)
+            batch.events.append(event)
+            if item.former_key is not None:
+                batch.former_ids[item.event["key"]] = identity_of(item.former_key, b"")
+            batch.chars += len(str(event.get("text", "")))
+            batch.records[record.path] = replace(record, position=position, events=events)
+            yield
+    except InvalidInput as error:
+        _count_unreadable(source, file.part, error, options, tally)
+    else:
+        batch.records[record.path] = replace(record, position=position, events=events, whole=True)
+    tally.bytes_done += file.record.bytes
+
+
+def _count_skipped(item: Skipped, options: ImportOptions, tally: _Tally) -> None:
+    if options.strict and not item.refused:
+        raise InvalidEvent(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+    tally.skipped[item.reason] += 1
+    if not item.expected and len(tally.not_understood) < _MAX_SAMPLES:
+        tally.not_understood.append(f"{item.where}: {item.reason}: {item.sample}".rstrip(": "))
+
+
+def _count_unreadable(source: Source, part: str, error: InvalidInput, options: ImportOptions, tally: _Tally) -> None:
+    """Skip a file that can't be read, so that the others are imported; the next import tries it again."""
+    if options.strict or len(source.names) == 1:
+        raise error
+    _count_skipped(Skipped(reason="a file that can't be read", where=part, sample=error.detail), options, tally)
+
+
+def _clean(event: dict[str, Json], options: ImportOptions, tally: _Tally) -> dict[str, Json]:
+    if options.own and _is_ours(event):
+        return event
+    clean, found = redact_event(event, options.rules)
+    tally.redacted.update(secret.kind for secret in found)
+    return clean
+
+
+def _is_ours(event: Mapping[str, Json]) -> bool:
+    """Check whether an event comes from our own export, and not from a file of the same layout."""
+    raw_id = _raw_id_of(event)
+    return "recorded_at" in event and raw_id is not None and event.get("id") == event_id(raw_id)
+
+
+def _store(
+    engine: Engine, space: str, batch: _Batch, options: ImportOptions, tally: _Tally, forgotten: Forgotten | None
+) -> None:
+    """Write a batch; if an event is refused, write each by itself, so that the others are kept."""
+
+    def note(writer: Writer) -> None:
+        # A hash of the file would be a hash of its forgotten events, so none is kept. Such a file is read from the
+        # start when it grows.
+        records = batch.records.items()
+        files = [replace(one, hash=_NO_HASH) if path in tally.held_forgotten else one for path, one in records]
+        writer.put_files_read(space, files)
+
+    events = batch.events if forgotten is None else _drop_forgotten(batch, forgotten)
+    tally.read += len(batch.events)
+    if len(events) < len(batch.events):
+        tally.skipped[_FORGOTTEN] += len(batch.events) - len(events)
+        tally.held_forgotten.update(batch.records)
+    events = _drop_known_by_former_key(engine, space, events, batch.former_ids)
+    try:
+        tally.added += _written(engine, space, events, options, note)
+    except (KeyConflict, InvalidEvent):
+        if options.strict and not tally.redacted:
+            raise
+        for event in events:
+            _store_one(engine, space, event, options, tally)
+        _written(engine, space, [], options, note)
+
+
+def _drop_forgotten(batch: _Batch, forgotten: Forgotten) -> list[Mapping[str, Json]]:
+    gone = forgotten.among(batch.events, batch.former_ids)
+    return [event for event, is_gone in zip(batch.events, gone, strict=True) if not is_gone]
+
+
+def _drop_known_by_former_key(
+    engine: Engine, space: str, events: list[Mapping[str, Json]], former_ids: Mapping[str, bytes]
+) -> list[Mapping[str, Json]]:
+    """Drop events that an older version stored under another key."""
+    if not former_ids:
+        return events
+    known = again(engine, partial(_known, engine, space, list(former_ids.values())))
+    return [event for event in events if former_ids.get(event.get("key", "")) not in known]
+
+
+def _known(engine: Engine, space: str, raw_ids: Sequence[bytes]) -> Set[bytes]:
+    with engine.store.reader() as reader:
+        return reader.find(space, raw_ids).keys()
+
+
+def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: ImportOptions, tally: _Tally) -> None:
+    try:
+        tally.added += _written(engine, space, [event], options, None)
+    except KeyConflict:
+        tally.differing += 1  # edited since it was stored, or redacted differently
+    except InvalidEvent as error:
+        if options.strict:
+            raise
+        tally.skipped[_REFUSED] += 1
+        if len(tally.not_understood) < _MAX_SAMPLES:
+            tally.not_understood.append(error.detail)
+
+
+def _written(
+    engine: Engine,
+    space: str,
+    events: Sequence[Mapping[str, Json]],
+    options: ImportOptions,
+    note: Callable[[Writer], None] | None,
+) -> int:
+    done = write(
+        engine,
+        space,
+        events,
+        wing=options.wing,
+        redact="none",  # already done; our own exports stay as they are
+        keep_recorded_at=options.own,
+        defer=options.defer,
+        in_the_same_turn=note,
+    )
+    return done.added
+
+
+def _estimate_total(tally: _Tally, file: FileToRead, batch: _Batch) -> int:
+    """Estimate the number of events from the share of bytes read."""
+    inside = batch.records[file.record.path].position.get("byte", 0)
+    done = tally.bytes_done + (inside if isinstance(inside, int) else 0)
+    return tally.read * tally.bytes_total // done if done else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileToRead:
+    """A file to read, and where to begin."""
+
+    part: str
+    record: FileRead  # to store for the next import; the state before reading
+    after: Position | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnchangedFile:
+    """A file that was read completely before."""
+
+    part: str
+    record: FileRead
+    touched: bool = False  # its modification time differs, its content does not
+
+
+def _plan_file(
+    format: Format, source: Source, part: str, known: FileRead | None, reading: str
+) -> FileToRead | UnchangedFile:
+    """Decide whether and from where to read a file."""
+    path = _stable_path(source, part)
+    known = known if known is not None and known.reading == reading else None
+    state = source.state(part)
+    if state is None:  # not a plain file: the format itself finds what is new after its last position
+        fresh = _unread_record(path, reading, 0, 0, _NO_HASH)
+        if known is not None and format.GROWS:
+            return _resume(part, known, fresh)
+        return FileToRead(part=part, record=fresh)
+    size, modified = state
+    if known is not None and known.whole and (known.bytes, known.modified) == (size, modified):
+        return UnchangedFile(part=part, record=known)
+    # A recent time proves nothing at the next import.
+    modified = modified if time.time_ns() - modified > _TIME_STEP_NS else 0
+    hashes = source.digests(part, [size] if known is None else sorted({known.bytes, size}))
+    fresh = _unread_record(path, reading, size, modified, hashes.get(size, _NO_HASH))
+    if known is None or hashes.get(known.bytes) != known.hash:
+        return FileToRead(part=part, record=fresh)
+    if known.bytes == size and known.whole:
+        return UnchangedFile(part=part, record=replace(known, modified=modified), touched=True)
+    if known.bytes == size or format.GROWS:
+        return _resume(part, known, fresh)
+    return FileToRead(part=part, record=fresh)
+
+
+def _recently_modified(source: Source, part: str) -> bool:
+    """Check whether a file changed a moment ago: its program may still be writing it."""
+    state = source.state(part)
+    return state is not None and time.time_ns() - state[1] < _TIME_STEP_NS
+
+
+def _reading_signature(format: Format, *, wing: str | None, redacted: str) -> str:
+    """Identify how files are read; a file read in another way counts as not read."""
+    return json.dumps([format.NAME, READERS_VERSION, wing, redacted])
+
+
+def _stable_path(source: Source, part: str) -> str:
+    """Name a file by its absolute path, however the caller named it."""
+    whole = source.path.resolve()
+    path = whole if source.kind == "file" else f"{whole}!/{part}" if source.kind == "zip" else whole / part
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _unread_record(path: str, reading: str, size: int, modified: int, hash: bytes) -> FileRead:
+    return FileRead(
+        path=path, reading=reading, bytes=size, modified=modified, hash=hash, position={}, events=0, whole=False
+    )
+
+
+def _resume(part: str, known: FileRead, fresh: FileRead) -> FileToRead:
+    if not known.position:
+        return FileToRead(part=part, record=fresh)
+    record = replace(fresh, position=known.position, events=known.events)
+    return FileToRead(part=part, record=record, after=known.position)
+
+
+class Forgotten:
+    """Finds the events that were forgotten in a space, so that imports do not bring them back."""
+
+    def __init__(self, engine: Engine, space: str) -> None:
+        self._engine = engine
+        self._space = space
+
+    def among(self, events: Sequence[Mapping[str, Json]], former_ids: Mapping[str, bytes] | None = None) -> list[bool]:
+        """Tell for each event whether it was forgotten and not added again since.
+
+        former_ids: key -> id under which an older version stored the event.
+        """
+        identities = [_identities_of(event, former_ids or {}) for event in events]
+        gone = again(self._engine, lambda: self._among([one for several in identities for one in several]))
+        return [not gone.isdisjoint(several) for several in identities]
+
+    def _among(self, identities: Iterable[Identity]) -> set[Identity]:
+        asked = set(identities)
+        with self._engine.store.reader() as reader:
+            gone = reader.forgotten(self._space, asked)
+            there = reader.find(self._space, [one.raw_id for one in gone]) if gone else {}
+        return {one for one in gone if one.raw_id not in there}
+
+
+def _identities_of(given: Mapping[str, Json], former_ids: Mapping[str, bytes]) -> list[Identity]:
+    """List the identities under which an event may have been forgotten."""
+    raw_ids = {_raw_id_of(given), former_ids.get(cast("str", given.get("key") or ""))} - {None}
+    try:
+        at = to_micros(as_datetime(given["at"]))[0] if at_was_given(given) else None
+    except InvalidInput:  # it will be refused with its reason
+        return []
+    session, speaker = given.get("session"), given.get("speaker")
+    return [Identity(session, speaker, at, raw_id) for raw_id in raw_ids if raw_id is not None]
+
+
+def _raw_id_of(given: Mapping[str, Json]) -> bytes | None:
+    """Derive the id that an event will have; None if only writing it decides."""
+    key, text, at = given.get("key"), given.get("text"), given.get("at")
+    if isinstance(key, str):
+        return identity_of(key, b"")
+    if not isinstance(text, str) or at is None:
+        return None
+    try:
+        content = content_hash(text, given.get("session"), given.get("speaker"), to_micros(as_datetime(at))[0])
+    except InvalidInput:  # it will be refused with its reason
+        return None
+    return identity_of(None, content)

@@ -1,0 +1,1 @@
+"""Take credentials and personal numbers out of text before it is stored."""

@@ -1,0 +1,202 @@
+"""The write path: validate, drop known events, embed outside the transaction, then commit everything together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from everyword.engine.encoding import Serving, embed, speaks_for
+from everyword.engine.engine import Engine
+from everyword.engine.retry import again
+from everyword.errors import ModelError
+from everyword.ingest.redaction.redact import rules_of
+from everyword.ingest.validation import at_was_given, check_same, check_wing, drafts_of
+from everyword.knowledge.backfill import backfill_some
+from everyword.knowledge.concepts import fold_written
+from everyword.knowledge.graph import owe
+from everyword.knowledge.intents import mark, marks_in
+from everyword.knowledge.legacy.extract.llm.scene import is_for_llm
+from everyword.knowledge.llm_summaries import owe_summaries
+from everyword.knowledge.statements import Reading, derive, read
+from everyword.storage.protocol import ANALYSIS, EMBED, Draft, Known, Writer
+from everyword.text.terms import ANALYSIS_VERSION
+from everyword.types.events import Event, Json, Written, WrittenBatch
+
+
+def write(
+    engine: Engine,
+    space: str,
+    given: Sequence[Event | Mapping[str, Json]],
+    *,
+    wing: str | None = None,
+    redact: str | None = None,
+    keep_recorded_at: bool = False,
+    defer: bool = False,
+    in_the_same_turn: Callable[[Writer], None] | None = None,
+) -> WrittenBatch:
+    """Add events in one transaction; known ones are reported as such.
+
+    redact: a level other than the memory's setting. defer: leave vectors and statements to settle().
+    in_the_same_turn: writes more in the same transaction, even if no event is new.
+    """
+    drafts = drafts_of(
+        given,
+        wing=wing,
+        clock=engine.clock,
+        settings=engine.settings,
+        rules=rules_of(engine.settings, redact),
+        keep_recorded_at=keep_recorded_at,
+    )
+    if not drafts:
+        _only(engine, in_the_same_turn)
+        return WrittenBatch()
+    dated = [at_was_given(one) for one in given]
+    return again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
+
+
+def write_drafts(engine: Engine, space: str, drafts: Sequence[Draft]) -> WrittenBatch:
+    """Add prepared drafts, such as records of edits, in one transaction."""
+    return again(engine, lambda: _write(engine, space, drafts, [True] * len(drafts), defer=False, change=None))
+
+
+def _write(
+    engine: Engine,
+    space: str,
+    drafts: Sequence[Draft],
+    dated: Sequence[bool],
+    *,
+    defer: bool,
+    change: Callable[[Writer], None] | None,
+) -> WrittenBatch:
+    with engine.store.reader() as reader:
+        known = reader.find(space, [draft.raw_id for draft in drafts])
+        serving = engine.models.serving(reader)
+    _check(known, drafts, dated)
+    fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
+    extracts = engine.settings.extract and not defer
+    if not defer:
+        fresh, serving = _with_vectors(engine, fresh, serving)
+    readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
+    marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
+    if not fresh:
+        _only(engine, change)
+        return WrittenBatch(
+            Written(event=known[draft.raw_id].event, new=False, redacted=draft.redacted) for draft in drafts
+        )
+    with engine.store.writer() as writer:
+        # Another process may have written the same event since; with the write lock held, none can.
+        known |= writer.find(space, [draft.raw_id for draft in fresh])
+        _check(known, drafts, dated)
+        new = [draft for draft in fresh if draft.raw_id not in known]
+        stored = _append(engine, writer, space, new, serving)
+        seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
+        if serving.trouble and not defer:
+            writer.note_failure(space, EMBED, list(seqs.values()), error=serving.trouble)
+        _derive(writer, space, stored, seqs, readings if extracts else None)
+        if stored:
+            marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
+            mark(writer, space, marked, min(seqs.values()))
+            if extracts:
+                backfill_some(writer, space, least=len(stored))
+            units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
+            vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
+            fold_written(engine, writer, space, vectors, min(seqs.values()))
+        engine.accesses.flush(writer, space)
+        if engine.llm is not None and engine.settings.llm_extract:
+            writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+        owe_summaries(engine, writer, space, stored.values())
+        if change is not None:
+            change(writer)
+    for callback in tuple(engine.after_write):
+        callback(space)
+    return _outcome(drafts, known, stored)
+
+
+def _only(engine: Engine, change: Callable[[Writer], None] | None) -> None:
+    if change is not None:
+        again(engine, lambda: _changed(engine, change))
+
+
+def _changed(engine: Engine, change: Callable[[Writer], None]) -> None:
+    with engine.store.writer() as writer:
+        change(writer)
+
+
+def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequence[bool]) -> None:
+    seen: dict[bytes, Event] = {raw_id: one.event for raw_id, one in known.items()}
+    for draft, at_given in zip(drafts, dated, strict=True):
+        earlier = seen.setdefault(draft.raw_id, draft.event)
+        if earlier is draft.event:
+            continue
+        if draft.event.key is None:
+            check_wing(earlier, draft)
+        else:
+            check_same(earlier, draft, at_given=at_given)
+
+
+def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tuple[list[Draft], Serving]:
+    """Embed unless that is deferred; if the model fails, events are stored without vectors and the work is queued."""
+    said = [draft for draft in drafts if draft.event.record is None]  # records are not searched
+    if not said or serving.embedder is None or not engine.settings.embed_on_write:
+        return drafts, serving
+    try:
+        vectors = embed(serving.embedder, [draft.event for draft in said])
+    except ModelError as error:
+        engine.models.say(f"Stored and searchable by words; vectors will follow: {error}")
+        return drafts, serving._replace(trouble=str(error))
+    units = dict(zip([draft.raw_id for draft in said], vectors, strict=True))
+    return [replace(draft, vectors=units.get(draft.raw_id)) for draft in drafts], serving
+
+
+def _append(
+    engine: Engine, writer: Writer, space: str, drafts: Sequence[Draft], serving: Serving
+) -> Mapping[bytes, Event]:
+    if not drafts:
+        return {}
+    active = next((model for model in writer.models() if model.state == "active"), None)
+    embedder = serving.embedder if drafts[0].vectors is not None else None
+    if active is None and embedder is not None:
+        active = engine.models.register(writer, embedder)
+    elif not (active and embedder and speaks_for(embedder, active)):
+        # A rebuild finished while we embedded: these are vectors of the old model, so embedding becomes a job. If
+        # another writer registered the same model first, the vectors are fine.
+        drafts = [replace(draft, vectors=None) for draft in drafts]
+    if writer.fact(ANALYSIS) is None:
+        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    engine.fence_key.keep(writer)
+    stored = writer.append(
+        space, drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors
+    )
+    return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
+
+
+def _derive(
+    writer: Writer,
+    space: str,
+    stored: Mapping[bytes, Event],
+    seqs: Mapping[bytes, int],
+    readings: Mapping[bytes, Reading] | None,
+) -> None:
+    """Derive the statements of new events, unless that is deferred or earlier events must come first."""
+    if not stored or writer.derived_upto(space) is not None:
+        return
+    if readings is None:
+        owe(writer, space, min(seqs.values()) - 1)
+        writer.owe_derivation(space, min(seqs.values()) - 1)
+        return
+    derive(
+        writer,
+        space,
+        [(seqs[raw_id], readings[raw_id]._replace(event=event)) for raw_id, event in stored.items()],
+    )
+
+
+def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapping[bytes, Event]) -> WrittenBatch:
+    batch = WrittenBatch()
+    reported: set[bytes] = set()
+    for draft in drafts:
+        event = stored.get(draft.raw_id)
+        new = event is not None and draft.raw_id not in reported
+        reported.add(draft.raw_id)
+        batch.append(Written(event=event or known[draft.raw_id].event, new=new, redacted=draft.redacted))
+    return batch

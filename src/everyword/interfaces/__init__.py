@@ -1,0 +1,1 @@
+"""The command line, HTTP service, MCP server, hooks, page and adapters."""

@@ -1,0 +1,292 @@
+"""The knowledge graph of MCP's reference memory server: nine operations with the same arguments and answers.
+
+Each entity, observation and relation is an event, so that recall finds and cites it; so is each deletion. The graph is
+the fold of these events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from everyword.errors import InvalidInput, NotFound
+from everyword.interfaces.adapters.documents import Change, Entry, Ledger, Redactor
+from everyword.memory import Memory
+from everyword.types.events import Json
+
+_NAME = "knowledge-graph"
+_MOST_QUERY_CHARS = 2048  # as in the reference
+
+_R = TypeVar("_R")
+Plain = dict[str, Json]
+Relation = tuple[str, str, str]  # from, to, relationType
+
+
+@dataclass(frozen=True, slots=True)
+class _Observation:
+    entry: int  # number of the change that added it
+    text: str
+
+
+@dataclass(slots=True)
+class _Entity:
+    kind: str
+    observations: list[_Observation] = field(default_factory=list[_Observation])
+
+    @property
+    def texts(self) -> list[str]:
+        return [observation.text for observation in self.observations]
+
+
+@dataclass(slots=True)
+class _Graph:
+    entities: dict[str, _Entity] = field(default_factory=dict[str, _Entity])
+    relations: list[Relation] = field(default_factory=list[Relation])
+
+
+class KnowledgeGraph:
+    """Entities, their observations and the relations between them."""
+
+    def __init__(self, memory: Memory, *, wing: str | None = None, redact: str | None = None) -> None:
+        self._ledger = Ledger(memory, _NAME, wing=wing)
+        self._clean = Redactor(memory, redact=redact).text
+
+    def create_entities(self, entities: Sequence[Mapping[str, Json]]) -> list[Plain]:
+        """Add entities that do not exist yet; return these."""
+        given = [
+            (
+                self._text(one, "name"),
+                self._text(one, "entityType"),
+                [self._clean(text) for text in _texts(one, "observations")],
+            )
+            for one in _objects(entities, "entities")
+        ]
+
+        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
+            changes: list[Change] = []
+            created: dict[str, Plain] = {}
+            for name, kind, observations in given:
+                if name not in graph.entities and name not in created:
+                    changes.append(_change(f"{name} ({kind})", do="entity", name=name, kind=kind))
+                    changes += [_observation(name, text) for text in observations]
+                    created[name] = {"name": name, "entityType": kind, "observations": observations}
+            return changes, list(created.values())
+
+        return self._append(decide)
+
+    def create_relations(self, relations: Sequence[Mapping[str, Json]]) -> list[Plain]:
+        """Add relations that do not exist yet; return these."""
+        given = self._relations(relations)
+
+        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
+            for name in (end for relation in given for end in relation[:2]):
+                _check_known(name, graph)
+            new = [relation for relation in dict.fromkeys(given) if relation not in graph.relations]
+            changes = [_change(f"{one[0]} {one[2]} {one[1]}", do="relation", relation=list(one)) for one in new]
+            return changes, [_relation_to_json(relation) for relation in new]
+
+        return self._append(decide)
+
+    def add_observations(self, observations: Sequence[Mapping[str, Json]]) -> list[Plain]:
+        """Add observations to existing entities; return the new ones of each."""
+        given = [
+            (self._text(one, "entityName"), [self._clean(text) for text in _texts(one, "contents")])
+            for one in _objects(observations, "observations")
+        ]
+
+        def decide(graph: _Graph) -> tuple[list[Change], list[Plain]]:
+            changes: list[Change] = []
+            results: list[Plain] = []
+            for name, contents in given:
+                entity = _check_known(name, graph)
+                new = [text for text in contents if text not in entity.texts]
+                entity.observations += [_Observation(0, text) for text in new]  # for later items
+                changes += [_observation(name, text) for text in new]
+                results.append({"entityName": name, "addedObservations": new})
+            return changes, results
+
+        return self._append(decide)
+
+    def delete_entities(self, names: Sequence[str]) -> str:
+        """Delete entities with their observations and relations; return a message."""
+        given = [self._clean(name) for name in _texts({"entityNames": names}, "entityNames")]
+
+        def decide(graph: _Graph) -> tuple[list[Change], str]:
+            there = [name for name in given if name in graph.entities]
+            missing = [name for name in given if name not in graph.entities]
+            changes = [_change(f"Deleted {name}", do="delete entity", name=name) for name in dict.fromkeys(there)]
+            told = f"Deleted {len(there)} of {len(given)} entities. Not found: {', '.join(missing)}"
+            return changes, told if missing else "Entities deleted successfully"
+
+        return self._append(decide)
+
+    def delete_observations(self, deletions: Sequence[Mapping[str, Json]]) -> str:
+        """Delete observations; return a message."""
+        given = [
+            (self._text(one, "entityName"), [self._clean(text) for text in _texts(one, "observations")])
+            for one in _objects(deletions, "deletions")
+        ]
+
+        def decide(graph: _Graph) -> tuple[list[Change], str]:
+            changes: list[Change] = []
+            missing: list[str] = []
+            deleted = 0
+            for name, contents in given:
+                if name not in graph.entities:
+                    missing.append(name)
+                    continue
+                entity = graph.entities[name]
+                going = [one for one in entity.observations if one.text in contents]
+                entity.observations = [one for one in entity.observations if one not in going]
+                deleted += len(going)
+                if going:
+                    # By number, not by text: a quote would survive when the observation is forgotten.
+                    entries = [one.entry for one in going]
+                    told = f"Deleted {len(going)} observations of {name}"
+                    changes.append(_change(told, do="delete observations", name=name, entries=entries))
+            asked = sum(len(contents) for _, contents in given)
+            told = f"Deleted {deleted} of {asked} observations."
+            if missing:
+                told += f" Entities not found: {', '.join(missing)}"
+            return changes, "Observations deleted successfully" if deleted == asked else told
+
+        return self._append(decide)
+
+    def delete_relations(self, relations: Sequence[Mapping[str, Json]]) -> str:
+        """Delete relations; return a message."""
+        given = self._relations(relations)
+
+        def decide(graph: _Graph) -> tuple[list[Change], str]:
+            going = [relation for relation in graph.relations if relation in given]
+            changes = [
+                _change(f"Deleted: {one[0]} {one[2]} {one[1]}", do="delete relation", relation=list(one))
+                for one in going
+            ]
+            told = f"Deleted {len(going)} of {len(given)} relations. The rest matched nothing."
+            return changes, "Relations deleted successfully" if len(going) == len(given) else told
+
+        return self._append(decide)
+
+    def read_graph(self) -> Plain:
+        """Return the whole graph."""
+        return _to_json(self._graph(), None)
+
+    def search_nodes(self, query: str) -> Plain:
+        """Find entities whose name, type or observations contain the query, and their relations."""
+        if not isinstance(query, str) or len(query) > _MOST_QUERY_CHARS:
+            raise InvalidInput(f"query must be a string of at most {_MOST_QUERY_CHARS} characters.")
+        wanted, graph = query.lower(), self._graph()
+        return _to_json(
+            graph,
+            {
+                name
+                for name, entity in graph.entities.items()
+                if any(wanted in text.lower() for text in (name, entity.kind, *entity.texts))
+            },
+        )
+
+    def open_nodes(self, names: Sequence[str]) -> Plain:
+        """Return entities by name, and their relations."""
+        return _to_json(self._graph(), set(_texts({"names": names}, "names")))
+
+    def _graph(self) -> _Graph:
+        return _fold(self._ledger.entries())
+
+    def _append(self, decide: Callable[[_Graph], tuple[list[Change], _R]]) -> _R:
+        return self._ledger.append(lambda entries: decide(_fold(entries)))
+
+    def _relations(self, relations: Sequence[Mapping[str, Json]]) -> list[Relation]:
+        return [
+            (self._text(one, "from"), self._text(one, "to"), self._text(one, "relationType"))
+            for one in _objects(relations, "relations")
+        ]
+
+    def _text(self, given: Mapping[str, Json], name: str) -> str:
+        value = given.get(name)
+        if not isinstance(value, str):
+            raise InvalidInput(f"{name} must be a string.")
+        return self._clean(value)
+
+
+def _change(text: str, **meaning: Json) -> Change:
+    return Change(text=text, session=_NAME, meaning=meaning)
+
+
+def _observation(name: str, text: str) -> Change:
+    # The observation is only in the text of the event, so that forgetting the event removes it.
+    return _change(f"{name}: {text}", do="observation", name=name)
+
+
+def _fold(entries: Sequence[Entry]) -> _Graph:
+    graph = _Graph()
+    for entry in entries:
+        _apply(graph, entry)
+    return graph
+
+
+def _apply(graph: _Graph, entry: Entry) -> None:
+    meaning = entry.meaning
+    name = str(meaning.get("name", ""))
+    known = graph.entities.get(name)
+    match meaning.get("do"):
+        case "entity":
+            graph.entities.setdefault(name, _Entity(str(meaning.get("kind", ""))))
+        case "observation" if known is not None:
+            known.observations.append(_Observation(entry.number, entry.event.text[len(name) + 2 :]))
+        case "relation":
+            if (relation := _relation_of(meaning)) not in graph.relations:
+                graph.relations.append(relation)
+        case "delete entity":
+            graph.entities.pop(name, None)
+            graph.relations = [relation for relation in graph.relations if name not in relation[:2]]
+        case "delete observations" if known is not None:
+            known.observations = [one for one in known.observations if one.entry not in meaning.get("entries", ())]
+        case "delete relation":
+            graph.relations = [relation for relation in graph.relations if relation != _relation_of(meaning)]
+        case _:
+            pass
+
+
+def _relation_of(meaning: Mapping[str, Json]) -> Relation:
+    start, end, kind = (str(part) for part in cast("list[Json]", meaning["relation"]))
+    return start, end, kind
+
+
+def _to_json(graph: _Graph, names: set[str] | None) -> Plain:
+    shown = graph.entities.keys() if names is None else graph.entities.keys() & names
+    return {
+        "entities": [
+            {"name": name, "entityType": entity.kind, "observations": entity.texts}
+            for name, entity in graph.entities.items()
+            if name in shown
+        ],
+        "relations": [
+            _relation_to_json(relation)
+            for relation in graph.relations
+            if names is None or relation[0] in shown or relation[1] in shown
+        ],
+    }
+
+
+def _relation_to_json(relation: Relation) -> Plain:
+    return {"from": relation[0], "to": relation[1], "relationType": relation[2]}
+
+
+def _check_known(name: str, graph: _Graph) -> _Entity:
+    if name not in graph.entities:
+        raise NotFound(f"Entity with name {name} not found")
+    return graph.entities[name]
+
+
+def _objects(given: object, name: str) -> list[Mapping[str, Json]]:
+    if not isinstance(given, Sequence) or not all(isinstance(one, Mapping) for one in cast("Sequence[Json]", given)):
+        raise InvalidInput(f"{name} must be a list of objects.")
+    return list(cast("Sequence[Mapping[str, Json]]", given))
+
+
+def _texts(given: Mapping[str, Json], name: str) -> list[str]:
+    value = given.get(name)
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in cast("Sequence[Json]", value)):
+        raise InvalidInput(f"{name} must be a list of strings.")
+    return list(cast("Sequence[str]", value))

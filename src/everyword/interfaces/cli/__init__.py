@@ -1,0 +1,94 @@
+"""The command line, generated from the registry of operations."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from everyword.errors import EverywordError, StoreFull
+from everyword.interfaces.cli.parser import program_of, read
+from everyword.interfaces.cli.terminal import Terminal
+
+# Exit codes that shells report for signals: 128 + SIGINT, 128 + SIGPIPE.
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    terminal = Terminal(json_wanted="--json" in arguments)
+    try:
+        code = _run(arguments, terminal)
+        terminal.flush()
+        return code
+    except KeyboardInterrupt:
+        terminal.give_up()
+        return _INTERRUPTED
+    except BrokenPipeError:
+        terminal.give_up()
+        return _BROKEN_PIPE
+    except OSError as error:
+        terminal.give_up()
+        terminal.error(StoreFull(f"Can't write the output ({error.strerror or error})."))
+        return StoreFull.exit_code
+
+
+def _run(arguments: Sequence[str], terminal: Terminal) -> int:
+    try:
+        program = program_of(arguments)
+        if program is not None:
+            return _run_program(*program, terminal)
+        request = read(arguments)
+        terminal.json_wanted = request.json
+        # Imported after parsing, so that --help and usage errors are fast.
+        from everyword.interfaces.cli.commands import run
+
+        return run(request, terminal)
+    except SystemExit as done:  # argparse, after --help or --version
+        return done.code if isinstance(done.code, int) else 0
+    except EverywordError as error:
+        terminal.error(error)
+        return error.exit_code
+    except Exception as error:
+        # An OSError without a file name comes from standard output; main() handles it.
+        if os.environ.get("EVERYWORD_TRACEBACK") or (isinstance(error, OSError) and error.filename is None):
+            raise
+        fault = EverywordError(
+            f"Unexpected error ({type(error).__name__}: {error}).",
+            fix="Please report it with the output of EVERYWORD_TRACEBACK=1.",
+        )
+        terminal.error(fault)
+        return fault.exit_code
+
+
+def _run_program(name: str, arguments: list[str], terminal: Terminal) -> int:
+    """Run a command that parses its own arguments. Each is imported only if called."""
+    if name in ("keys", "webhooks"):
+        from everyword.interfaces.cli.admin import main as admin
+
+        return admin(name, arguments, terminal)
+    if name == "init":
+        from everyword.interfaces.cli.init import main as init
+
+        return init(arguments)
+    if name == "hook":
+        from everyword.interfaces.hooks import main as hook
+
+        return hook(arguments)
+    if name in ("migrate", "worker"):
+        from everyword.interfaces.cli import programs
+
+        return (programs.migrate if name == "migrate" else programs.worker)(arguments, terminal)
+    if not any(argument.split("=")[0] == "--memory" for argument in arguments) and not {"-h", "--help"} & {*arguments}:
+        from everyword.interfaces.cli.location import default_path
+
+        arguments = ["--memory", default_path(make_folder=True), *arguments]
+    if name == "serve":
+        from everyword.interfaces.http.__main__ import main as serve
+
+        return serve(arguments)
+    from everyword.interfaces.mcp.__main__ import main as mcp
+
+    return mcp(arguments, program="everyword mcp")

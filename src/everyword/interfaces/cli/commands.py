@@ -1,0 +1,291 @@
+"""Run an operation of the command line: open the memory, run it, show the result."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from everyword.engine.encoding import EverywordNotice
+from everyword.errors import EverywordError, InvalidInput
+from everyword.interfaces.cli import results
+from everyword.interfaces.cli.location import default_path
+from everyword.interfaces.cli.page import Page
+from everyword.interfaces.cli.parser import DOCTOR, WATCH, Request, UsageError
+from everyword.interfaces.cli.terminal import Terminal, progress
+from everyword.interfaces.operations import BY_NAME, Operation
+from everyword.memory import Memory
+from everyword.types.events import Imported
+from everyword.types.serialization import to_json
+
+_FORGET_PREVIEW = 5  # events: enough to notice a mistake
+_SIGNAL_CHECK_S = 1.0  # how soon a signal is noticed on systems where it does not end a wait
+
+
+def run(request: Request, terminal: Terminal) -> int:
+    """Run the command; return the exit code."""
+    operation = request.operation
+    if request.verb == WATCH:
+        with _notices_as_notes(terminal), _open_memory(request) as memory:
+            return _watch(memory, request, terminal)
+    if operation is None:
+        assert request.verb == DOCTOR
+        from everyword.interfaces.cli.doctor import doctor
+
+        return doctor(request, request.memory or default_path(), terminal)
+    arguments = _with_standard_input(request, operation)
+    _check_forget_is_confirmed(request, terminal)
+    _note_unused_scope(request, operation, terminal)
+    with _notices_as_notes(terminal), _open_memory(request, operation) as memory:
+        if operation.name == "forget":
+            return _forget(memory, arguments, request, terminal)
+        if operation.name == "import":
+            if "watch" in request.extras:
+                return _watch_files(memory, arguments, terminal)
+            return _import(memory, arguments, terminal)
+        if operation.name == "ask" and request.llm and not terminal.json_wanted:
+            # Streamed to standard error; the final answer, with checked citations, goes to standard output.
+            arguments["told"] = terminal.say_piece
+        if operation.progress:
+            with progress(terminal, operation.name) as report:
+                result = operation.run(memory, {**arguments, "progress": report})
+        else:
+            result = operation.run(memory, arguments)
+        return _show(operation, result, request, terminal)
+
+
+@contextmanager
+def _open_memory(request: Request, operation: Operation | None = None) -> Generator[Memory]:
+    """Open the memory of a request. Only operations that write events create a missing one."""
+    creates = operation is not None and operation.creates
+    location = request.memory or default_path(make_folder=creates)
+    with Memory.open(
+        location, embedder=request.embedder, llm=request.llm, reranker=request.reranker, create=creates
+    ) as memory:
+        handle = memory if request.space is None else memory.space(request.space)
+        takes_wing = operation is not None and operation.parameter("wing") is not None
+        yield handle if request.wing is None or takes_wing else handle.wing(request.wing)
+
+
+@contextmanager
+def _notices_as_notes(terminal: Terminal) -> Generator[None]:
+    """Show notices of the library as notes instead of Python warnings."""
+    with warnings.catch_warnings():
+        show_warning = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, EverywordNotice):
+                terminal.note(str(message))
+            else:
+                show_warning(message, category, *where, **more)
+
+        warnings.simplefilter("always", EverywordNotice)
+        warnings.showwarning = show
+        yield
+
+
+def _with_standard_input(request: Request, operation: Operation) -> dict[str, Any]:
+    arguments = dict(request.arguments)
+    for parameter in operation.parameters:
+        if parameter.from_stdin and arguments.get(parameter.name, "-") == "-":
+            arguments[parameter.name] = _read_standard_input(parameter.name)
+    return arguments
+
+
+def _read_standard_input(name: str) -> str:
+    stream = sys.stdin
+    if stream is None or stream.isatty():  # pyright: ignore[reportUnnecessaryComparison]  it may be closed
+        raise UsageError(f"Missing argument {name}.", fix="Give it as an argument, or pipe it in.")
+    try:
+        text = stream.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"Standard input is not UTF-8 ({error.reason} at byte {error.start}).", fix="Convert it first."
+        ) from error
+    # Drop the final line break, which tools add.
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _note_unused_scope(request: Request, operation: Operation, terminal: Terminal) -> None:
+    if operation.scope == "file" and (request.space, request.wing) != (None, None):
+        terminal.note(f"{operation.name} concerns the whole file; --space and --wing are ignored.")
+    elif operation.scope == "space" and request.wing is not None:
+        terminal.note(f"{operation.name} concerns the whole space; --wing is ignored.")
+
+
+# Results
+
+
+def _show(operation: Operation, result: Any, request: Request, terminal: Terminal) -> int:
+    if not terminal.json_wanted:
+        if view := _REQUEST_VIEWS.get(operation.name):
+            view(terminal.page, result, request)
+        else:
+            results.VIEWS[operation.name](terminal.page, result)
+    elif operation.name == "events":
+        terminal.document_of(operation.result, map(to_json, result))
+    else:
+        terminal.document(operation.document(result))
+    return 1 if operation.name == "verify" and not result.ok else 0
+
+
+def _rebuilt(page: Page, _result: None, request: Request) -> None:
+    page.line("rebuilt the word index" if request.arguments.get("vectors") is False else "rebuilt words and vectors")
+
+
+def _backed_up(page: Page, _result: None, request: Request) -> None:
+    path = request.arguments["path"]
+    page.line(f"wrote {path} ({results.size(os.path.getsize(os.path.expanduser(path)))})")
+
+
+def _exported(page: Page, result: int, request: Request) -> None:
+    for name, what in (("path", "events"), ("wiki", "notes"), ("graph", "nodes and edges")):
+        if where := request.arguments.get(name):
+            page.line(f"wrote {result:,} {what} to {where}")
+
+
+# Views that depend on the request; results.VIEWS has the others.
+_REQUEST_VIEWS: dict[str, Callable[[Page, Any, Request], None]] = {
+    "recall": lambda page, result, request: results.hits(page, result, explain="explain" in request.extras),
+    "wake_up": lambda page, result, request: results.wake_up(page, result, explain="explain" in request.extras),
+    "rebuild": _rebuilt,
+    "backup": _backed_up,
+    "export": _exported,
+}
+
+
+# Import
+
+
+def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> int:
+    files: list[dict[str, Any]] = []
+    for path in arguments["path"]:
+        with progress(terminal, Path(path).name) as report:
+            done = BY_NAME["import"].run(memory, {**arguments, "path": path, "progress": report})
+        files.append({"path": path, **BY_NAME["import"].document(done)})
+        if not terminal.json_wanted:
+            results.imported(terminal.page, done)
+    if arguments.get("defer_embeddings"):
+        terminal.note("Words are searchable now. Compute vectors and statements with: everyword settle")
+    if terminal.json_wanted:
+        read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
+        terminal.document({"read": read, "added": added, "known": known, "files": files})
+    return 0
+
+
+def _watch_files(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> int:
+    """Import files as they grow, each path in a thread, until told to stop."""
+    paths: list[str] = arguments["path"]
+    options: dict[str, Any] = {name: value for name, value in arguments.items() if name not in ("path", "again")}
+    for path in paths if arguments.get("again") else ():
+        memory.import_events(path, again=True, **options)
+    stop, showing = threading.Event(), threading.Lock()
+    failed: list[EverywordError] = []
+
+    def follow(path: str) -> None:
+        try:
+            for found in memory.follow(path, stop=stop, **options):
+                with showing:
+                    _show_followed(terminal, path, found)
+        except EverywordError as error:
+            failed.append(error)
+            stop.set()
+
+    threads = [threading.Thread(target=follow, args=(path,), name=f"everyword-watch-{path}") for path in paths]
+    with _stop_on_signals(stop):
+        for thread in threads:
+            thread.start()
+        terminal.note(f"Watching {', '.join(paths)}; stop with Ctrl-C.")
+        while not stop.wait(_SIGNAL_CHECK_S):
+            pass
+        for thread in threads:  # each finishes its current batch
+            thread.join()
+    if failed:
+        raise failed[0]
+    return 0
+
+
+@contextmanager
+def _stop_on_signals(stop: threading.Event) -> Generator[None]:
+    def set_stop(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show_followed(terminal: Terminal, path: str, found: Imported | EverywordError) -> None:
+    if isinstance(found, EverywordError):
+        terminal.error(found)
+    elif terminal.json_wanted:
+        terminal.document({"path": path, "imported": to_json(found)})
+    else:
+        results.imported(terminal.page, found)
+    terminal.flush()
+
+
+# Watch
+
+
+def _watch(memory: Memory, request: Request, terminal: Terminal) -> int:
+    """Print changes until the requested number has come, or until interrupted."""
+    options = dict(request.arguments)
+    left: int | None = options.pop("count", None)
+    if not terminal.json_wanted:
+        terminal.note("watching; stop with Ctrl-C")
+    for kind, one in memory.watch(**options):
+        if terminal.json_wanted:
+            terminal.document({kind: to_json(one)})
+        else:
+            results.news(terminal.page, kind, one)
+        terminal.flush()
+        if left is not None:
+            left -= 1
+            if left <= 0:
+                break
+    return 0
+
+
+# Forget
+
+
+def _check_forget_is_confirmed(request: Request, terminal: Terminal) -> None:
+    if request.verb != "forget" or "yes" in request.extras or request.arguments.get("dry_run"):
+        return
+    if not terminal.can_ask:
+        raise UsageError(
+            "Forgetting can't be undone, and there is no terminal to confirm it.",
+            fix="Preview with --dry-run, then confirm with --yes.",
+        )
+
+
+def _forget(memory: Memory, arguments: dict[str, Any], request: Request, terminal: Terminal) -> int:
+    if arguments.get("dry_run") or "yes" not in request.extras:
+        preview = BY_NAME["forget"].run(memory, {**arguments, "dry_run": True})
+        if terminal.json_wanted:
+            terminal.document(BY_NAME["forget"].document(preview))
+            return 0
+        some = [memory.get(id) for id in preview.ids[:_FORGET_PREVIEW]]
+        results.forget_preview(terminal.page, preview, some)
+        if arguments.get("dry_run") or not preview.events:
+            return 0
+        if not terminal.ask("Forget them permanently?"):
+            terminal.page.line("Nothing was forgotten.")
+            return 1
+    receipt = BY_NAME["forget"].run(memory, arguments)
+    if terminal.json_wanted:
+        terminal.document(BY_NAME["forget"].document(receipt))
+    else:
+        results.forgotten(terminal.page, receipt)
+    return 0

@@ -1,0 +1,445 @@
+"""`everyword doctor`: check the installation, the model and the memory, and say how to fix problems."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from everyword import __version__
+from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy
+from everyword.interfaces.cli.page import Column, Page, Style, Styled
+from everyword.interfaces.cli.parser import Request
+from everyword.interfaces.cli.results import size
+from everyword.interfaces.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from everyword.memory import Memory
+    from everyword.models.weights import ModelFiles
+    from everyword.storage.protocol import Job, Store
+
+State = Literal["ok", "warning", "problem"]
+
+_PACKAGES = ("apsw", "numpy", "onnxruntime")
+_WAL_LARGE_BYTES = 256 * 1024 * 1024  # four times its normal limit: some reader holds it open
+_UNREAD_COUNTED = 10_000  # unread events; more are shown as "at least"
+_JOBS_COUNTED = 1_000_000  # the most that are counted
+_LOCK_WAIT_S = 0.5  # a write takes milliseconds
+_CONFLICTS_SHOWN = 5  # facts; `everyword conflicts` lists all
+_QUESTION = "Is everything all right?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The result of one check."""
+
+    name: str
+    detail: str
+    state: State = "ok"
+    fix: str = ""
+
+
+def doctor(request: Request, location: str, terminal: Terminal) -> int:
+    """Run all checks and show them; return 1 if there is a problem."""
+    with _without_notices():
+        checks = list(_checks(request, location))
+    ok = all(check.state != "problem" for check in checks)
+    if terminal.json_wanted:
+        terminal.document({"ok": ok, "checks": [_to_json(check) for check in checks]})
+    else:
+        _show(terminal.page, checks)
+    return 0 if ok else 1
+
+
+def _checks(request: Request, location: str) -> Iterator[Check]:
+    yield Check(name="everyword", detail=__version__)
+    yield Check(name="python", detail=f"{platform.python_version()} ({platform.system()} {platform.machine()})")
+    for package in _PACKAGES:
+        yield _package(package)
+    yield from _guarded("model", lambda: _model(request.embedder))
+    yield from _guarded("tokenizer", _tokenizer)
+    yield from _guarded("memory", lambda: _memory(request, location))
+
+
+def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """Run checks; report an exception as a problem and go on."""
+    try:
+        yield from check()
+    except EverywordError as error:
+        detail, fix = _detail_and_fix(error)
+        yield Check(name=name, detail=detail, state="problem", fix=fix)
+    except Exception as error:
+        yield Check(
+            name=name, detail=f"{type(error).__name__}: {error}", state="problem", fix="Please report this line."
+        )
+
+
+def _detail_and_fix(error: EverywordError) -> tuple[str, str]:
+    """Split a message that holds its fix in the second sentence."""
+    if error.fix:
+        return error.detail, error.fix
+    split = re.search(r"[.;] ", error.detail)
+    if split is None:
+        return error.detail, ""
+    fix = error.detail[split.end() :]
+    return error.detail[: split.start()], f"{fix[:1].upper()}{fix[1:]}"
+
+
+# The installation
+
+
+def _package(name: str) -> Check:
+    from everyword.models.onnx import load_runtime
+
+    try:
+        module = load_runtime() if name == "onnxruntime" else import_module(name)
+        detail = metadata.version(name)
+    except Exception as error:  # a package for another processor may raise anything
+        return Check(
+            name=name,
+            detail=f"can't be imported ({error})",
+            state="problem",
+            fix=f"pip install --force-reinstall {name}",
+        )
+    if name == "apsw":
+        detail += f" with SQLite {module.sqlite_lib_version()}"
+    return Check(name=name, detail=detail)
+
+
+def _model(spec: str | None) -> Iterator[Check]:
+    from everyword.models.embedders import DEFAULT, load_embedder
+    from everyword.models.weights import EVERYWORD_SMALL, find_model
+
+    if spec == "none":
+        yield Check(name="model", detail="none: only words are searched")
+        return
+    try:
+        embedder = load_embedder(spec)
+    except ModelMissing as error:
+        yield Check(
+            name="model",
+            detail=f"{error.detail} Only words are searched.",
+            state="warning" if spec is None else "problem",
+            fix=error.fix or "",
+        )
+        return
+    if embedder is None:
+        return
+    started = time.perf_counter()
+    embedder.question(_QUESTION)
+    took = time.perf_counter() - started
+    yield Check(name="model", detail=f"{embedder.card.label}, {embedder.card.dims} dimensions, ready in {took:.2f} s")
+    if spec in (None, DEFAULT):
+        yield _weights(find_model(EVERYWORD_SMALL))
+
+
+def _weights(files: ModelFiles) -> Check:
+    # Always hash the files here, even if they were verified before.
+    for name, path in files.paths.items():
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != files.sha256[name]:
+                raise ModelDamaged(
+                    f"{path} does not match its pinned SHA-256.", fix="Reinstall the package that holds it."
+                )
+    bulk = sum(path.stat().st_size for path in files.paths.values())
+    folders = ", ".join(sorted({str(path.parent) for path in files.paths.values()}))
+    return Check(name="weights", detail=f"{size(bulk)} in {folders}, SHA-256 as pinned")
+
+
+def _tokenizer() -> Iterator[Check]:
+    from everyword.models.tokenizers import load_tokenizer
+
+    tokenizer = load_tokenizer()
+    yield Check(name="tokenizer", detail=f"{tokenizer.name}: {tokenizer.count(_QUESTION)} tokens in a short question")
+
+
+# The file
+
+
+def _memory(request: Request, location: str) -> Iterator[Check]:
+    path = Path(location).expanduser()
+    is_file = "://" not in location and location != ":memory:"
+    if is_file:
+        if not path.exists():
+            yield _absent(path)
+            return
+        yield from _file(path)
+
+    from everyword.memory import Memory
+
+    with Memory.open(location, embedder=request.embedder, create=False) as memory:
+        if is_file:
+            yield _lock(path)
+        elif "://" in location:
+            yield from _server(location)
+        here = memory if request.space is None else memory.space(request.space)
+        yield from _contents(here, location, llm=request.llm is not None)
+
+
+def _server(location: str) -> Iterator[Check]:
+    """Describe the database server, and check that row-level security applies."""
+    from everyword.storage.protocol import Workplace
+
+    with _read_only_store(location) as store:
+        if not isinstance(store, Workplace):
+            return
+        server = store.about()
+    yield Check(name="server", detail=f"PostgreSQL {server.version}, pgvector {server.vectors}")
+    yield Check(name="search", detail=f"words by BM25; {server.indexed} spaces have a vector index")
+    if server.walled:
+        yield Check(name="row-level security", detail="every transaction is limited to its space")
+    else:
+        yield Check(
+            name="row-level security",
+            detail="does not apply to this user",
+            state="warning",
+            fix="Connect as a role without SUPERUSER and BYPASSRLS.",
+        )
+
+
+@contextmanager
+def _read_only_store(location: str) -> Generator[Store]:
+    from everyword.settings import Settings
+    from everyword.storage.opening import open_store
+
+    with closing(open_store(location, Settings(read_only=True), create=False)) as store:
+        yield store
+
+
+def _file(path: Path) -> Iterator[Check]:
+    yield Check(name="memory", detail=f"{path} ({size(path.stat().st_size)})")
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        yield Check(
+            name="writable",
+            detail="no, the file is read-only",
+            state="warning",
+            fix="Check the permissions of the file and its folder.",
+        )
+    else:
+        yield Check(name="writable", detail="yes")
+    yield _write_ahead_log(path)
+    yield _free_space(path)
+
+
+def _absent(path: Path) -> Check:
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK) or not folder.is_dir():
+        return Check(
+            name="memory",
+            detail=f"none at {path}, and {folder} is not writable",
+            state="problem",
+            fix="Name another file with --memory or EVERYWORD_MEMORY.",
+        )
+    return Check(
+        name="memory", detail=f"none yet at {path}", state="warning", fix='Create it: everyword add "..."'
+    )
+
+
+def _write_ahead_log(path: Path) -> Check:
+    log = Path(f"{path}-wal")
+    length = log.stat().st_size if log.exists() else 0
+    if length > _WAL_LARGE_BYTES:
+        return Check(
+            name="write-ahead log",
+            detail=size(length),
+            state="warning",
+            fix="A process has been reading for very long; the log shrinks when it ends.",
+        )
+    return Check(name="write-ahead log", detail=size(length))
+
+
+def _free_space(path: Path) -> Check:
+    free, needed = shutil.disk_usage(path.parent).free, 2 * path.stat().st_size
+    if free < needed:
+        return Check(
+            name="disk",
+            detail=f"{size(free)} free",
+            state="warning",
+            fix=f"Free some space: forgetting rewrites the file and needs up to {size(needed)}.",
+        )
+    return Check(name="disk", detail=f"{size(free)} free")
+
+
+def _lock(path: Path) -> Check:
+    from everyword.storage.sqlite.write_lock import Turn
+
+    lock = Path(f"{path}-lock")
+    if not lock.exists():
+        return Check(name="lock file", detail="none; the first write creates it")
+    if not os.access(lock, os.W_OK):
+        return Check(
+            name="lock file", detail=f"{lock} is not writable", state="problem", fix="Check its permissions and owner."
+        )
+    turn = Turn(lock, _LOCK_WAIT_S)
+    try:
+        with turn.taken():
+            return Check(name="lock file", detail="free")
+    except StoreBusy:
+        holders = _holders(lock)
+        who = f"process {', '.join(map(str, holders))}" if holders else "another process"
+        return Check(
+            name="lock file", detail=f"{who} is writing", state="warning", fix="Wait, or check what that process does."
+        )
+    finally:
+        turn.close()
+
+
+def _holders(lock: Path) -> list[int]:
+    """Return the processes that hold a lock; only Linux tells."""
+    try:
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+    inode = str(lock.stat().st_ino)
+    fields = [line.split() for line in lines if "->" not in line]
+    holders = {int(field[4]) for field in fields if len(field) > 5 and field[5].rpartition(":")[2] == inode}
+    return sorted(pid for pid in holders if pid not in (0, os.getpid()))
+
+
+def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
+    stats = memory.stats()
+    yield Check(name="schema", detail=str(stats.schema))
+    vectors = f"{stats.vectors:,} vectors of {stats.model}" if stats.model else "no vectors yet"
+    yield Check(name="events", detail=f"{stats.events:,} in space {stats.space}, {vectors}")
+    if stats.pending:
+        yield from _waiting(location, stats.space)
+    else:
+        yield Check(name="queue", detail="empty")
+    yield from _conflicts(memory)
+    yield from _behind(location, stats.space, llm=llm)
+    started = time.perf_counter()
+    memory.recall(_QUESTION, k=1)
+    yield Check(name="recall", detail=f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
+    for notice in memory.notices:
+        yield Check(name="notice", detail=notice, state="warning")
+    report = memory.verify(deep=False)
+    for problem in report.problems:
+        yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
+    if report.ok:
+        yield Check(name="verify", detail="quick checks passed; `everyword verify --deep` checks everything")
+
+
+def _conflicts(memory: Memory) -> Iterator[Check]:
+    """List contradicting facts, which only a person can resolve."""
+    found = memory.conflicts()
+    for fact in found[:_CONFLICTS_SHOWN]:
+        yield Check(
+            name="conflict",
+            detail=f"{fact.subject_name} {fact.relation.replace('_', ' ')} {fact.object_name}",
+            state="warning",
+            fix="Add an event that says which is true. everyword conflicts lists all.",
+        )
+    if not found:
+        yield Check(name="conflicts", detail="none among the facts")
+
+
+def _waiting(location: str, space: str) -> Iterator[Check]:
+    """Describe the queue: kinds of jobs and their last errors."""
+    from everyword.storage.protocol import EMBED, PLAN, READ, SUMMARISE
+
+    with _read_only_store(location) as store, store.reader() as reader:
+        jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
+    with_llm = "Open it with llm=... and call settle()."
+    for kind, what, fix in (
+        (EMBED, "event without vectors", "everyword settle"),
+        (READ, "event not yet read by an LLM, only by rules", with_llm),
+        (SUMMARISE, "session not yet summarised by an LLM, only by rules", with_llm),
+        (PLAN, "change of concepts not yet worded by an LLM, only by rules", with_llm),
+    ):
+        those = [job for job in jobs if job.kind == kind]
+        if those:
+            yield Check(name="queue", detail=_describe_jobs(those, what), state="warning", fix=fix)
+
+
+def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
+    """Report derived data that lags behind the log, and events that no LLM has read though there is one."""
+    from everyword.engine.lag import WORDS, lag
+    from everyword.storage.protocol import IN_MEMORY
+
+    if location == IN_MEMORY:
+        return
+    with _read_only_store(location) as store, store.reader() as reader:
+        not_yet = lag(reader, space)
+        refused = reader.refusals(space)
+        unread = 0
+        if llm:
+            from everyword.knowledge.legacy.extract.llm.scene import NOT_FOR_LLM
+            from everyword.types.trust import UNVOUCHED
+
+            roles = sorted(NOT_FOR_LLM)
+            unread = len(reader.unread(space, but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
+    for what, count in not_yet.items():
+        events = f"{count:,} event{'s' if count > 1 else ''}"
+        detail = f"not yet derived from {events}; each write catches up a little"
+        if what == WORDS:
+            detail = f"of {events} indexed by an older version; new search features do not cover them yet"
+        yield Check(name=what, detail=detail, state="warning", fix="everyword settle")
+    if refused:
+        detail = f"{refused:,} results of an LLM were rejected, since no event supports them"
+        yield Check(name="refused", detail=detail)
+    if unread:
+        least = "at least " if unread == _UNREAD_COUNTED else ""
+        detail = (
+            f"{least}{unread:,} event{'s' if unread > 1 else ''} from before an LLM was set; only rules read them"
+        )
+        yield Check(
+            name="llm", detail=detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100."
+        )
+
+
+def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
+    noun, _, rest = what.partition(" ")
+    detail = f"{len(jobs):,} {noun}{'s' if len(jobs) > 1 else ''} {rest}"
+    failed = [job for job in jobs if job.error]
+    if not failed:
+        return detail
+    worst = max(failed, key=lambda job: job.attempts)
+    if not worst.attempts:  # it failed when the event was written
+        return f"{detail}: {worst.error}"
+    return f"{detail}; tried {worst.attempts} time{'s' if worst.attempts > 1 else ''}, last: {worst.error}"
+
+
+# Showing
+
+
+def _show(page: Page, checks: Sequence[Check]) -> None:
+    looks: dict[State, Style] = {"ok": "good", "warning": "warning", "problem": "bad"}
+    page.table(
+        (Column(""), Column("check", style="strong"), Column("result"), Column("fix")),
+        [(Styled(check.state, looks[check.state]), check.name, check.detail, check.fix) for check in checks],
+    )
+    page.gap()
+    warned, failed = (sum(check.state == state for check in checks) for state in ("warning", "problem"))
+    if failed:
+        page.line(Styled(_counted(failed, "problem"), "bad"), f", {_counted(warned, 'warning')}" if warned else "")
+    elif warned:
+        page.line(Styled(_counted(warned, "warning"), "warning"), ", no problems")
+    else:
+        page.line(Styled("No problems.", "good"))
+
+
+def _to_json(check: Check) -> dict[str, str | None]:
+    return {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix or None}
+
+
+@contextmanager
+def _without_notices() -> Generator[None]:
+    """Suppress notices on standard error: the table shows them."""
+    with warnings.catch_warnings():
+        # By base class: importing EverywordNotice needs numpy, which may be broken.
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

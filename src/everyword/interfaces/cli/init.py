@@ -1,0 +1,225 @@
+"""`everyword init`: set up a memory, imports, hooks and MCP. Each step is shown, confirmed and optional."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from everyword.errors import EverywordError
+from everyword.interfaces.cli.location import default_path
+from everyword.private_files import make_private_folder
+from everyword.settings import expanded
+
+STEPS = ("import", "vectors", "hooks", "mcp")
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Session files of an agent on this machine."""
+
+    title: str
+    format: str
+    path: Path
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """The chosen options."""
+
+    memory: str
+    wing: str
+    folder: str
+    embedder: str | None
+    hooks_home: str | None
+    skipped: frozenset[str]
+    yes: bool
+
+    def wants(self, step: str, question: str) -> bool:
+        """Ask whether to do a step, unless --yes or --skip decides."""
+        if step in self.skipped:
+            return False
+        return self.yes or _confirmed(question)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the steps; return the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    if not given.yes and not (sys.stdin and sys.stdin.isatty()):
+        _show("Nothing was done: there is no terminal to ask. Give --yes to run every step, --skip STEP to skip one.")
+        return 2
+    try:
+        _set_up(_plan(given))
+    except EverywordError as error:
+        sys.stderr.write(f"everyword: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _set_up(plan: _Plan) -> None:
+    from everyword.memory import Memory
+
+    with suppress(OSError):  # opening the memory reports it better
+        make_private_folder(Path(plan.memory).parent)
+    there = Path(plan.memory).exists()
+    with Memory.open(plan.memory, embedder=plan.embedder) as memory:
+        _show(f"Memory: {plan.memory} ({'exists' if there else 'created'})")
+        _show(f"Wing of this folder: {plan.wing}")
+        _import(memory, plan)
+        _vectors(memory, plan)
+    _hooks(plan)
+    _mcp(plan)
+    _show("Done. Try: everyword wake_up, everyword recall QUESTION. Undo: everyword hook uninstall all")
+
+
+def _import(memory: Any, plan: _Plan) -> None:
+    for found in _sessions():
+        size = f"{found.files:,} files, {found.bytes / _MEGABYTE:.1f} MB"
+        if plan.wants("import", f"Import the sessions of {found.title} in {found.path} ({size})?"):
+            done = memory.import_events(found.path, format=found.format, defer_embeddings=True)
+            _show(f"{found.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
+
+
+def _vectors(memory: Any, plan: _Plan) -> None:
+    waiting = memory.stats().pending
+    if waiting and plan.wants(
+        "vectors", f"Compute the vectors of {waiting:,} events now? Words are searchable already."
+    ):
+        from everyword.interfaces.cli.terminal import Terminal, progress
+
+        with progress(Terminal(json_wanted=False), "settle") as report:
+            memory.settle(progress=report)
+    elif waiting:
+        _show(f"{waiting:,} events have no vectors yet. Compute them with: everyword settle")
+
+
+def _hooks(plan: _Plan) -> None:
+    from everyword.interfaces.hooks.install import install
+
+    wings = {} if plan.wing == plan.folder else {plan.folder: plan.wing}
+    asked: dict[str, Any] = {"memory": plan.memory, "home": plan.hooks_home}
+    if plan.embedder:
+        asked["embedder"] = plan.embedder
+    for title, path in (("Claude Code", _claude() / "settings.json"), ("Codex", _codex() / "config.toml")):
+        if path.parent.is_dir():
+            change = partial(install, path, wings=wings, **asked)
+            _change(plan, "hooks", f"Let {title} save and recall automatically", change)
+
+
+def _mcp(plan: _Plan) -> None:
+    from everyword.interfaces.hooks.settings_files import add_server
+
+    if find_spec("mcp") is None:
+        _show("MCP: skipped, not installed. To add it: pip install 'everyword[mcp]', then run this again.")
+        return
+    clients = (
+        ("Claude Code", _claude(), expanded("~") / ".claude.json"),
+        ("Cursor", expanded("~") / ".cursor", expanded("~") / ".cursor" / "mcp.json"),
+        ("Codex", _codex(), _codex() / "config.toml"),
+    )
+    for title, folder, path in clients:
+        if folder.is_dir():
+            add = partial(add_server, path, memory=plan.memory, home=plan.hooks_home)
+            _change(plan, "mcp", f"Add the MCP server to {title}", add)
+
+
+def _change(plan: _Plan, step: str, what: str, change: Callable[..., Any]) -> None:
+    """Show a change of a settings file, ask, and apply it. A change that fails does not stop the others."""
+    try:
+        shown = change(dry_run=True)
+        if shown.before == shown.after:
+            _show(f"{what}: already set up ({shown.path})")
+            if step == "hooks":
+                change()  # updates the settings of the hooks themselves
+            return
+        if step not in plan.skipped:
+            _show(f"\n{shown.diff}")
+        if plan.wants(step, f"{what}?"):
+            done = change()
+            _show(f"{what}: done." + (f" A backup is in {done.backup}." if done.backup else ""))
+    except EverywordError as error:
+        _show(f"{what}: skipped. {error}")
+
+
+def _sessions() -> Iterator[_Found]:
+    places = (
+        ("Claude Code", "claude-code", _claude() / "projects", ".jsonl"),
+        ("Codex", "codex", _codex() / "sessions", ".jsonl"),
+        ("Gemini CLI", "gemini-cli", expanded("~") / ".gemini" / "tmp", ".json"),
+    )
+    for title, format, path, suffix in places:
+        sizes = [one.stat().st_size for one in path.rglob(f"*{suffix}") if one.is_file()] if path.is_dir() else []
+        if sizes:
+            yield _Found(title=title, format=format, path=path, files=len(sizes), bytes=sum(sizes))
+
+
+def _claude() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or expanded("~") / ".claude")
+
+
+def _codex() -> Path:
+    return Path(os.environ.get("CODEX_HOME") or expanded("~") / ".codex")
+
+
+def _plan(given: Any) -> _Plan:
+    folder = Path.cwd().name
+    memory = given.memory or default_path()
+    wing = given.wing or folder
+    if not given.yes:
+        memory = _answer("Where should the memory be?", memory)
+        wing = _answer("Which wing should this folder's sessions use?", wing)
+    return _Plan(
+        memory=os.path.abspath(expanded(memory)),
+        wing=wing,
+        folder=folder,
+        embedder=given.embedder,
+        hooks_home=given.hooks_home,
+        skipped=frozenset(given.skip or ()),
+        yes=given.yes,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="everyword init",
+        description="Set up a memory. Every step is shown, confirmed and optional. It is safe to run again.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--memory", metavar="PATH", help="the file (default: memory.db in the user's data folder)")
+    parser.add_argument("--wing", metavar="NAME", help="the wing of this folder's sessions (default: its name)")
+    parser.add_argument("--embedder", metavar="NAME", default=os.environ.get("EVERYWORD_EMBEDDER") or None)
+    parser.add_argument("--skip", action="append", choices=STEPS, help="skip a step; may be repeated")
+    parser.add_argument("--yes", action="store_true", help="run every step without asking")
+    parser.add_argument("--hooks-home", metavar="PATH", help="where hooks keep their own files")
+    return parser
+
+
+def _answer(question: str, default: str) -> str:
+    sys.stdout.write(f"{question} [{default}] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip() or default
+
+
+def _confirmed(question: str) -> bool:
+    sys.stdout.write(f"{question} [Y/n] ")
+    sys.stdout.flush()
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() in ("", "y", "yes")
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

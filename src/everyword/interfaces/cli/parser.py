@@ -1,0 +1,251 @@
+"""Build the command line's parser from the registry of operations, and parse a command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from everyword import __version__
+from everyword.errors import InvalidInput
+from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation, Parameter
+from everyword.interfaces.operations.parameters import FLAG, INTEGER, TEXTS, Kind
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+DOCTOR = "doctor"
+WATCH = "watch"
+PROGRAMS = {
+    "init": "set up a memory: location, imports, hooks, MCP; each step is shown and optional",
+    "mcp": "serve a memory over MCP",
+    "serve": "serve a memory over HTTP and MCP, with a web page",
+    "keys": "create, list and revoke API keys of the service",
+    "webhooks": "send changes of a memory to other programs",
+    "hook": "let a coding assistant save and recall by itself: install, status, uninstall",
+    "worker": "do waiting work on a server, beside any number of other workers",
+    "migrate": "copy a whole memory, such as from a file to PostgreSQL or back",
+}
+_WITH_VERBS = ("keys", "webhooks", "hook")  # programs that have verbs of their own
+_WITH_VALUE = ("--memory", "--space", "--wing", "--embedder", "--llm", "--reranker")  # may come before the verb
+_FLAGS = ("--json",)
+_WATCH_SUMMARY = "print new events, concepts, intents and jobs from any process as they arrive"
+_WATCH_OPTIONS = {"every": "seconds between checks (default: 1)", "count": "stop after this many (default: never)"}
+_WATCH_KIND = "event, concept, intent or job; may be given more than once (default: all)"
+_DOCTOR_SUMMARY = "check the installation, the file and the model, and say what to do"
+
+# Options that only the command line has.
+_EXTRAS: dict[str, tuple[tuple[str, str], ...]] = {
+    "import": (("watch", "keep running: read new files of the folder, and what its files grow by"),),
+    "recall": (("explain", "also show the rank and score of each stage"),),
+    "wake_up": (("explain", "also show why each line was chosen"),),
+    "forget": (("yes", "do not ask for confirmation"),),
+}
+
+_NO_VERB = re.compile(r"argument VERB: invalid choice: '([^']*)'")
+
+_EPILOG = """\
+examples:
+  everyword add "I moved to Lisbon in March." --speaker Ana --session s1 --at 2026-04-02T10:00Z
+  everyword recall "Where does Ana live?"
+  everyword context "Where does Ana live?" --budget 600
+  everyword forget --session s1 --dry-run
+
+These options may also follow the verb. See `everyword VERB --help` for the options of a verb.
+"""
+
+
+class UsageError(InvalidInput):
+    """The command line can't be understood; see everyword --help."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A parsed command line."""
+
+    verb: str
+    json: bool
+    memory: str | None
+    space: str | None
+    wing: str | None
+    embedder: str | None
+    llm: str | None = None
+    reranker: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # for the operation's method
+    extras: frozenset[str] = frozenset()
+
+    @property
+    def operation(self) -> Operation | None:
+        """Return the operation; None for a verb that only the command line has."""
+        return BY_NAME.get(self.verb)
+
+
+def read(arguments: Sequence[str]) -> Request:
+    """Parse a command line; raise UsageError where it is wrong, and SystemExit after --help."""
+    parser = build()
+    given = vars(parser.parse_args(arguments))
+    verb = given.get("verb")
+    if verb is None:
+        raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
+    operation = BY_NAME.get(verb)
+    names = {parameter.name for parameter in operation.parameters} if operation else {*_WATCH_OPTIONS, "kinds"}
+    return Request(
+        verb=verb,
+        json=given.get("json", False),
+        memory=given.get("memory") or os.environ.get("EVERYWORD_MEMORY") or None,
+        space=given.get("space"),
+        wing=given.get("wing"),
+        embedder=given.get("embedder") or os.environ.get("EVERYWORD_EMBEDDER") or None,
+        llm=given.get("llm") or os.environ.get("EVERYWORD_LLM") or None,
+        reranker=given.get("reranker") or os.environ.get("EVERYWORD_RERANKER") or None,
+        arguments={name: given[name] for name in names if name in given},
+        extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if given.get(name)),
+    )
+
+
+def program_of(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Return the program that a command line runs and its arguments, including options before its name."""
+    place = 0
+    while place < len(arguments) and arguments[place].partition("=")[0] in (*_WITH_VALUE, *_FLAGS):
+        place += 2 if arguments[place] in _WITH_VALUE else 1
+    name, rest = "".join(arguments[place : place + 1]), list(arguments[place + 1 :])
+    if name not in PROGRAMS:
+        return None
+    behind = 1 if name in _WITH_VERBS and rest and not rest[0].startswith("-") else 0
+    return name, [*rest[:behind], *arguments[:place], *rest[behind:]]
+
+
+def build() -> argparse.ArgumentParser:
+    """Build the parser of the whole command line."""
+    parser = Parser(
+        prog="everyword",
+        description="Long-term memory for AI agents. It keeps every word and finds it as soon as it is written.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_global_options(parser)
+    parser.add_argument("--version", action="version", version=f"everyword {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for operation in OPERATIONS:
+        verb = verbs.add_parser(
+            operation.name,
+            help=operation.summary,
+            description=f"{_sentence(operation.summary)} {operation.details}".strip(),
+            allow_abbrev=False,
+        )
+        for parameter in operation.parameters:
+            # --wing is an option of every verb.
+            if parameter.name != "wing":
+                _add_parameter(verb, parameter)
+        for name, text in _EXTRAS.get(operation.name, ()):
+            verb.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=text)
+        _add_global_options(verb.add_argument_group("options of every verb"))
+    doctor = verbs.add_parser(DOCTOR, help=_DOCTOR_SUMMARY, description=_sentence(_DOCTOR_SUMMARY), allow_abbrev=False)
+    _add_global_options(doctor.add_argument_group("options of every verb"))
+    watch = verbs.add_parser(WATCH, help=_WATCH_SUMMARY, description=_sentence(_WATCH_SUMMARY), allow_abbrev=False)
+    for name, text in _WATCH_OPTIONS.items():
+        watch.add_argument(f"--{name}", metavar="N", type=_parser(INTEGER), default=argparse.SUPPRESS, help=text)
+    watch.add_argument("--kind", dest="kinds", action="append", default=argparse.SUPPRESS, help=_WATCH_KIND)
+    _add_global_options(watch.add_argument_group("options of every verb"))
+    for name, summary in PROGRAMS.items():  # each parses its own command line
+        verbs.add_parser(name, help=summary, add_help=False)
+    return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that raises our errors."""
+
+    def error(self, message: str) -> NoReturn:
+        mistaken = _NO_VERB.match(message)
+        if mistaken is not None:
+            known = [*BY_NAME, DOCTOR, WATCH, *PROGRAMS]
+            near = get_close_matches(mistaken[1].replace("-", "_"), known, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(f"Unknown verb {mistaken[1]!r}.", fix=f"{meant}See {self.prog} --help.")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", fix=f"See {self.prog} --help.")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        # argparse ignores errors while it writes the help text; we do not.
+        if file is not None:
+            file.write(message)
+
+
+def _add_global_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    # No defaults: the verb's parser must not reset an option that comes before the verb.
+    unset = argparse.SUPPRESS
+    parser.add_argument(
+        "--memory",
+        metavar="PATH",
+        default=unset,
+        help="a file, or postgresql://... (default: EVERYWORD_MEMORY, or memory.db in the user's data folder)",
+    )
+    parser.add_argument(
+        "--space", metavar="NAME", type=_name, default=unset, help="the tenant; spaces are separate"
+    )
+    parser.add_argument(
+        "--wing", metavar="NAME", type=_name, default=unset, help="a person or project inside the space"
+    )
+    parser.add_argument(
+        "--embedder",
+        metavar="NAME",
+        default=unset,
+        help="the embedding model (default: EVERYWORD_EMBEDDER, or the file's own)",
+    )
+    parser.add_argument(
+        "--llm", metavar="NAME", default=unset, help="an LLM for answers, such as ollama:MODEL (default: EVERYWORD_LLM)"
+    )
+    parser.add_argument(
+        "--reranker", metavar="NAME", default=unset, help="a reranker for recall (default: EVERYWORD_RERANKER)"
+    )
+    parser.add_argument("--json", action="store_true", default=unset, help="print one JSON document instead of text")
+
+
+def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
+    settings: dict[str, Any] = {"help": parameter.help.replace("%", "%%"), "default": argparse.SUPPRESS}
+    if parameter.kind is FLAG:
+        settings["action"] = "store_false" if parameter.default else "store_true"
+    else:
+        word = parameter.options[0] if parameter.options else parameter.name
+        settings["metavar"] = parameter.kind.metavar or word.lstrip("-").upper()
+        settings["type"] = _parser(parameter.kind)
+    if parameter.kind is TEXTS:
+        settings["action"] = "append"
+    if parameter.positional:
+        parser.add_argument(parameter.name, nargs=_count(parameter), **settings)
+    else:
+        options = parameter.options or (f"--{parameter.name.replace('_', '-')}",)
+        parser.add_argument(*options, dest=parameter.name, required=parameter.required, **settings)
+
+
+def _count(parameter: Parameter) -> str | None:
+    if parameter.several:
+        return "+"
+    return None if parameter.required and not parameter.from_stdin else "?"
+
+
+def _name(text: str) -> str:
+    # An empty name is usually an unset shell variable.
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
+def _parser(kind: Kind) -> Callable[[str], Any]:
+    """Make argparse show what is wrong with a value."""
+
+    def parse(text: str) -> Any:
+        try:
+            return kind.parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[:1].upper()}{summary[1:]}."

@@ -1,0 +1,773 @@
+"""Show results as text: one function per type of result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from everyword.interfaces.cli.page import Column, Page, Piece, Styled
+from everyword.text.terms import shortened, whole_until
+from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, JournalEntry
+from everyword.types.events import (
+    Answer,
+    Context,
+    Event,
+    Hit,
+    Hits,
+    Imported,
+    Receipt,
+    Report,
+    Score,
+    Session,
+    Span,
+    Stats,
+    Written,
+)
+from everyword.types.feed import Waiting
+from everyword.types.graph import Entity, EntityEdit, Fact
+from everyword.types.intents import LIVE, Belief, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
+from everyword.types.records import Record
+from everyword.types.statements import BY_HAND, Artifact, History, Status
+from everyword.types.times import day_in_words, utc_now
+
+_MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
+_BEFORE_MATCH = 200  # characters of these that may precede the match
+_SNIPPET = 60  # characters of a text in a table
+_ELLIPSIS = "…"
+_MOST_TAGS = 6  # of `stats`, the most frequent; --json has all
+_MOST_KEYS = 3  # of a session in a table; --json has all
+_DOUBTFUL = 0.5  # confidence below which a person is warned
+_LONGEST_DRAWER = 100  # characters of an event in the palace
+_MOST_QUOTES = 2  # of one fact; --json has all
+_MOST_ALIASES = 6
+
+
+def written(page: Page, outcome: Written) -> None:
+    """Show whether an event was stored."""
+    verdict = Styled("stored", "good") if outcome.new else Styled("already there", "warning")
+    page.line(verdict, "  ", Styled(outcome.id, "dim"))
+    _redacted(page, outcome.redacted)
+
+
+def imported(page: Page, done: Imported) -> None:
+    """Show the counts of an import."""
+    differing = f", already there with other text {done.differing:,}" if done.differing else ""
+    page.line(
+        f"{done.format}: read {done.read:,}, ",
+        Styled(f"stored {done.added:,}", "good"),
+        f", already there {done.known:,}{differing}",
+    )
+    if done.unchanged:
+        page.line(Styled(f"  {_counted(done.unchanged, 'file')} of {done.files:,} unchanged, not read again", "dim"))
+    for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
+        page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
+    for sample in done.not_understood:
+        page.line(Styled(f"  not understood: {sample}", "warning"))
+    _redacted(page, done.redacted)
+
+
+def _redacted(page: Page, kinds: Mapping[str, int]) -> None:
+    for kind, count in sorted(kinds.items(), key=lambda one: -one[1]):
+        page.line(Styled(f"  redacted: {_counted(count, kind)}", "warning"))
+
+
+def hits(page: Page, found: Hits, *, explain: bool) -> None:
+    """List hits, best first; `explain` adds the scores of each stage."""
+    if not found:
+        _nothing_found(page)
+    width = len(str(len(found)))
+    for rank, hit in enumerate(found, 1):
+        heading = (*_when_who_where(hit.event), Styled(f"{hit.score:.3f}", "number"), Styled(hit.event.id, "dim"))
+        page.item(f"{rank:>{width}}", heading, _excerpt(page, hit.event.text, hit.span))
+    if found and explain:
+        _stages(page, found)
+    if found and page.for_people and found.confidence is not None:
+        page.gap()
+        doubt = " The memory may not hold an answer." if found.confidence < _DOUBTFUL else ""
+        page.line(Styled(f"An answer is among these with {found.confidence:.0%} confidence.{doubt}", "dim"))
+
+
+def context(page: Page, written: Context) -> None:
+    """Show a context; a person also sees its tokens and citations."""
+    if not page.for_people:
+        if written.text:
+            page.text(written.text)
+        return
+    if not written.text:
+        _nothing_found(page)
+        return
+    page.text(written.text)
+    page.gap()
+    page.line(Styled(f"{written.tokens:,} of {written.budget:,} tokens ({written.tokenizer})", "dim"))
+    for citation in written.citations:
+        key = f"  {citation.key}" if citation.key else ""
+        page.line(Styled(f"{citation.mark} {citation.event_id}{key}", "dim"))
+
+
+def event(page: Page, shown: Event) -> None:
+    """Show one event in full."""
+    fields: list[tuple[str, Piece | None]] = [
+        ("id", shown.id),
+        ("key", shown.key),
+        ("space", shown.space),
+        ("wing", shown.wing),
+        ("session", shown.session),
+        ("speaker", None if shown.speaker is None else Styled(shown.speaker, "name")),
+        ("role", shown.role),
+        ("source", shown.source),
+        ("at", shown.at.isoformat(" ")),
+        ("recorded", shown.recorded_at.isoformat(" ")),
+        ("meta", json.dumps(shown.meta, ensure_ascii=False) if shown.meta else None),
+    ]
+    page.fields([(name, value) for name, value in fields if value is not None])
+    page.gap()
+    page.text(shown.text)
+
+
+def events(page: Page, listed: Iterable[Event]) -> None:
+    """List events while they are read."""
+    one = None
+    for one in listed:
+        heading = (*_when_who_where(one), Styled(one.id, "dim"))
+        page.item("", heading, _excerpt(page, one.text, Span(0, 0)))
+    if one is None:
+        _nothing_found(page)
+
+
+def sessions(page: Page, listed: Sequence[Session]) -> None:
+    """List sessions."""
+    if not listed:
+        _nothing_found(page)
+        return
+    page.table(
+        (
+            Column("session", style="strong"),
+            Column("events", right=True),
+            Column("first"),
+            Column("last"),
+            Column("speakers", style="name"),
+            Column("wings"),
+            Column("about", style="dim"),
+        ),
+        [
+            (
+                session.name,
+                f"{session.events:,}",
+                _when(session.first_at),
+                _when(session.last_at),
+                ", ".join(session.speakers),
+                ", ".join(session.wings),
+                session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS]),
+            )
+            for session in listed
+        ],
+    )
+
+
+def forget_preview(page: Page, receipt: Receipt, some: Sequence[Event]) -> None:
+    """Show how many events `forget` would remove, and some of them."""
+    if not receipt.events:
+        page.line("No event matches.")
+        return
+    page.line(Styled(f"{_counted(receipt.events, 'event')} would be forgotten:", "warning"))
+    for one in some:
+        page.line("  ", *_spaced(_when_who_where(one)), "  ", _snippet(one.text))
+    if receipt.events > len(some):
+        page.line(Styled(f"  and {receipt.events - len(some):,} more", "dim"))
+
+
+def forgotten(page: Page, receipt: Receipt) -> None:
+    """Show what `forget` removed."""
+    if not receipt.events:
+        page.line("No event matches; nothing was forgotten.")
+        return
+    derived = ", ".join(f"{count:,} {name}" for name, count in receipt.removed.items() if count and name != "events")
+    page.line(
+        Styled(f"forgot {_counted(receipt.events, 'event')}", "good"),
+        f" (and {derived})" if derived else "",
+        "; the file was rewritten" if receipt.scrubbed else "",
+    )
+    for place in receipt.left:
+        page.line(Styled(f"  may still hold their text: {place}", "dim" if receipt.scrubbed else "warning"))
+
+
+def stats(page: Page, counted: Stats) -> None:
+    """Show the contents of a space and the size of the file."""
+    elsewhere = f" of {counted.events_total:,} in {counted.spaces:,} spaces" if counted.spaces > 1 else ""
+    rows: list[tuple[str, Piece]] = [
+        ("memory", Styled(counted.location, "strong")),
+        ("space", counted.space),
+        ("events", f"{counted.events:,}{elsewhere}"),
+        ("sessions", f"{counted.sessions:,}"),
+        ("speakers", f"{counted.speakers:,}"),
+        ("wings", f"{counted.wings:,}"),
+    ]
+    if counted.first_at is not None and counted.last_at is not None:
+        rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
+    if counted.artifacts:
+        rows.append(("statements", _counts(counted.artifacts.items())))
+    if counted.graph.get("entities"):
+        shown = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
+        rows.append(("graph", _counts(shown.items())))
+    if counted.tags:
+        more = len(counted.tags) - _MOST_TAGS
+        rest = f" and {more:,} more" if more > 0 else ""
+        rows.append(("tags", _counts(islice(counted.tags.items(), _MOST_TAGS)) + rest))
+    rows += [
+        ("model", counted.model or "none yet"),
+        ("vectors", f"{counted.vectors:,}"),
+        ("queue", Styled(f"{counted.pending:,}", "warning" if counted.pending else "")),
+        *([("not derived yet", Styled(_counts(counted.behind.items()), "warning"))] if counted.behind else []),
+        ("size", size(counted.bytes)),
+        ("schema", str(counted.schema)),
+    ]
+    page.fields(rows)
+    if counted.bytes_by_part:
+        page.gap()
+        _parts(page, counted.bytes_by_part.items())
+
+
+def report(page: Page, found: Report) -> None:
+    """Show the problems that `verify` found."""
+    checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
+    if found.ok:
+        page.line(Styled("ok", "good"), f"  {checked}")
+        return
+    page.line(Styled(_counted(len(found.problems), "problem"), "bad"), f"  {checked}")
+    page.table(
+        (Column("where", style="strong"), Column("what"), Column("fix", style="number")),
+        [(problem.where, problem.what, problem.fix) for problem in found.problems],
+    )
+
+
+def size(count: int) -> str:
+    """Write a number of bytes with a unit."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:,.0f} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:,.1f} TB"
+
+
+def answer(page: Page, given: Answer) -> None:
+    """Show an answer with its confidence, or that there is none."""
+    if not given.answered:
+        page.line(Styled("Not in this memory.", "dim"))
+    else:
+        page.text(given.text)
+    if page.for_people:
+        page.gap()
+        for citation in given.citations:
+            page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
+        sure = "" if given.confidence is None else f"{given.confidence:.0%} confidence"
+        by = "quoted" if given.written_by == "quote" else f"written by {given.written_by}"
+        page.line(Styled(", ".join(part for part in (sure, by if given.answered else "") if part), "dim"))
+
+
+def artifacts(page: Page, listed: Sequence[Artifact]) -> None:
+    """List statements, each with its quote."""
+    if not listed:
+        _nothing_found(page)
+    for one in listed:
+        page.item("", _statement_heading(one), _quoted(one))
+
+
+def history(page: Page, shown: History) -> None:
+    """Show the versions of a statement, oldest first, and why each ended."""
+    for number, version in enumerate(shown.versions, 1):
+        page.item(str(number), _statement_heading(version.artifact), _quoted(version.artifact))
+        for change in version.changes:
+            page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
+
+
+def records(page: Page, listed: Sequence[Record]) -> None:
+    """List records of edits."""
+    if not listed:
+        _nothing_found(page)
+    for one in listed:
+        details = [f"{name} {value}" for name, value in one.details.items()]
+        page.item(
+            "",
+            [
+                Styled(one.kind.value, "name"),
+                Styled(f"by {one.by}", "strong"),
+                Styled(f"{one.at:%Y-%m-%d %H:%M}", "number"),
+                Styled(one.id, "dim"),
+            ],
+            [Styled(", ".join([*([one.text] if one.text else []), *details]), "dim")],
+        )
+
+
+def _statement_heading(artifact: Artifact) -> list[Piece]:
+    since = f"since {artifact.valid_from:%Y-%m-%d}" if artifact.valid_from else ""
+    until = f"until {artifact.valid_to:%Y-%m-%d}" if artifact.valid_to else ""
+    status = "" if artifact.status is Status.CURRENT else artifact.status.value
+    return [
+        Styled(artifact.kind.value, "name"),
+        Styled(artifact.content, "strong"),
+        Styled(" ".join(part for part in (since, until) if part), "number"),
+        Styled(status, "bad" if status else "dim"),
+        Styled(artifact.id, "dim"),
+    ]
+
+
+def _quoted(artifact: Artifact) -> list[Piece]:
+    if artifact.extractor == BY_HAND:
+        return [Styled(f"corrected by {artifact.speaker or 'unknown'}", "dim")]
+    who = f" ({artifact.speaker})" if artifact.speaker else ""
+    return [Styled(f"“{artifact.quote}”{who}", "dim")]
+
+
+def intents(page: Page, listed: Sequence[Intent]) -> None:
+    """List intents, each with its quotes."""
+    if not listed:
+        _nothing_found(page)
+    for one in listed:
+        page.item("", _intent_heading(one), _why(one))
+
+
+def beliefs(page: Page, listed: Sequence[Belief]) -> None:
+    """Show who believes what."""
+    if not listed:
+        _nothing_found(page)
+        return
+    page.table(
+        [Column("who", style="name"), Column("thing"), Column("is"), Column("since"), Column("by"), Column("words")],
+        [
+            [
+                _holder(one),
+                one.thing,
+                Styled(one.value, "good" if one.current else "warning"),
+                f"{one.since:%Y-%m-%d %H:%M}",
+                one.by.value + ("" if one.current else ", out of date"),
+                Styled(f"“{one.ground.quote}”", "dim"),
+            ]
+            for one in listed
+        ],
+    )
+
+
+def window(page: Page, shown: Window) -> None:
+    """Show the window by tiers; programs get its fenced text."""
+    if not page.for_people:
+        if shown.text:
+            page.text(shown.text)
+        return
+    for tier in Tier:
+        held = [item for item in shown.items if item.tier is tier]
+        if held:
+            page.line(Styled(f"[{tier.value}]", "strong"))
+            for item in held:
+                page.line(item.text)
+    if not shown.items:
+        _nothing_found(page)
+    page.gap()
+    page.line(Styled(f"{shown.tokens:,} of {shown.budget:,} tokens ({shown.tokenizer})", "dim"))
+
+
+def palace(page: Page, laid_out: Palace) -> None:
+    """Show the palace as a tree."""
+    if not laid_out.wings:
+        _nothing_found(page)
+    for wing in laid_out.wings:
+        _wing(page, wing)
+    for tunnel in laid_out.tunnels:
+        joined = " = ".join(name or "(no wing)" for name in tunnel.wings)
+        page.line(Styled("tunnel  ", "dim"), Styled(tunnel.label, "strong"), f"  {joined}")
+
+
+def news(page: Page, kind: str, one: Any) -> None:
+    """Show one change."""
+    if isinstance(one, Intent):
+        page.item("", [Styled("new intent", "good"), *_intent_heading(one)], _why(one))
+    else:
+        page.line(Styled(f"new {kind}", "good"), "  ", Styled(_named(one), "strong"))
+
+
+def _named(one: Event | Concept | Waiting) -> str:
+    if isinstance(one, Event):
+        return " ".join(f"{one.speaker}: {one.text}".split() if one.speaker else one.text.split())
+    if isinstance(one, Waiting):
+        return f"{one.kind} of {one.event_id or 'an event'}"
+    return one.label
+
+
+def _intent_heading(intent: Intent) -> list[Piece]:
+    due = f"by {day_in_words(intent.due)}" if intent.due else ""
+    until = f"not before {day_in_words(intent.until)}" if intent.until else ""
+    return [
+        Styled(intent.category.value, "name"),
+        Styled(" ".join(intent.statement.split()), "strong"),
+        Styled(due or until, "number"),
+        Styled(intent.status.value, "good" if intent.status in LIVE else "dim"),
+        Styled(f"urgency {intent.urgency:.2f}, importance {intent.importance:.2f}", "dim"),
+        Styled(intent.id, "dim"),
+    ]
+
+
+def _why(intent: Intent) -> list[Piece]:
+    lines = [f"“{ground.quote}”{_said_by(ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
+    if intent.settled_by is not None:
+        lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
+    if intent.topics:
+        lines.append(f"topics: {', '.join(intent.topics)}")
+    return [Styled("\n".join(lines), "dim")]
+
+
+def _said_by(speaker: str | None) -> str:
+    return f" ({speaker})" if speaker else ""
+
+
+def _holder(belief: Belief) -> Piece:
+    if belief.holder is None:
+        return Styled("(actual state)", "strong")
+    return f"{belief.holder} of {belief.of}" if belief.of else belief.holder
+
+
+def _wing(page: Page, wing: PalaceWing) -> None:
+    page.line(Styled(wing.name or "(no wing)", "name"), Styled(f"  {wing.events:,} events", "dim"))
+    for room in wing.rooms:
+        _room(page, room)
+
+
+def _room(page: Page, room: Room) -> None:
+    page.line("  ", Styled(room.label, "strong"), Styled(f"  {room.events:,} events", "dim"))
+    for hall in room.halls:
+        page.line("    ", hall.kind or "(no statement)")
+        for closet in hall.closets:
+            page.line("      ", Styled(closet.session or "(no session)", "number"), f"  {closet.summary}")
+            for drawer in closet.drawers:
+                words = " ".join(drawer.text.split())
+                cut = shortened(words, _LONGEST_DRAWER)
+                page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), cut)
+
+
+def concepts(page: Page, listed: Sequence[Concept]) -> None:
+    """List concepts."""
+    if not listed:
+        _nothing_found(page)
+        return
+    columns = [
+        Column("concept", style="strong"),
+        Column("events", right=True),
+        Column("strength", right=True, style="number"),
+        Column("last"),
+        Column("about"),
+        Column("id", style="dim"),
+    ]
+    rows: list[list[Piece]] = [
+        [one.label, f"{one.events:,}", f"{one.strength:.1f}", _day(one.last_at), _snippet(one.description), one.id]
+        for one in listed
+    ]
+    page.table(columns, rows)
+
+
+def concept(page: Page, shown: ConceptView) -> None:
+    """Show one concept with its events, edges and journal."""
+    one = shown.concept
+    page.line(Styled(one.label, "strong"), "  ", Styled(one.id, "dim"))
+    page.line(one.description)
+    closed = f", merged into {one.merged_into}" if one.merged_into else ", closed" if one.closed_at else ""
+    span = f"{one.first_at:%Y-%m-%d} to {one.last_at:%Y-%m-%d}"
+    page.line(Styled(f"{one.events:,} events, {span}, strength {one.strength:.1f}{closed}", "dim"))
+    page.gap()
+    for ground in shown.grounds:
+        heading = [
+            Styled(ground.kind.value, "name"),
+            Styled(f"{ground.weight:.2f}", "number"),
+            Styled(f"{ground.at:%Y-%m-%d}", "number"),
+            Styled(ground.event_id, "dim"),
+        ]
+        page.item("", heading, [Styled(f"“{ground.quote}”", "dim")])
+    for edge in shown.edges:
+        page.line(*_edge(edge))
+    for entry in shown.journal:
+        page.line(*_entry(entry))
+
+
+def folded(page: Page, done: Folded) -> None:
+    """Show what a pass of folding did, or would do."""
+    verb = "would fold" if done.dry_run else "folded"
+    page.line(f"{verb} {done.events:,} events: {len(done.entries):,} changes, {done.waiting:,} events queued")
+    for debt, count in sorted(done.counts.items()):
+        page.line(Styled(f"  {debt}: {count:,}", "dim"))
+    for entry in done.entries if done.dry_run else ():
+        page.line(*_entry(entry))
+
+
+def journal(page: Page, entries: Sequence[JournalEntry]) -> None:
+    """List journal entries."""
+    if not entries:
+        _nothing_found(page)
+    for entry in entries:
+        page.line(*_entry(entry))
+
+
+def _edge(edge: ConceptEdge) -> list[Piece]:
+    now = edge.weight_at(utc_now())
+    return [
+        Styled(f"{edge.source} {edge.kind.value} {edge.target}", "name"),
+        "  ",
+        Styled(f"{edge.weight:.2f}, now {now:.2f}", "number"),
+        "  ",
+        Styled(edge.reason, "dim"),
+    ]
+
+
+def _entry(entry: JournalEntry) -> list[Piece]:
+    towards = f" → {entry.target_id}" if entry.target_id else ""
+    kind = f" {entry.edge.value}" if entry.edge else ""
+    undone = "  undone" if entry.undone else ""
+    return [
+        Styled(f"{entry.at:%Y-%m-%d}", "number"),
+        f"  {entry.debt.value}: {entry.action}{kind} {entry.node_id}{towards}  ",
+        Styled(f"{entry.reason}{undone}", "dim"),
+        "  ",
+        Styled(entry.id, "dim"),
+    ]
+
+
+def entities(page: Page, listed: Sequence[Entity]) -> None:
+    """List entities."""
+    if not listed:
+        _nothing_found(page)
+        return
+    columns = (
+        Column("name", style="name"),
+        Column("type"),
+        Column("events", right=True, style="number"),
+        Column("last"),
+        Column("also", style="dim"),
+    )
+    page.table(
+        columns,
+        [
+            (one.name, one.type.value, f"{one.events:,}", _day(one.last_at), ", ".join(one.aliases[:_MOST_ALIASES]))
+            for one in listed
+        ],
+    )
+
+
+def entity(page: Page, one: Entity) -> None:
+    """Show one entity."""
+    rows: list[tuple[str, Piece]] = [
+        ("name", Styled(one.name, "name")),
+        ("type", one.type.value),
+        ("also", ", ".join(one.aliases)),
+        ("events", Styled(f"{one.events:,}", "number")),
+        ("first", _day(one.first_at)),
+        ("last", _day(one.last_at)),
+        ("id", Styled(one.id, "dim")),
+    ]
+    page.fields([row for row in rows if row[1] != ""])
+
+
+def facts(page: Page, listed: Sequence[Fact]) -> None:
+    """List facts, each with its validity and quotes."""
+    if not listed:
+        _nothing_found(page)
+    for one in listed:
+        page.item("", _fact_heading(one), _quotes(one))
+
+
+def edits(page: Page, listed: Sequence[EntityEdit]) -> None:
+    """List merges and splits."""
+    if not listed:
+        _nothing_found(page)
+        return
+    columns = (Column("number", right=True, style="number"), Column("when"), Column("kind"), Column("what"), Column(""))
+    page.table(
+        columns,
+        [(str(one.number), _day(one.at), one.kind, one.what, "undone" if one.undone else "") for one in listed],
+    )
+
+
+def _fact_heading(fact: Fact) -> list[Piece]:
+    return [
+        Styled(fact.subject_name, "name"),
+        fact.relation.replace("_", " "),
+        Styled(fact.object_name, "strong"),
+        Styled(_validity(fact), "number"),
+        Styled("conflicts" if fact.conflicts else "", "bad"),
+    ]
+
+
+def _validity(fact: Fact) -> str:
+    if fact.valid_from is not None and fact.valid_from == fact.valid_to:
+        return _day(fact.valid_from)
+    since = f"since {_day(fact.valid_from)}" if fact.valid_from else ""
+    until = f"until {_day(fact.valid_to)}" if fact.valid_to else ""
+    return " ".join(part for part in (since, until) if part)
+
+
+def _quotes(fact: Fact) -> list[Piece]:
+    lines = [f"{_day(source.said_at)} “{source.quote}”" for source in fact.sources[:_MOST_QUOTES]]
+    more = len(fact.sources) - len(lines)
+    if more > 0:
+        lines.append(f"and {more} more")
+    return [Styled("\n".join(lines), "dim")]
+
+
+def _day(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d}"
+
+
+def wake_up(page: Page, woken: WakeUp, *, explain: bool) -> None:
+    """Show a wake-up; `explain` adds why each line was chosen."""
+    if woken.text:
+        page.text(woken.text)
+    elif page.for_people:
+        page.line("The memory is empty. Set the agent's identity with: everyword identity TEXT")
+    if explain:
+        for line in woken.lines:
+            page.line(Styled(f"{line.citation.mark} {line.priority:.3f}  {line.citation.event_id}", "number"))
+            for reason in line.reasons:
+                page.line(Styled(f"     {reason.stage:10} {reason.score:+.3f}  {reason.why}", "dim"))
+    if woken.text and page.for_people:
+        page.gap()
+        page.line(Styled(f"{woken.tokens} of {woken.budget} tokens; chosen from {woken.considered:,}", "dim"))
+
+
+def identity(page: Page, known: Identity | None) -> None:
+    """Show who the agent is."""
+    if known is None:
+        page.line("No identity is set. Set one with: everyword identity TEXT")
+        return
+    page.text(known.text)
+    if page.for_people:
+        where = f", only for {known.wing}" if known.wing else ""
+        page.line(Styled(f"set on {known.set_at:%Y-%m-%d}{where}; {known.event_id}", "dim"))
+
+
+def _nothing_found(page: Page) -> None:
+    if page.for_people:
+        page.line(Styled("Nothing found.", "dim"))
+
+
+def _when_who_where(one: Event) -> tuple[Piece, ...]:
+    return (Styled(_when(one.at), "dim"), Styled(one.speaker or "", "name"), Styled(one.session or "", "dim"))
+
+
+def _spaced(pieces: Iterable[Piece]) -> list[Piece]:
+    spaced: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) or piece.text:
+            spaced += ["  ", piece] if spaced else [piece]
+    return spaced
+
+
+def _excerpt(page: Page, text: str, span: Span) -> list[Piece]:
+    """Mark the match; for a person, cut a long text to its surroundings."""
+    start, end = 0, len(text)
+    if page.for_people and end > _MOST_SHOWN:
+        start = max(0, min(span.start - _BEFORE_MATCH, end - _MOST_SHOWN)) if span.end > _MOST_SHOWN else 0
+        start, end = whole_until(text, start), whole_until(text, min(end, start + _MOST_SHOWN))
+    match_start, match_end = min(max(span.start, start), end), min(max(span.end, start), end)
+    return [
+        Styled(_ELLIPSIS if start else "", "dim"),
+        text[start:match_start],
+        # A match that covers the whole text needs no highlight.
+        Styled(text[match_start:match_end], "match" if span != (0, len(text)) else "strong"),
+        text[match_end:end],
+        Styled(_ELLIPSIS if end < len(text) else "", "dim"),
+    ]
+
+
+def _stages(page: Page, found: Sequence[Hit]) -> None:
+    # The hit with the most stages determines their order.
+    by_most = sorted(found, key=lambda hit: -len(hit.scores))
+    stages = list(dict.fromkeys(score.stage for hit in by_most for score in hit.scores))
+    rows: list[list[Piece]] = []
+    for rank, hit in enumerate(found, 1):
+        by_stage = {score.stage: score for score in hit.scores}
+        scores = [_score(by_stage.get(stage)) for stage in stages]
+        rows.append([str(rank), *scores, f"{hit.score:.3f}", _snippet(hit.event.text)])
+    page.gap()
+    page.table(
+        (
+            Column("#", right=True, style="name"),
+            *(Column(stage, right=True) for stage in stages),
+            Column("score", right=True, style="number"),
+            Column("text"),
+        ),
+        rows,
+    )
+
+
+def _score(score: Score | None) -> Piece:
+    if score is None:
+        return Styled("-", "dim")
+    return f"{score.score:.3f}" if score.rank is None else f"{score.score:.3f} #{score.rank}"
+
+
+def _counts(counted: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counted)
+
+
+def _parts(page: Page, parts: Iterable[tuple[str, int]]) -> None:
+    largest_first = sorted(parts, key=lambda part: (-part[1], part[0]))
+    total = sum(count for _, count in largest_first) or 1
+    page.table(
+        (Column("part"), Column("size", right=True), Column("share", right=True)),
+        [(name, size(count), f"{count / total:.1%}") for name, count in largest_first],
+    )
+
+
+def _snippet(text: str) -> str:
+    line = " ".join(text[: 4 * _SNIPPET].split())
+    return shortened(line, _SNIPPET)
+
+
+def _when(moment: datetime) -> str:
+    return moment.isoformat(" ", "minutes").removesuffix("+00:00")
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def _settled(page: Page, done: int) -> None:
+    page.line(f"done: {done:,}" if done else "the queue is empty")
+
+
+# The view of each operation; commands.py has those that depend on the request.
+VIEWS: dict[str, Callable[[Page, Any], None]] = {
+    "add": written,
+    "context": context,
+    "ask": answer,
+    "identity": identity,
+    "artifacts": artifacts,
+    "history": history,
+    "correct": lambda page, result: artifacts(page, [result]),
+    "retract": lambda page, result: artifacts(page, [result]),
+    "records": records,
+    "intents": intents,
+    "answer_intent": lambda page, result: intents(page, [result]),
+    "beliefs": beliefs,
+    "window": window,
+    "palace": palace,
+    "concepts": concepts,
+    "concept": concept,
+    "fold": folded,
+    "journal": journal,
+    "unfold": lambda page, result: journal(page, [result]),
+    "show": event,
+    "entities": entities,
+    "entity": entity,
+    "facts": facts,
+    "timeline": facts,
+    "conflicts": facts,
+    "merge": entity,
+    "split": entity,
+    "edits": edits,
+    "undo": lambda page, result: edits(page, [result]),
+    "sessions": sessions,
+    "events": events,
+    "stats": stats,
+    "verify": report,
+    "settle": _settled,
+}

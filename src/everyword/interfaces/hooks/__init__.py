@@ -1,0 +1,27 @@
+"""Hooks of coding agents: save what is said, and give the agent what is known, without the agent having to ask.
+
+An agent starts a process for each hook and waits for it. So this module, and `run_hook`, `client`, `settings` and
+`state`, import nothing heavy. Long work goes to a resident process (`daemon`) or to a detached one.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import BinaryIO
+
+_FOR_AGENTS = ("run", "codex", "save", "resident")
+
+
+def main(argv: Sequence[str] | None = None, stdin: BinaryIO | None = None) -> int:
+    """Run a hook, or a command of `everyword hook`. Return the exit code, which is 0 for every hook."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] and arguments[0] in _FOR_AGENTS:
+        from everyword.interfaces.hooks import run_hook
+
+        # sys.stdin is None if the agent closed standard input.
+        return run_hook.main(arguments, stdin or getattr(sys.stdin, "buffer", None) or io.BytesIO())
+    from everyword.interfaces.hooks import commands
+
+    return commands.main(arguments)

@@ -1,0 +1,249 @@
+"""What hooks do with a memory: save transcripts, and write the context of a new session and of a prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from datetime import date
+from glob import escape, iglob
+from pathlib import Path
+from typing import Any, cast
+
+from everyword.errors import InvalidEvent, KeyConflict
+from everyword.ingest.importers import Read, open_source
+from everyword.ingest.importers.detection import named
+from everyword.ingest.importers.records import as_list, as_text, last_folder
+from everyword.interfaces.hooks import state
+from everyword.interfaces.hooks.settings import HookSettings
+from everyword.memory import Memory
+from everyword.models.tokenizers import load_tokenizer
+from everyword.private_files import make_private_folder
+from everyword.storage.open_files import opened
+from everyword.text.spans import asks
+from everyword.text.terms import question_terms, term_counts
+from everyword.types.events import Hits
+from everyword.types.times import utc_now
+
+_BATCH = 64  # events in a transaction: an interrupted save repeats at most these
+_MOST_LINES = 4  # beside a prompt: enough to answer from, few enough to read
+_MOST_HITS = 12  # recalled for a prompt; those of its own session are dropped
+_QUESTION_CHARS = 1_000  # from each end of a long prompt: its middle is mostly pasted text
+# The confidence is calibrated on questions, and many prompts are none ("thanks!", "run the tests"). So a prompt must
+# have two content words, and must either be a question or share half of these words with the best hit.
+_LEAST_TERMS = 2
+_LEAST_SHARED = 0.5
+_ASKS = re.compile(
+    r"\?|^\W{0,5}(?:what|whom?|whose|when|where|which|why|how|did|do|does|is|are|was|were|can|could|should|would|have|has"
+    r"|had|remind|recall)\b",
+    re.IGNORECASE,
+)
+_MOST_CACHED_STARTS = 8  # wings
+_AWAIT_S = 3.0  # for the agent to write a prompt to its transcript, which it does before it answers
+_AWAIT_STEP_S = 0.05
+
+_HEADING = "From the user's long-term memory, quotes from earlier sessions:"
+
+
+class HookActions:
+    """The actions of hooks on one memory, which is opened on first use."""
+
+    def __init__(self, home: str, settings: HookSettings) -> None:
+        self.home = home
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+        self._started: dict[str | None, tuple[tuple[date, str], str]] = {}  # by wing, least recently used first
+
+    @property
+    def memory(self) -> Memory:
+        """Return the memory; open it on first use."""
+        with self._lock:
+            if self._memory is None:
+                location = self.settings.memory
+                if "://" not in location:
+                    make_private_folder(Path(location).parent)
+                self._memory = Memory.open(
+                    location,
+                    embedder=self.settings.embedder,
+                    redact=self.settings.redact,
+                    secret_patterns=self.settings.secret_patterns,
+                )
+            whole = self._memory
+        return whole if self.settings.space is None else whole.space(self.settings.space)
+
+    def close(self) -> None:
+        """Close the memory."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    # Context for the agent
+
+    def session_start(self, cwd: str) -> str:
+        """Write what an agent should know at the start of a session in a folder."""
+        return self._start(self._wing(last_folder(cwd)))
+
+    def refresh_starts(self) -> None:
+        """Recompute the texts of session starts if the memory changed, so that no agent waits for them."""
+        for wing in list(self._started) or [None]:
+            self._start(wing)
+
+    def _start(self, wing: str | None) -> str:
+        # A wake-up changes only with the day and with the memory.
+        version = (utc_now().date(), self.memory.pulse())
+        kept = self._started.pop(wing, None)
+        if kept is None or kept[0] != version:
+            budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
+            text = self.memory.wake_up(max(1, budget), wing=wing).text
+            kept = (version, f"{_HEADING}\n{text}" if text else "")
+        self._started[wing] = kept
+        while len(self._started) > _MOST_CACHED_STARTS:
+            self._started.pop(next(iter(self._started)), None)
+        return kept[1]
+
+    def for_prompt(self, prompt: str, session: str) -> str:
+        """Write a few cited lines if the memory probably holds what the prompt asks for; otherwise nothing."""
+        question = _question(prompt)
+        if len(question_terms(question)) < _LEAST_TERMS:
+            return ""
+        hits = self.memory.recall(question, k=_MOST_HITS)
+        if not hits or (hits.confidence is not None and hits.confidence < self.settings.confidence):
+            return ""
+        asked = _ASKS.search(question) is not None or asks(question)
+        alike = _shared(question, hits[0].text) >= _LEAST_SHARED
+        # Without a confidence (a script that the model can't read, or no model) the prompt must meet both conditions.
+        if not (asked and alike if hits.confidence is None else asked or alike):
+            return ""
+        if session and hits[0].event.session == session:
+            return ""  # the agent still has it in its context
+        others = Hits(
+            [hit for hit in hits if not session or hit.event.session != session][:_MOST_LINES],
+            confidence=hits.confidence,
+        )
+        budget = self.settings.prompt_tokens - load_tokenizer().count(_HEADING)
+        text = self.memory.context(question, budget=max(1, budget), hits=others).text
+        return f"{_HEADING}\n{text}" if text else ""
+
+    # Saving
+
+    def save(self, what: Mapping[str, Any]) -> int:
+        """Save what is new in a transcript; return how many events were new to the memory."""
+        transcript, format = str(what.get("transcript", "")), str(what.get("format", ""))
+        turn: Any = what.get("turn")
+        if isinstance(turn, dict):
+            found = _rollout(as_text(cast("dict[str, Any]", turn).get("thread-id")))
+            if found is None:
+                return self._add(_turn_events(cast("dict[str, Any]", turn)))
+            transcript = found
+        if not os.path.isfile(transcript):
+            return 0
+        if what.get("awaits"):
+            self._await(transcript, str(what["awaits"]))
+        added = self._save_tail(transcript, format)
+        state.log(self.home, f"saved {added} new events of {os.path.basename(transcript)}")
+        return added
+
+    def save_unsaved(self) -> int:
+        """Save transcripts of sessions that ended without a hook."""
+        return sum(self._save_tail(transcript, format) for transcript, format in state.unsaved_transcripts(self.home))
+
+    def _save_tail(self, transcript: str, format: str) -> int:
+        reader, source = named(format), open_source(Path(transcript))
+        added, batch = 0, list[dict[str, Any]]()
+        position = state.read_position(self.home, transcript)
+        for item in reader.read(source, source.names[0], after=position or None):
+            if isinstance(item, Read) and (self.settings.save_tools or item.event.get("role") != "tool"):
+                batch.append(item.event)
+            position = dict(item.position) or position
+            if len(batch) >= _BATCH:
+                added += self._add(batch)
+                state.write_position(self.home, transcript, position, format)
+                batch = []
+        added += self._add(batch)
+        state.write_position(self.home, transcript, position or {"byte": 0, "line": 0}, format)
+        return added
+
+    def _wing(self, folder: str | None) -> str | None:
+        """Return the wing of a folder's sessions: the name of the folder, unless the user chose another."""
+        return None if folder is None else self.settings.wings.get(folder, folder)
+
+    def _add(self, events: list[dict[str, Any]]) -> int:
+        if not events:
+            return 0
+        # A transcript may be read again from the start; that must not bring back what was forgotten.
+        read = [self.memory.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
+        clean = [event for event, gone in zip(read, self.memory.forgotten(read), strict=True) if not gone]
+        if not clean:
+            return 0
+        try:
+            return self.memory.add_many(clean).added
+        except (InvalidEvent, KeyConflict):
+            # One invalid message must not keep out all later ones.
+            return sum(self._add_one(event) for event in clean)
+
+    def _add_one(self, event: dict[str, Any]) -> int:
+        try:
+            return self.memory.add_many([event]).added
+        except (InvalidEvent, KeyConflict) as error:
+            # Without its key and the error text, which may quote it: `forget` does not clean this log.
+            state.log(self.home, f"error: left out one event: {type(error).__name__}")
+            return 0
+
+    def _await(self, transcript: str, prompt: str) -> None:
+        """Wait until a prompt is in its transcript: agents run the hook before they write it."""
+        written = {
+            json.dumps(prompt, ensure_ascii=ascii_only)[1:-1].encode("utf-8", "replace") for ascii_only in (True, False)
+        }
+        start = int(state.read_position(self.home, transcript).get("byte", 0))
+        deadline = time.monotonic() + _AWAIT_S
+        while time.monotonic() < deadline:
+            with opened(Path(transcript)) as file:
+                file.seek(start)
+                tail = file.read()
+            if any(form in tail for form in written):
+                return
+            time.sleep(_AWAIT_STEP_S)
+
+
+def _question(prompt: str) -> str:
+    if len(prompt) <= 2 * _QUESTION_CHARS:
+        return prompt
+    return f"{prompt[:_QUESTION_CHARS]}\n{prompt[-_QUESTION_CHARS:]}"
+
+
+def _shared(question: str, text: str) -> float:
+    asked = question_terms(question)
+    return len(asked & term_counts(text)) / len(asked)
+
+
+def _rollout(thread: str) -> str | None:
+    """Find the file in which Codex keeps a thread."""
+    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    if not thread:
+        return None
+    pattern = os.path.join(escape(home), "sessions", "*", "*", "*", f"rollout-*{escape(thread)}.jsonl")
+    return max(iglob(pattern), default=None)
+
+
+def _turn_events(turn: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make events of the turn that Codex passes to its notify command, in case it keeps no file."""
+    thread, number = as_text(turn.get("thread-id")), as_text(turn.get("turn-id"))
+    said = [("user", as_text(text)) for text in as_list(turn.get("input-messages"))]
+    said.append(("assistant", as_text(turn.get("last-assistant-message"))))
+    return [
+        {
+            "text": text,
+            "key": f"codex:{thread}:{number}:{place}" if number else None,
+            "session": thread or None,
+            "speaker": who,
+            "role": who,
+            "wing": last_folder(turn.get("cwd")),
+        }
+        for place, (who, text) in enumerate(said)
+        if text.strip()
+    ]

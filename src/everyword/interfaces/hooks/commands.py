@@ -1,0 +1,148 @@
+"""The commands of `everyword hook`: install, uninstall, status, on, off, measure."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from everyword.errors import EverywordError
+from everyword.interfaces.hooks import install as installing
+from everyword.interfaces.hooks.settings import EVENTS
+from everyword.interfaces.hooks.settings_files import home_of, installed
+from everyword.settings import REDACTION_LEVELS, expanded, user_folder
+
+_CLAUDE = "~/.claude/settings.json"
+_CODEX = "~/.codex/config.toml"
+_ALL = "all"  # every changed file, also those changed by `everyword init`
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; return the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
+    try:
+        _COMMANDS[given.verb](given)
+    except EverywordError as error:
+        sys.stderr.write(f"everyword: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def _install(given: Any) -> None:
+    path = _settings_path(given)
+    wanted = tuple(event for event in EVENTS if event not in (given.without or ()))
+    options: dict[str, Any] = {"save_every": given.every} if given.every else {}
+    if given.embedder:
+        options["embedder"] = given.embedder
+    if given.redact:
+        options["redact"] = given.redact
+    if given.secret_patterns:
+        options["secret_patterns"] = os.path.abspath(expanded(given.secret_patterns))
+    asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
+    change = installing.install(path, **asked, dry_run=True)
+    _show(change.diff or "Nothing changes.\n")
+    if given.dry_run or not _sure(given):
+        return
+    done = installing.install(path, **asked)
+    _show(f"Installed into {done.path}." + (f" A backup is in {done.backup}.\n" if done.backup else "\n"))
+
+
+def _uninstall(given: Any) -> None:
+    paths = [Path(path) for path in installed(home_of(given.home))] if given.agent == _ALL else [_settings_path(given)]
+    for path in paths:
+        _show(installing.uninstall(path, home=given.home, dry_run=True).diff or "Nothing changes.\n")
+    if paths and not given.dry_run and _sure(given):
+        for path in paths:
+            installing.uninstall(path, home=given.home)
+        _show("Removed.\n")
+
+
+def _status(given: Any) -> None:
+    _show(json.dumps(installing.status(given.home), indent=2, ensure_ascii=False) + "\n")
+
+
+def _switch(given: Any) -> None:
+    installing.switch(given.name, on=given.verb == "on", home=given.home)
+
+
+def _measure(given: Any) -> None:
+    from everyword.interfaces.hooks.timing import measure
+
+    for timing in measure(given.home, runs=given.runs):
+        _show(f"{timing.hook:18} p50 {timing.p50_ms:6.0f} ms   p95 {timing.p95_ms:6.0f} ms   {timing.runs} runs\n")
+
+
+_COMMANDS = {
+    "install": _install,
+    "uninstall": _uninstall,
+    "status": _status,
+    "on": _switch,
+    "off": _switch,
+    "measure": _measure,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="everyword hook", description="Hooks of coding agents.", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name, about in (
+        ("install", "save the conversations of an agent, and give it what is known"),
+        ("uninstall", "remove the hooks"),
+    ):
+        verb = verbs.add_parser(name, help=about)
+        agents = ("claude-code", "codex") if name == "install" else ("claude-code", "codex", _ALL)
+        verb.add_argument("agent", choices=agents, nargs="?", default="claude-code")
+        verb.add_argument("--settings", metavar="PATH", help=f"the agent's settings (default: {_CLAUDE} or {_CODEX})")
+        verb.add_argument("--dry-run", action="store_true", help="show the change without making it")
+        verb.add_argument("--yes", action="store_true", help="do not ask")
+        if name == "install":
+            verb.add_argument("--memory", metavar="PATH", help="the memory to save to")
+            verb.add_argument("--embedder", metavar="NAME")
+            verb.add_argument("--every", type=int, metavar="N", help="messages between two saves (default: 15)")
+            verb.add_argument("--redact", choices=REDACTION_LEVELS, help="what to remove (default: credentials)")
+            verb.add_argument("--secret-patterns", metavar="PATH", help="a JSON file with patterns of secrets")
+            verb.add_argument("--without", action="append", choices=EVENTS, help="leave a hook out")
+    verbs.add_parser("status", help="show what is installed and switched on, and the last errors")
+    for name in ("on", "off"):
+        verb = verbs.add_parser(name, help=f"switch a hook {name}")
+        verb.add_argument("name", metavar="HOOK", help=f"{', '.join(EVENTS)}, inject_prompt, resident, save_tools")
+    verbs.add_parser("measure", help="time each hook on this memory").add_argument("--runs", type=int, default=50)
+    for verb in verbs.choices.values():
+        verb.add_argument("--home", metavar="PATH", help="the folder of the hooks' own files")
+    return parser
+
+
+def _settings_path(given: Any) -> Path:
+    if given.settings:
+        return expanded(given.settings)
+    if given.agent == "codex":
+        home = os.environ.get("CODEX_HOME")
+        return Path(home) / "config.toml" if home else expanded(_CODEX)
+    home = os.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(home) / "settings.json" if home else expanded(_CLAUDE)
+
+
+def _memory(named: str | None) -> str:
+    if named or os.environ.get("EVERYWORD_MEMORY"):
+        return named or os.environ["EVERYWORD_MEMORY"]
+    return str(user_folder("data") / "memory.db")
+
+
+def _sure(given: Any) -> bool:
+    if given.yes:
+        return True
+    if not (sys.stdin and sys.stdin.isatty()):
+        _show("Nothing was changed. Pass --yes to confirm.\n")
+        return False
+    return input("Continue? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(text: str) -> None:
+    sys.stdout.write(text)

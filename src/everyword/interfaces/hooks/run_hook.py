@@ -1,0 +1,205 @@
+"""Run one hook: read the agent's JSON, pass long work on, print the answer, and exit with 0 whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from everyword.interfaces.hooks import client, state
+from everyword.interfaces.hooks.settings import HookSettings, load
+
+_MOST_INPUT_BYTES = 8 << 20  # enough for a prompt with pasted files; longer input fails to parse
+_MOST_TAIL_BYTES = 4 << 20  # of unsaved transcript in which messages are counted; more is saved at once
+_REMEMBER = re.compile(
+    r"\b(?:remember|keep in mind|note|(?:don'?t|do not|never) forget)\s{0,3}(?:that\b|this\b|:)", re.IGNORECASE
+)
+_ASKING_SHARE = 0.9  # of a hook's time limit for requests; the rest is left to print the answer
+_SCANNED_CHARS = 5_000  # of a prompt, for "remember that"
+
+
+def main(arguments: list[str], stdin: BinaryIO) -> int:
+    """Run a hook, or a process that a hook started. Log errors instead of raising: the agent must go on."""
+    started = time.perf_counter()
+    home = _option(arguments, "--home") or ""
+    try:
+        if arguments[0] == "resident":
+            from everyword.interfaces.hooks.daemon import serve
+
+            serve(home, int(_option(arguments, "--owner") or 0))
+            return 0
+        if arguments[0] == "save":
+            from everyword.interfaces.hooks.actions import HookActions
+
+            HookActions(home, load(home)).save(json.loads(_option(arguments, "--what") or "{}"))
+            return 0
+        settings = load(home)
+        with _limit(settings.timeout_s, home):
+            if arguments[0] == "codex":
+                _codex(home, settings, _payload(arguments[-1].encode("utf-8", "surrogateescape")))
+            else:
+                _run(home, settings, _payload(stdin.read(_MOST_INPUT_BYTES)))
+    except BaseException as error:
+        state.log(home, f"{arguments[0]} error: {type(error).__name__}: {error}")
+    else:
+        state.log(home, f"{arguments[0]} took {(time.perf_counter() - started) * 1000:.0f} ms")
+    return 0
+
+
+def _option(arguments: list[str], name: str) -> str | None:
+    at = arguments.index(name) + 1 if name in arguments else len(arguments)
+    return arguments[at] if at < len(arguments) else None
+
+
+def _payload(raw: bytes) -> dict[str, Any]:
+    given: Any = json.loads(raw)
+    if not isinstance(given, dict):
+        raise ValueError("the agent did not send a JSON object")
+    return cast("dict[str, Any]", given)
+
+
+@contextmanager
+def _limit(timeout_s: float, home: str) -> Generator[None]:
+    """End this process after a time, even if a call does not return."""
+    import threading
+
+    def end() -> None:
+        state.log(home, f"error: ended after {timeout_s} s")
+        os._exit(0)
+
+    timer = threading.Timer(timeout_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
+    event, session = _text(said, "hook_event_name"), _text(said, "session_id")
+    deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
+    if event in settings.off:
+        return
+    if event == "SessionStart":
+        text = _start(home, settings, said, deadline)
+        _tell(event, text or "")
+        if text is not None:
+            state.clear_owed_start(home, session)
+    elif event == "UserPromptSubmit":
+        prompt = _text(said, "prompt")
+        if _REMEMBER.search(prompt[:_SCANNED_CHARS]):
+            _hand_over(home, settings, {**_transcript(said), "awaits": prompt[:200]})
+        owed = _start(home, settings, said, deadline) if state.is_start_owed(home, session) else None
+        lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
+        _tell(event, "\n\n".join(text for text in (owed, lines) if text))
+        if owed is not None:
+            state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
+    elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, said)):
+        _hand_over(home, settings, _transcript(said))
+
+
+def _start(home: str, settings: HookSettings, said: dict[str, Any], deadline: float) -> str | None:
+    """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
+    cwd, session = _text(said, "cwd"), _text(said, "session_id")
+    if settings.resident and client.has_sockets(home):
+        answer = client.ask(home, {"do": "start", "cwd": cwd}, deadline - time.monotonic())
+        if answer is None:
+            # No resident process runs yet. The session does not wait; it gets the text with its first prompt.
+            client.start(home)
+            state.owe_start(home, session)
+            return None
+        return str(answer.get("text", ""))
+    from everyword.interfaces.hooks.actions import HookActions
+
+    return HookActions(home, settings).session_start(cwd)
+
+
+def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, deadline: float) -> str:
+    if not prompt.strip() or prompt.startswith("/"):  # a slash command
+        return ""
+    if settings.resident and client.has_sockets(home):
+        request = {"do": "prompt", "prompt": prompt, "session": session}
+        answer = client.ask(home, request, deadline - time.monotonic())
+        if answer is None:
+            client.start(home)  # for the next prompt; this one does not wait
+        return str((answer or {}).get("text", ""))
+    from everyword.interfaces.hooks.actions import HookActions
+
+    return HookActions(home, settings).for_prompt(prompt, session)
+
+
+def _hand_over(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
+    """Let another process save a transcript. If that fails, the next hook finds it unsaved."""
+    if not what["transcript"]:
+        return
+    if settings.resident and client.ask(home, {"do": "save", **what}, settings.timeout_s / 4) is not None:
+        return
+    client.start_detached("save", "--home", home, "--what", json.dumps(what))
+
+
+def _transcript(said: dict[str, Any]) -> dict[str, Any]:
+    return {"transcript": _path(said), "format": "claude-code"}
+
+
+def _path(said: dict[str, Any]) -> str:
+    """Return the absolute path of the transcript."""
+    path = _text(said, "transcript_path")
+    return os.path.abspath(os.path.expanduser(path)) if path else ""
+
+
+def _text(said: dict[str, Any], name: str) -> str:
+    """Return a member that is a string; anything else counts as empty."""
+    value = said.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _is_due(home: str, settings: HookSettings, said: dict[str, Any]) -> bool:
+    """Tell whether enough messages are unsaved."""
+    path = _path(said)
+    if not path or not os.path.exists(path):
+        return False
+    at = state.read_position(home, path)
+    if not at:
+        # So that a later session saves the transcript if this one ends without a hook.
+        state.write_position(home, path, {"byte": 0, "line": 0}, "claude-code")
+    with open(path, "rb") as file:
+        file.seek(int(at.get("byte", 0)))
+        tail = file.read(_MOST_TAIL_BYTES + 1)
+    return len(tail) > _MOST_TAIL_BYTES or sum(map(_is_message, tail.splitlines())) >= settings.save_every
+
+
+def _is_message(line: bytes) -> bool:
+    """Tell whether a line is a message of the user or the agent, not of a tool, and is complete."""
+    if b'"user"' not in line and b'"assistant"' not in line:
+        return False
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict) or cast("Any", record).get("type") not in ("user", "assistant"):
+        return False
+    message: Any = cast("dict[str, Any]", record).get("message")
+    content: Any = cast("dict[str, Any]", message).get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return True
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    return any(isinstance(block, dict) and cast("Any", block).get("type") == "text" for block in blocks)
+
+
+def _codex(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
+    if said.get("type") == "agent-turn-complete":
+        # Codex announces the end of a turn but not of a session, so every turn is saved.
+        _hand_over(home, settings, {"transcript": "codex", "format": "codex", "turn": said})
+
+
+def _tell(event: str, text: str) -> None:
+    if text:
+        answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()

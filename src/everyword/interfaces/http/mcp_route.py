@@ -1,0 +1,142 @@
+"""MCP at /mcp: the tools of `everyword mcp`, limited to what the caller's key allows.
+
+There are no MCP sessions. Each request is authenticated by itself, so that no session can be used with another key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from everyword.errors import EverywordError
+from everyword.interfaces.http.access import Caller
+from everyword.interfaces.http.event_stream import KEEPALIVE_S, check_stream_limits
+from everyword.interfaces.http.route_table import SPACE, WING, pool_of, required_permission
+from everyword.interfaces.http.service import Service
+from everyword.interfaces.mcp.open_memory import OpenMemory
+from everyword.interfaces.mcp.server import build
+from everyword.interfaces.operations import Operation, parse_query
+from everyword.memory import Memory
+from everyword.types.api_keys import Permission
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _McpRequest:
+    """The current request: its caller and its space."""
+
+    caller: Caller
+    space: str
+    wing: str | None
+    headers: Headers
+    scope: Scope
+
+
+_REQUEST: ContextVar[_McpRequest] = ContextVar("everyword_mcp_request")
+
+
+class McpRoute:
+    """The endpoint and its session manager."""
+
+    def __init__(self, service: Service, path: str) -> None:
+        self._service = service
+        self._sessions = StreamableHTTPSessionManager(
+            app=build(_CallerMemory(service), connections=False),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=service.settings.max_body_bytes,
+            # RequestMiddleware checks Host and Origin for every route.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+        # A server stream (GET) would need a session. Clients accept that it is refused.
+        self.route = Route(path, self, methods=["POST"], name="mcp")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Authenticate the request and pass it to the MCP server."""
+        request = Request(scope)
+        caller = await self._service.authenticate(request)
+        given = parse_query((SPACE, WING), request.query_params.multi_items())
+        space = given.get("space") or caller.default_space
+        caller.check(Permission.READ, space)
+        token = _REQUEST.set(
+            _McpRequest(caller=caller, space=space, wing=given.get("wing"), headers=request.headers, scope=scope)
+        )
+        try:
+            await self._sessions.handle_request(scope, receive, send)
+        finally:
+            _REQUEST.reset(token)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Run the session manager."""
+        async with self._sessions.run():
+            yield
+
+
+class _CallerMemory(OpenMemory):
+    """The memory, limited to what the caller may see."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(service.memory.location)
+        self._service = service
+
+    @property
+    def memory(self) -> Memory:
+        request = _REQUEST.get()
+        return self._service.handle(request.caller, Permission.READ, request.space, request.wing)
+
+    @property
+    def whole_space(self) -> Memory:
+        request = _REQUEST.get()
+        return self._service.handle(request.caller, Permission.READ, request.space, None)
+
+    async def in_thread(
+        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+    ) -> R:
+        """Run a call in its thread pool, in turn with other callers."""
+        request, pool = _REQUEST.get(), "asking" if operation is None else pool_of(operation)
+        if pool == "writing":
+            pool = self._service.pool_for(pool, len(json.dumps(given)))
+        return await self._service.run(pool, call, caller=request.caller, space=request.space)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count a subscription while it is open, within the limits of the service."""
+        request = _REQUEST.get()
+        check_stream_limits(self._service, request.caller)
+        self._service.concurrency_limiter.leave(request.scope)  # streams have limits of their own
+        with self._service.poller.following(request.caller.name):
+            yield
+
+    @property
+    def changes(self) -> int:
+        return self._service.poller.changes
+
+    async def wait_for_change(self, after: int) -> bool:
+        """Wait for a change or the keepalive interval; return False if the service stops or the key has ended."""
+        request, poller = _REQUEST.get(), self._service.poller
+        await poller.wait_for_change(after, KEEPALIVE_S)
+        try:
+            caller = await self._service.authenticator.caller(request.headers)
+        except EverywordError:
+            return False
+        return not poller.stopping and caller.name == request.caller.name
+
+    def check(self, operation: Operation) -> None:
+        """Raise NotAllowed for an operation that the caller's key does not allow."""
+        request = _REQUEST.get()
+        if operation.scope == "file":
+            request.caller.check_all_spaces(required_permission(operation))
+        request.caller.check(required_permission(operation), request.space)

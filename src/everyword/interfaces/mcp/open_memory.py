@@ -1,0 +1,105 @@
+"""The memory behind an MCP server, opened on first use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from everyword.errors import Closed, EverywordError
+from everyword.private_files import make_private_folder
+from everyword.settings import expanded
+
+if TYPE_CHECKING:
+    from everyword.interfaces.operations import Operation
+    from everyword.memory import Memory
+
+R = TypeVar("R")
+
+_LOOK_EVERY_S = 0.5  # the delay of change notifications
+
+
+class OpenMemory:
+    """A memory that opens on first use. If opening fails, the next request tries again."""
+
+    def __init__(
+        self, location: str, *, space: str | None = None, wing: str | None = None, embedder: str | None = None
+    ) -> None:
+        self.location = location
+        self.wing = wing
+        self._space = space
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._whole: Memory | None = None
+        self._closed = False
+
+    @property
+    def memory(self) -> Memory:
+        """The handle that clients use."""
+        whole = self._opened()
+        handle = whole if self._space is None else whole.space(self._space)
+        return handle if self.wing is None else handle.wing(self.wing)
+
+    @property
+    def whole_space(self) -> Memory:
+        """The handle on the space, for operations that are not limited to a wing."""
+        whole = self._opened()
+        return whole if self._space is None else whole.space(self._space)
+
+    def check(self, operation: Operation) -> None:
+        """Raise NotAllowed for a forbidden operation. Here all are allowed: every client is the owner."""
+
+    async def in_thread(
+        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+    ) -> R:
+        """Run a call in a thread. operation, given: the called tool and its arguments, if it is a tool."""
+        from anyio import to_thread  # importing it takes time
+
+        return await to_thread.run_sync(call)
+
+    @contextmanager
+    def following(self) -> Generator[None]:
+        """Count a subscription while it is open."""
+        yield
+
+    @property
+    def changes(self) -> int:
+        """How many changes were seen, if they are counted."""
+        return 0
+
+    async def wait_for_change(self, after: int) -> bool:
+        """Wait for a change, or until the next poll is due; return False once the server has ended."""
+        import anyio  # importing it takes time
+
+        await anyio.sleep(_LOOK_EVERY_S)
+        return not self._closed
+
+    def warm(self) -> None:
+        """Load the model in a thread, so that the first question does not wait for it."""
+
+        def ask() -> None:
+            with suppress(EverywordError):  # the first request reports it
+                self.memory.recall("warm", k=1)
+
+        threading.Thread(target=ask, name="everyword-warm", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the memory."""
+        with self._lock:
+            self._closed = True
+            if self._whole is not None:
+                self._whole.close()
+
+    def _opened(self) -> Memory:
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._whole is None:
+                from everyword.memory import Memory
+
+                if "://" not in self.location and self.location != ":memory:":
+                    with suppress(OSError):  # opening the memory reports it better
+                        make_private_folder(expanded(self.location).parent)
+                self._whole = Memory.open(self.location, embedder=self._embedder)
+            return self._whole

@@ -1,0 +1,137 @@
+"""The nine tools of MCP's reference memory server, under their original names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from everyword.errors import InvalidInput
+from everyword.interfaces.adapters.reference_memory import KnowledgeGraph
+from everyword.text.rendering import json_text
+
+GRAPH_URI = "memory://knowledge-graph"
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+
+
+def _list_of(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "array",
+        "items": {"type": "object", "properties": properties, "required": list(properties)},
+    }
+
+
+_ENTITIES = _list_of(name=_TEXT, entityType=_TEXT, observations=_TEXTS)
+_RELATIONS = _list_of(**{"from": _TEXT, "to": _TEXT, "relationType": _TEXT})
+_GRAPH = {"entities": _ENTITIES, "relations": _RELATIONS}
+_DELETED = {"success": {"type": "boolean"}, "message": _TEXT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceTool:
+    """A tool of the reference server."""
+
+    name: str
+    description: str
+    takes: Mapping[str, Any]
+    gives: Mapping[str, Any]
+    run: Callable[[KnowledgeGraph, Mapping[str, Any]], Any]
+    result: str = ""  # the name of a list in the structured result
+    read_only: bool = False
+    destructive: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name for people."""
+        return self.name.replace("_", " ").title()
+
+    def call(self, graph: KnowledgeGraph, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Run the tool; return the text and the structured result."""
+        missing = [name for name in self.takes if name not in given]
+        if missing:
+            raise InvalidInput(f"{self.name} needs {' and '.join(missing)}.")
+        answer = self.run(graph, given)
+        if isinstance(answer, str):
+            return answer, {"success": True, "message": answer}
+        return json_text(answer, indent=2), {self.result: answer} if self.result else answer
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        ReferenceTool(
+            name="create_entities",
+            description="Add several new entities to the knowledge graph; existing ones stay unchanged.",
+            takes={"entities": _ENTITIES},
+            gives={"entities": _ENTITIES},
+            run=lambda graph, given: graph.create_entities(given["entities"]),
+            result="entities",
+        ),
+        ReferenceTool(
+            name="create_relations",
+            description="Add several new relations between entities of the knowledge graph, in active voice.",
+            takes={"relations": _RELATIONS},
+            gives={"relations": _RELATIONS},
+            run=lambda graph, given: graph.create_relations(given["relations"]),
+            result="relations",
+        ),
+        ReferenceTool(
+            name="add_observations",
+            description="Add new observations to existing entities of the knowledge graph.",
+            takes={"observations": _list_of(entityName=_TEXT, contents=_TEXTS)},
+            gives={"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)},
+            run=lambda graph, given: graph.add_observations(given["observations"]),
+            result="results",
+        ),
+        ReferenceTool(
+            name="delete_entities",
+            description="Delete several entities and their relations from the knowledge graph.",
+            takes={"entityNames": _TEXTS},
+            gives=_DELETED,
+            run=lambda graph, given: graph.delete_entities(given["entityNames"]),
+            destructive=True,
+        ),
+        ReferenceTool(
+            name="delete_observations",
+            description="Delete observations from entities of the knowledge graph.",
+            takes={"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)},
+            gives=_DELETED,
+            run=lambda graph, given: graph.delete_observations(given["deletions"]),
+            destructive=True,
+        ),
+        ReferenceTool(
+            name="delete_relations",
+            description="Delete several relations from the knowledge graph.",
+            takes={"relations": _RELATIONS},
+            gives=_DELETED,
+            run=lambda graph, given: graph.delete_relations(given["relations"]),
+            destructive=True,
+        ),
+        ReferenceTool(
+            name="read_graph",
+            description="Read the whole knowledge graph.",
+            takes={},
+            gives=_GRAPH,
+            run=lambda graph, _: graph.read_graph(),
+            read_only=True,
+        ),
+        ReferenceTool(
+            name="search_nodes",
+            description="Find entities of the knowledge graph whose name, type or observations contain these words.",
+            takes={"query": {**_TEXT, "maxLength": 2048}},
+            gives=_GRAPH,
+            run=lambda graph, given: graph.search_nodes(given["query"]),
+            read_only=True,
+        ),
+        ReferenceTool(
+            name="open_nodes",
+            description="Read entities of the knowledge graph by name.",
+            takes={"names": _TEXTS},
+            gives=_GRAPH,
+            run=lambda graph, given: graph.open_nodes(given["names"]),
+            read_only=True,
+        ),
+    )
+}

@@ -1,0 +1,669 @@
+"""The registry of operations: everything that can be asked of a memory, for every surface.
+
+The command line, the MCP tools, the HTTP routes and the client are made from it. A new operation is a method of Memory,
+an entry here and a passage in the docs. Nothing heavy is imported: `everyword --help` reads this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from everyword.interfaces.operations.parameters import (
+    COUNT,
+    FLAG,
+    INTEGER,
+    OBJECT,
+    OBJECTS,
+    PATH,
+    TEXT,
+    TEXTS,
+    TIME,
+    Parameter,
+)
+from everyword.settings import AUTO
+
+if TYPE_CHECKING:
+    from everyword.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a memory."""
+
+    name: str
+    summary: str
+    method: str = ""  # of Memory; the operation's name where it is left out
+    parameters: tuple[Parameter, ...] = ()
+    details: str = ""
+    # What it works on: one wing where the caller names one, or always the whole space, or always the whole file.
+    scope: Literal["wing", "space", "file"] = "wing"
+    read_only: bool = False
+    destructive: bool = False
+    creates: bool = False  # creates the memory where there is none
+    progress: bool = False  # the method takes a progress callback
+    may_be_none: bool = False  # the method may find nothing and return None
+    result: str = ""  # the name of the result in a JSON document; "" where the result is a document itself
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", self.method or self.name)
+
+    def run(self, memory: Memory, arguments: Mapping[str, Any]) -> Any:
+        """Call the method."""
+        return getattr(memory, self.method)(**arguments)
+
+    def document(self, result: object) -> dict[str, Any]:
+        """Convert a result to one JSON document."""
+        from everyword.types.serialization import to_json
+
+        converted = to_json(result)
+        if not self.result:
+            return converted
+        # A method that returns nothing has done its work; one that may find nothing has found nothing.
+        return {self.result: True if converted is None and not self.may_be_none else converted}
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Find a parameter by its name."""
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
+
+
+_WING = Parameter("wing", TEXT, "a person or project inside the space")
+_SESSION = Parameter("session", TEXT, "only this session")
+_SPEAKER = Parameter("speaker", TEXT, "only this speaker")
+_SINCE = Parameter("since", TIME, "only events at this time or later")
+_UNTIL = Parameter("until", TIME, "only events before this time")
+_AS_OF = Parameter("as_of", TIME, "answer with what was known at this time")
+_TAG = Parameter("tag", TEXT, "only this tag, such as topic:work_career or action:required")
+_ROLE = Parameter("role", TEXTS, "only this role; '!tool' excludes a role; may be given more than once", or_one=True)
+_SOURCE = Parameter(
+    "source",
+    TEXTS,
+    "only this source: user, assistant, import, tool or web; '!tool' excludes one; may be given more than once",
+    or_one=True,
+)
+_META = Parameter("meta", OBJECT, "only events whose meta has these members, as a JSON object")
+_QUERY = Parameter("query", TEXT, "the question", required=True, positional=True)
+_BY = Parameter("by", TEXT, "who makes the edit (default: user; on a service, the name of the key)")
+_NOW = Parameter("now", TIME, "the time to answer from (default: this machine's clock)")
+_REDACT = Parameter(
+    "redact",
+    TEXT,
+    "what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting)",
+)
+_SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
+_LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
+_ARTIFACT = Parameter("id", TEXT, "an artifact's id", required=True, positional=True)
+_RECALL = (
+    _QUERY,
+    Parameter(
+        "k",
+        COUNT,
+        f"most events, or {AUTO}: as many as the question needs (default: 10)",
+        default=10,
+        options=("-k",),
+    ),
+    *_SCOPE,
+)
+
+# In the order in which surfaces list them.
+OPERATIONS = (
+    Operation(
+        "add",
+        "remember one event",
+        details="The event is on disk and searchable when this returns. Adding the same event again changes nothing.",
+        parameters=(
+            Parameter(
+                "text",
+                TEXT,
+                'the words, verbatim; "-" or nothing reads standard input without its last line break',
+                required=True,
+                positional=True,
+                from_stdin=True,
+            ),
+            Parameter("speaker", TEXT, "who said it"),
+            Parameter("session", TEXT, "the conversation or work session"),
+            Parameter("at", TIME, "when it happened, such as 2026-04-02T10:00Z (default: now)"),
+            Parameter("key", TEXT, "your own id for the event, unique in its space"),
+            _WING,
+            Parameter("role", TEXT, "such as user, assistant or tool"),
+            Parameter(
+                "source", TEXT, "where it comes from: user, assistant, import, tool or web (default: by role)"
+            ),
+            Parameter("meta", OBJECT, "a JSON object kept beside the text"),
+            _REDACT,
+        ),
+        creates=True,
+    ),
+    Operation(
+        "import",
+        "remember files, folders and zips: chats, mail, notes, transcripts, another memory",
+        method="import_events",
+        details="Reads Claude Code, Claude.ai, ChatGPT, Codex, Gemini CLI, Slack, Telegram, WhatsApp, mbox, Markdown "
+        "folders, transcripts, git logs, mem0 and MemPalace stores, other memories' files, and files that `everyword "
+        "export` writes. A second run reads only what is new: it skips unchanged files and continues in grown "
+        "files. Known events stay as they are.",
+        parameters=(
+            Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
+            Parameter("format", TEXT, "the format, where it can't be detected"),
+            _REDACT,
+            Parameter(
+                "defer_embeddings",
+                FLAG,
+                "index only words now; `everyword settle` adds vectors and statements",
+                default=False,
+            ),
+            Parameter(
+                "again",
+                FLAG,
+                "also read unchanged files, and bring back events of them that were forgotten",
+                default=False,
+            ),
+        ),
+        creates=True,
+        progress=True,
+    ),
+    Operation(
+        "recall",
+        "find the events that answer a question, best first",
+        parameters=_RECALL,
+        read_only=True,
+    ),
+    Operation(
+        "context",
+        "write a prompt-ready, cited context for a question",
+        parameters=(
+            _QUERY,
+            Parameter("budget", INTEGER, "most tokens of the text (default: 1200)", default=1200),
+            Parameter(
+                "style",
+                TEXT,
+                "plain, or reasoning: add an instruction that fits the question (default: plain)",
+                default="plain",
+            ),
+            Parameter(
+                "lead",
+                TEXT,
+                "events, or artifacts: start with the statements that hold now (default: events)",
+                default="events",
+            ),
+            *_SCOPE,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "ask",
+        "answer a question with a citation, or say that the memory holds no answer",
+        parameters=(
+            _QUERY,
+            Parameter("budget", INTEGER, "most tokens of context for an LLM (default: 1200)", default=1200),
+            *_SCOPE,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "wake_up",
+        "list what an agent should know before a conversation: who it is, and what matters now",
+        details="Each line is cited. The lines stay the same until something new happens.",
+        parameters=(
+            Parameter("budget", INTEGER, "most tokens of the text (default: 200)", default=200),
+            _WING,
+            Parameter("topic", TEXT, "also tell what is known about this person or thing"),
+            _NOW,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "identity",
+        "show or set who the agent is; every wake_up starts with it",
+        parameters=(
+            Parameter("text", TEXT, "the identity, in about 50 tokens (default: show it)", positional=True),
+            _WING,
+            _BY,
+            _REDACT,
+        ),
+        creates=True,
+        may_be_none=True,
+        result="identity",
+    ),
+    Operation(
+        "artifacts",
+        "list decisions, todos, preferences, facts and other statements, each with its quote",
+        parameters=(
+            Parameter("kind", TEXT, "decision, todo, reminder, key_fact, insight, preference, event ..."),
+            Parameter("about", TEXT, "only about this person or thing"),
+            Parameter("status", TEXT, "current, superseded, retracted or any (default: current)", default="current"),
+            Parameter("tag", TEXT, "only with this tag, such as topic:work_career"),
+            _AS_OF,
+            _LIMIT,
+        ),
+        read_only=True,
+        result="artifacts",
+    ),
+    Operation(
+        "history",
+        "show how a statement changed, with quotes and reasons",
+        parameters=(_ARTIFACT,),
+        read_only=True,
+    ),
+    Operation(
+        "correct",
+        "correct a statement, and its facts, in your own words; its history keeps the old version",
+        parameters=(_ARTIFACT, Parameter("text", TEXT, "the correct statement", required=True, positional=True), _BY),
+    ),
+    Operation(
+        "retract",
+        "retract a statement and end its facts; it stays in its history",
+        parameters=(
+            _ARTIFACT,
+            Parameter(
+                "reason",
+                TEXT,
+                "ended: it was true and no longer is; never_true: it was never true (default: ended)",
+                default="ended",
+            ),
+            Parameter("at", TIME, "for ended: when it ceased to be true (default: now)"),
+            _BY,
+        ),
+    ),
+    Operation(
+        "records",
+        "list edits: identities, corrections, retractions, answers to intents, undone changes",
+        parameters=(
+            Parameter("kind", TEXT, "identity, correction, retraction, feedback or unfold"),
+            _LIMIT,
+        ),
+        read_only=True,
+        result="records",
+    ),
+    Operation(
+        "entities",
+        "list people, organisations, projects, places and things, the most mentioned first",
+        parameters=(
+            Parameter("type", TEXT, "person, organisation, project, place, thing or topic"),
+            Parameter("prefix", TEXT, "the beginning of one of its names", positional=True),
+            _LIMIT,
+        ),
+        read_only=True,
+        result="entities",
+    ),
+    Operation(
+        "entity",
+        "show whom or what a name means: its names, its type, and when it was mentioned",
+        parameters=(Parameter("name", TEXT, "any of its names, or its id", required=True, positional=True),),
+        read_only=True,
+    ),
+    Operation(
+        "facts",
+        "list what is true of a person or thing, with its time and its quotes",
+        parameters=(
+            Parameter("subject", TEXT, "only this person or thing; any of its names", positional=True),
+            Parameter("relation", TEXT, "such as lives_in, works_at, married_to or likes"),
+            Parameter("as_of", TIME, "only what was true at this time"),
+            Parameter("known_at", TIME, "answer with what the memory knew at this time"),
+            _LIMIT,
+        ),
+        read_only=True,
+        result="facts",
+    ),
+    Operation(
+        "timeline",
+        "list what was true of a person or thing and what happened to it, in order of time",
+        parameters=(
+            Parameter("entity", TEXT, "any of its names", required=True, positional=True),
+            Parameter("since", TIME, "only what was true or happened at this time or later"),
+            Parameter("until", TIME, "only what was true or happened before this time"),
+            _LIMIT,
+        ),
+        read_only=True,
+        result="timeline",
+    ),
+    Operation(
+        "conflicts",
+        "list facts that contradict each other where no later statement decides",
+        read_only=True,
+        result="conflicts",
+    ),
+    Operation(
+        "merge",
+        "merge two names that mean one person or thing",
+        details="Events stay as they are. `undo` reverts it.",
+        parameters=(
+            Parameter("gone", TEXT, "the name that is merged", required=True, positional=True),
+            Parameter("into", TEXT, "the name that stays", required=True, positional=True),
+        ),
+    ),
+    Operation(
+        "split",
+        "split names off a person or thing that is really two",
+        details="Events stay as they are. `undo` reverts it.",
+        parameters=(
+            Parameter("entity", TEXT, "the person or thing that is two", required=True, positional=True),
+            Parameter(
+                "names",
+                TEXTS,
+                "a name of the second one; may be given more than once",
+                required=True,
+                options=("--name",),
+            ),
+        ),
+    ),
+    Operation(
+        "edits",
+        "list merges and splits, with the numbers that `undo` takes",
+        read_only=True,
+        result="edits",
+    ),
+    Operation(
+        "undo",
+        "revert a merge or split",
+        parameters=(Parameter("number", INTEGER, "its number, as `edits` lists it", required=True, positional=True),),
+    ),
+    Operation(
+        "intents",
+        "list open goals, each with its quotes",
+        parameters=(
+            Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
+            Parameter("category", TEXT, "task, promise, wish, question or reminder"),
+            Parameter("limit", INTEGER, "return at most this many (default: 5)", default=5),
+            _NOW,
+            _AS_OF,
+        ),
+        read_only=True,
+        result="intents",
+    ),
+    Operation(
+        "answer_intent",
+        "answer an intent: accept, modify, defer, reject or done",
+        details="The log keeps the answer. It changes how readily intents of the same category are shown; a rejected "
+        "intent is never shown again.",
+        parameters=(
+            Parameter("id", TEXT, "an intent's id", required=True, positional=True),
+            Parameter("answer", TEXT, "accept, modify, defer, reject or done", required=True, positional=True),
+            Parameter("text", TEXT, "for modify: the intent in your own words"),
+            Parameter("until", TIME, "for defer: not before this time (default: in a week)"),
+            _BY,
+        ),
+    ),
+    Operation(
+        "beliefs",
+        "list where each person believes things to be and in what state, with quotes",
+        details="People who were present when a thing changed know of it. Others believe the old state until told.",
+        parameters=(
+            Parameter("holder", TEXT, "who believes it (default: everyone, and the actual state)", positional=True),
+            Parameter("thing", TEXT, "only this thing", positional=True),
+            Parameter("of", TEXT, "what the holder thinks that this person thinks"),
+            _AS_OF,
+        ),
+        read_only=True,
+        result="beliefs",
+    ),
+    Operation(
+        "window",
+        "show what matters now, without a question: events, concepts and intents in three tiers",
+        parameters=(
+            Parameter("budget", INTEGER, "most tokens of the text (default: 2000)", default=2000),
+            _NOW,
+            _AS_OF,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "palace",
+        "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
+        parameters=(
+            Parameter("rooms", INTEGER, "most rooms of a wing (default: 20)", default=20),
+            Parameter("drawers", INTEGER, "most events of a room (default: 10)", default=10),
+            _AS_OF,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "concepts",
+        "list concepts: themes that three or more events share",
+        parameters=(
+            Parameter("about", TEXT, "only concepts with this word in their label, keys or names"),
+            _AS_OF,
+            _LIMIT,
+        ),
+        read_only=True,
+        result="concepts",
+    ),
+    Operation(
+        "concept",
+        "show one concept with its events, its edges and its journal",
+        parameters=(Parameter("id", TEXT, "a concept's id", required=True, positional=True), _AS_OF),
+        read_only=True,
+    ),
+    Operation(
+        "fold",
+        "fold waiting events into concepts, or show what that would change",
+        details="Events are folded as they are written. Some wait after an import, or where folding is off.",
+        parameters=(Parameter("dry_run", FLAG, "change nothing", default=False),),
+        scope="space",
+    ),
+    Operation(
+        "journal",
+        "list changes of the concept graph, with reasons and events",
+        parameters=(
+            Parameter("about", TEXT, "only changes around a concept or an event, by its id"),
+            Parameter("limit", INTEGER, "return at most this many (default: 50)", default=50),
+        ),
+        read_only=True,
+        result="entries",
+    ),
+    Operation(
+        "unfold",
+        "revert a change of the concept graph, for good",
+        parameters=(Parameter("id", TEXT, "the id of a journal entry", required=True, positional=True), _BY),
+    ),
+    Operation(
+        "show",
+        "show one event in full",
+        method="get",
+        parameters=(
+            Parameter("id", TEXT, "the event's id, as recall cites it", positional=True),
+            Parameter("key", TEXT, "your own id for the event, instead"),
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "sessions",
+        "list sessions, latest first",
+        parameters=(_WING, _SPEAKER, _SINCE, _UNTIL, _AS_OF, _LIMIT),
+        read_only=True,
+        result="sessions",
+    ),
+    Operation(
+        "events",
+        "list events in the order in which they happened",
+        parameters=(
+            _WING,
+            _SESSION,
+            _SPEAKER,
+            _SINCE,
+            _UNTIL,
+            _AS_OF,
+            _ROLE,
+            _SOURCE,
+            _META,
+            Parameter("newest_first", FLAG, "latest first", default=False),
+            _LIMIT,
+        ),
+        read_only=True,
+        result="events",
+    ),
+    Operation(
+        "forget",
+        "remove events and everything derived from them, for good",
+        details="An event must meet all conditions. Forgotten events can't be brought back.",
+        parameters=(
+            Parameter("ids", TEXTS, "this event; may be given more than once", options=("--id",)),
+            Parameter("keys", TEXTS, "the event with this key; may be given more than once", options=("--key",)),
+            Parameter("session", TEXT, "the events of this session"),
+            Parameter("speaker", TEXT, "the events of this speaker"),
+            Parameter("wing", TEXT, "the events of this wing"),
+            Parameter("before", TIME, "the events before this time"),
+            Parameter("dry_run", FLAG, "only show what would be removed", default=False),
+            Parameter(
+                "scrub",
+                FLAG,
+                "on a server, rewrite its tables now; they are locked meanwhile",
+                default=False,
+            ),
+        ),
+        destructive=True,
+    ),
+    Operation(
+        "stats",
+        "count what a space holds, and show the size of the file",
+        parameters=(
+            Parameter("parts", FLAG, "also show the size of each part of the file (reads all of it)", default=False),
+        ),
+        scope="space",
+        read_only=True,
+    ),
+    Operation(
+        "verify",
+        "check the file, and compare every index with the log",
+        parameters=(
+            Parameter(
+                "deep",
+                FLAG,
+                "also derive everything again and compare (takes as long as rebuild)",
+                default=False,
+            ),
+        ),
+        scope="file",
+        read_only=True,
+        progress=True,
+    ),
+    Operation(
+        "rebuild",
+        "rebuild every index from the log",
+        details="The old indexes serve until the new ones are complete.",
+        parameters=(
+            Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
+        ),
+        scope="file",
+        progress=True,
+        result="rebuilt",
+    ),
+    Operation(
+        "settle",
+        "do all waiting work, such as vectors that a model failed to make",
+        parameters=(
+            Parameter(
+                "scrub",
+                FLAG,
+                "on a server, also rewrite its tables after a forget; they are locked meanwhile",
+                default=False,
+            ),
+        ),
+        scope="file",
+        progress=True,
+        result="done",
+    ),
+    Operation(
+        "backup",
+        "make a consistent copy of the whole file while others write",
+        parameters=(Parameter("path", PATH, "a new file; never overwritten", required=True, positional=True),),
+        scope="file",
+        read_only=True,
+        result="written",
+    ),
+    Operation(
+        "export",
+        "write a space's events as JSONL for `import`, or its graph, or Markdown notes",
+        parameters=(
+            Parameter("path", PATH, "a new file for the events; never overwritten", positional=True),
+            Parameter(
+                "wiki",
+                PATH,
+                "instead, a folder of Markdown notes with wiki links; your own notes stay as they are",
+            ),
+            Parameter("graph", PATH, "instead, a new file for the graph, .graphml or .json"),
+        ),
+        read_only=True,
+        result="events",
+    ),
+)
+# Operations for programs, which only the HTTP service and its client offer. The command line has other ways: `import`
+# for many events, `history` for one statement, `doctor` for waiting jobs.
+API_OPERATIONS = (
+    Operation(
+        "activity",
+        "count events in equal parts of time, and list speakers and wings",
+        parameters=(
+            _SPEAKER,
+            _SESSION,
+            _SINCE,
+            _UNTIL,
+            Parameter("parts", INTEGER, "number of parts (default: 120)", default=120),
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "add_many",
+        "remember a batch of events in one transaction: all or none",
+        parameters=(Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True), _REDACT),
+        creates=True,
+        result="written",
+    ),
+    Operation(
+        "artifact",
+        "read one statement by its id",
+        parameters=(Parameter("id", TEXT, "an artifact's id", required=True),),
+        read_only=True,
+    ),
+    Operation(
+        "changes",
+        "read changes after a position: events, statements, concepts, intents, jobs, forgotten events",
+        parameters=(
+            Parameter("after", TEXT, 'the position that the previous call returned; "now" for the newest position'),
+            Parameter("limit", INTEGER, "most changes of each kind (default: 100)", default=100),
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "glance",
+        "find events by their words alone; faster than `recall`",
+        parameters=_RECALL,
+        read_only=True,
+    ),
+    Operation(
+        "held",
+        "list the facts that were true in a span of time, those that covered most of it first",
+        parameters=(
+            Parameter("since", TIME, "start of the span", required=True),
+            Parameter("until", TIME, "end of the span", required=True),
+            Parameter("subject", TEXT, "only this person or thing; any of its names"),
+            Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),
+        ),
+        read_only=True,
+        result="facts",
+    ),
+    Operation(
+        "intent",
+        "read one intent by its id, whatever its status",
+        parameters=(
+            Parameter("id", TEXT, "an intent's id", required=True),
+            _NOW,
+        ),
+        read_only=True,
+    ),
+    Operation(
+        "jobs",
+        "list waiting jobs, oldest first",
+        parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
+        read_only=True,
+        result="jobs",
+    ),
+    Operation(
+        "map",
+        "list the strongest concepts, entities and intents, and the edges between them",
+        parameters=(Parameter("limit", INTEGER, "most nodes (default: 150)", default=150),),
+        read_only=True,
+    ),
+)
+BY_NAME = {operation.name: operation for operation in OPERATIONS}

@@ -1,0 +1,253 @@
+// The frame: navigation, space, theme, API key and live updates.
+
+import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { follow, gone, keep, read, scope, sendable } from "./api.js";
+import { Choice, Safe, Trouble, count } from "./parts.js";
+
+// A view is loaded when it is first opened. `needs`: the operations that it depends on.
+const VIEWS = [
+  { name: "recall", title: "Recall", needs: ["recall"], icon: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12 4 4" },
+  { name: "timeline", title: "Timeline", needs: ["events"], icon: "M3 12h18M7 8v8m5-10v12m5-9v6" },
+  { name: "graph", title: "Graph", needs: ["map"], icon: "M6 7a2 2 0 1 0 0-.01M18 8a2 2 0 1 0 0-.01M12 18a2 2 0 1 0 0-.01M8 8l8 .5M7 9l4 7m2 0 4-6" },
+  { name: "palace", title: "Palace", needs: ["palace"], icon: "M4 20V10l8-6 8 6v10M9 20v-6h6v6" },
+  { name: "intents", title: "Open goals", needs: ["intents"], icon: "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6Z" },
+  { name: "sessions", title: "Sessions", needs: ["sessions"], icon: "M4 5h16v11H9l-5 4Z" },
+  { name: "artifacts", title: "Statements", needs: ["artifacts"], icon: "M7 4h10v16l-5-4-5 4Z" },
+  { name: "forget", title: "Forget", needs: ["forget"], icon: "M5 7h14M10 7V4h4v3m-7 0 1 13h8l1-13" },
+  { name: "health", title: "Health", needs: ["stats"], icon: "M3 12h4l2-6 4 12 2-6h6" },
+];
+const THEME = "everyword.theme";
+const NEWS_SHOWN_MS = 4000;
+const NEWS_EVERY_MS = 500; // views refresh at most this often: an import brings thousands of changes
+
+function App() {
+  const [place, setPlace] = useState(here());
+  const [me, setMe] = useState();
+  const [error, setError] = useState();
+  const [space, setSpace] = useState(null);
+  const [spaces, setSpaces] = useState([]);
+  const [news, setNews] = useState({ beats: {}, told: "" });
+  const [answers, setAnswers] = useState(true);
+  const [round, setRound] = useState(0);
+  const begin = () => { // mount the view again from its address, which holds the question
+    setPlace(here());
+    setRound((before) => before + 1);
+  };
+  const enter = () => {
+    setError(undefined);
+    Promise.all([read("me"), read("spaces")]).then(
+      ([found, known]) => {
+        scope.space = shownFirst(scope.space, found, known.spaces);
+        setSpace(scope.space);
+        setSpaces(known.spaces);
+        setMe(found);
+      },
+      setError,
+    );
+  };
+  useEffect(() => {
+    const known = VIEWS.some((one) => one.name === place.view);
+    opened(known ? place.view : VIEWS[0].name).catch(() => undefined); // preload; Loaded reports errors
+    enter();
+  }, []);
+  useEffect(() => {
+    const moved = () => setPlace(here());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  useEffect(() => {
+    const again = () => (me ? begin() : enter());
+    addEventListener("everyword-again", again);
+    return () => removeEventListener("everyword-again", again);
+  }, [me]);
+  useEffect(() => {
+    const locked = ({ detail }) => { // the key is invalid or has ended: ask for another
+      keep("");
+      setMe(undefined);
+      setError(detail);
+    };
+    addEventListener("everyword-locked", locked);
+    return () => removeEventListener("everyword-locked", locked);
+  }, []);
+  useEffect(() => {
+    if (!me) return undefined;
+    let gathered = {};
+    let last = "";
+    let telling;
+    let ending;
+    const tell = () => {
+      const [beats, words] = [gathered, last];
+      [gathered, last, telling] = [{}, "", undefined];
+      clearTimeout(ending);
+      ending = setTimeout(() => setNews((before) => ({ ...before, told: "" })), NEWS_SHOWN_MS);
+      setNews((before) => ({ beats: sum(before.beats, beats), told: words || before.told }));
+    };
+    const stop = follow((kind, one) => {
+      if (kind === "position") return;
+      gathered[kind] = (gathered[kind] || 0) + 1;
+      last = told(kind, one) || last;
+      telling = telling || setTimeout(tell, NEWS_EVERY_MS);
+    }, (now) => setAnswers((before) => {
+      if (now && !before) begin(); // retry what failed meanwhile
+      return now;
+    }));
+    return () => {
+      stop();
+      clearTimeout(telling);
+      clearTimeout(ending);
+    };
+  }, [me, space]);
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+      const chosen = VIEWS[Number(event.key) - 1];
+      if (chosen && shown(chosen, me)) {
+        location.hash = `#/${chosen.name}`;
+        document.getElementById("main")?.focus(); // so that the next Tab enters the view
+      }
+      if (event.key === "/") {
+        event.preventDefault();
+        if (here().view !== "recall") location.hash = "#/recall";
+        setTimeout(() => document.querySelector("input[type=search]")?.select(), 50);
+      }
+      if (event.key === "t") turnTheme();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [me]);
+  const view = VIEWS.find((one) => one.name === place.view) || VIEWS[0];
+  useEffect(() => {
+    document.title = me ? `${view.title} · Everyword` : "Everyword";
+  }, [me, view]);
+  if (error?.status === 401 || error?.status === 403) return html`<${Door} error=${error} onKey=${enter} />`;
+  if (error) return html`<main><${Trouble} error=${error} /></main>`;
+  if (!me) return html`<p class="quiet pad">Loading …</p>`;
+  const choose = (name) => {
+    scope.space = name;
+    setSpace(name);
+  };
+  const toMain = (event) => {
+    event.preventDefault();
+    document.getElementById("main").focus();
+  };
+  return html`<div class="frame">
+    <a class="skip" href="#main" onClick=${toMain}>Skip to content</a>
+    <aside class="side">
+      <a class="brand" href="#/recall"><img src="icon.svg" alt="" />Everyword</a>
+      <nav aria-label="Views">${VIEWS.filter((one) => shown(one, me)).map((one) => html`<a href=${`#/${one.name}`} aria-current=${one === view ? "page" : undefined}>
+        <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${one.icon} /></svg><span>${one.title}</span></a>`)}</nav>
+      <div class="foot">
+        ${spaces.some((one) => one !== space) && html`<label class="field">Space<${Choice} label="Space" value=${space} options=${spaces} onChange=${choose} /></label>`}
+        <button class="plain small" onClick=${turnTheme}>Light or dark <kbd>t</kbd></button>
+        <span class="quiet small keys">${me.version} · <kbd>/</kbd> to search</span>
+      </div>
+    </aside>
+    <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
+      <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
+    </main>
+    <div role="status">${answers ? news.told && html`<div class="toast" dir="auto">${news.told}</div>`
+      : html`<div class="toast lost">The service does not answer. Reconnecting …</div>`}</div>
+  </div>`;
+}
+
+/** Load a view's module, then show it. */
+function Loaded({ view, ...rest }) {
+  const [state, setState] = useState({});
+  useEffect(() => {
+    opened(view.name).then((module) => setState({ View: module.default }), () => setState({ error: gone() }));
+  }, [view.name]);
+  if (state.error) return html`<${Trouble} error=${state.error} />`;
+  return state.View ? html`<${state.View} ...${rest} />` : html`<p class="quiet">…</p>`;
+}
+
+const failed = {}; // how often a view could not be fetched
+
+/** Import a view. A browser may cache a failed import, so a retry uses another URL. */
+function opened(name) {
+  const again = failed[name] ? `?${failed[name]}` : "";
+  return import(`./views/${name}.js${again}`).catch((error) => {
+    failed[name] = (failed[name] || 0) + 1;
+    throw error;
+  });
+}
+
+/** Ask for a key. */
+function Door({ error, onKey }) {
+  const [key, setKey] = useState("");
+  const tried = error.message !== error.problem.title; // otherwise it only says that a key is needed
+  const field = useRef();
+  useEffect(() => field.current.focus(), [error]);
+  const odd = key.trim() && !sendable(key.trim());
+  const enter = (event) => {
+    event.preventDefault();
+    if (odd) return;
+    keep(key.trim());
+    onKey();
+  };
+  return html`<main><form class="card stack" onSubmit=${enter}>
+    <h1>API key required</h1>
+    ${tried && html`<p class="card problem" role="alert">${error.message}</p>`}
+    <p class="soft">Create a key with <code>everyword keys create NAME</code>. The browser keeps it until you close this window.</p>
+    <label class="field">Key<input ref=${field} type="password" value=${key} onInput=${(event) => setKey(event.target.value)} autocomplete="off" /></label>
+    ${odd && html`<p class="problem" role="alert">This contains characters that are not valid in a key. Copy it again.</p>`}
+    <div><button class="main" disabled=${!key.trim() || odd}>Open</button></div>
+  </form></main>`;
+}
+
+/** Choose the first space to show: the previous one, the default, or any that has content. */
+function shownFirst(before, me, known) {
+  const open = known.length ? known : me.spaces.filter((one) => !one.includes("*"));
+  return [before, me.space].find((one) => one && open.includes(one)) || open[0] || me.space;
+}
+
+function shown(view, me) {
+  return view.needs.every((name) => me?.operations.includes(name));
+}
+
+function sum(one, other) {
+  const both = { ...one };
+  for (const [kind, number] of Object.entries(other)) both[kind] = (both[kind] || 0) + number;
+  return both;
+}
+
+function told(kind, one) {
+  if (kind === "event") return `New event: ${Array.from(one.item.text).slice(0, 80).join("")}`;
+  if (kind === "concept") return `New concept: ${one.item.label}`;
+  if (kind === "intent") return one.item.status === "pending" ? `New goal: ${Array.from(one.item.statement).slice(0, 80).join("")}` : "";
+  if (kind === "forgotten") return one.item.events ? `Forgotten: ${count(one.item.events, "event")}` : "";
+  if (kind === "jobs") {
+    const waiting = Object.values(one).reduce((sum, job) => sum + job.waiting, 0);
+    return waiting ? `${count(waiting, "job")} queued` : "";
+  }
+  return "";
+}
+
+function here() {
+  const [view, ...rest] = location.hash.replace(/^#\//, "").split("/").map(decodePart);
+  return { view, rest };
+}
+
+function decodePart(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function turnTheme() {
+  const dark = document.documentElement.dataset.theme !== "dark";
+  localStorage.setItem(THEME, dark ? "dark" : "light");
+  theme();
+}
+
+function theme() {
+  const kept = localStorage.getItem(THEME);
+  const dark = kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  dispatchEvent(new Event("everyword-theme"));
+}
+
+theme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
+render(html`<${App} />`, document.getElementById("app"));

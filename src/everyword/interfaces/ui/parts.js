@@ -1,0 +1,212 @@
+// Components shared by the views. Text is always inserted as text, never as HTML.
+
+import { Component, html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
+import { read, scope } from "./api.js";
+
+export { html };
+
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const MOMENT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+const LONG = 700; // characters of an event that are shown before "more"
+const MORE = 50_000; // added on either side per click: a browser freezes on a million
+const MOST_LISTED = 1000; // entries per page of the service
+const MOST_LEFT = 50; // lists whose scroll positions are kept
+
+export const day = (iso) => written(DAY, iso);
+export const moment = (iso) => written(MOMENT, iso);
+export const count = (number, one, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
+export const percent = (share) => `${Math.round(100 * share)}%`;
+
+/** Parse a time as milliseconds since 1970. Historic UTC offsets have seconds, which browsers do not parse. */
+export function ms(iso) {
+  const [, rest, sign, seconds] = /^(.*([+-])\d\d:\d\d):(\d\d)(?:\.\d+)?$/.exec(iso) || [undefined, iso, "+", "0"];
+  return new Date(rest).getTime() - Number(`${sign}${seconds}`) * 1000;
+}
+
+function written(format, iso) {
+  const at = iso ? ms(iso) : NaN;
+  return Number.isNaN(at) ? iso || "" : format.format(at);
+}
+
+/** Run an asynchronous function when its inputs change, and abort the call before. */
+export function useAsked(ask, inputs) {
+  const [state, setState] = useState({ busy: true });
+  useEffect(() => {
+    const calling = new AbortController();
+    setState((before) => ({ ...before, busy: true, error: undefined }));
+    ask(calling.signal).then(
+      (value) => calling.signal.aborted || setState({ value, busy: false }),
+      (error) => calling.signal.aborted || error.name === "AbortError" || setState({ error, busy: false }),
+    );
+    return () => calling.abort();
+  }, inputs);
+  return state;
+}
+
+/** A select; an option is a value, or a pair of value and label. */
+export function Choice({ label, value, options, onChange }) {
+  return html`<select aria-label=${label} onChange=${(event) => onChange(event.target.value)}>${options.map((one) => {
+    const [chosen, shown] = Array.isArray(one) ? one : [one, one];
+    return html`<option value=${chosen} selected=${chosen === value}>${shown}</option>`;
+  })}</select>`;
+}
+
+export function Head({ title, children, tools }) {
+  return html`<header class="head"><div><h1>${title}</h1>${children && html`<p>${children}</p>`}</div>${tools}</header>`;
+}
+
+export function Trouble({ error }) {
+  const { title, detail, fix } = error.problem || { title: "This page failed.", detail: String(error.message || error) };
+  // Offer a retry only where it can help: not after an invalid request.
+  const again = !error.problem || error.status === 0 || error.status >= 429;
+  return html`<div class="card problem stack" role="alert"><div><h3>${detail || title}</h3>${fix && html`<p class="soft">${fix}</p>`}</div>
+    ${again && html`<div><button onClick=${() => dispatchEvent(new Event("everyword-again"))}>Try again</button></div>`}</div>`;
+}
+
+export function Empty({ title, children }) {
+  return html`<div class="empty"><h2>${title}</h2><p>${children}</p></div>`;
+}
+
+export function Waiting({ lines = 3 }) {
+  return html`<div class="stack" role="status" aria-label="Loading">${Array.from({ length: lines }, () => html`<div class="skeleton" />`)}</div>`;
+}
+
+/** Show verbatim text with a marked span; long text can be expanded. Spans count code points, not UTF-16 units. */
+export function Said({ text, span }) {
+  const [steps, setSteps] = useState(0);
+  const here = useRef();
+  const letters = useMemo(() => Array.from(text), [text]);
+  const [from, to] = span && !(span[0] === 0 && span[1] >= letters.length) ? span : [0, 0];
+  const first = Math.max(0, Math.min(from - LONG / 4, letters.length - LONG));
+  const begin = Math.max(0, first - steps * MORE);
+  const end = Math.min(letters.length, first + LONG + steps * MORE);
+  const all = letters.length.toLocaleString();
+  const less = () => {
+    setSteps(0);
+    setTimeout(() => here.current?.scrollIntoView({ block: "nearest" })); // the text above has shrunk by thousands of lines
+  };
+  const part = (a, b) => letters.slice(Math.max(a, begin), Math.max(Math.min(b, end), begin)).join("");
+  return html`<p class=${steps ? "said long" : "said"} dir="auto" ref=${here}>${begin > 0 && "… "}${
+    to > from ? html`${part(0, from)}<mark>${part(from, to)}</mark>${part(to, letters.length)}` : part(0, letters.length)
+  }${end < letters.length && " …"}</p>
+  ${letters.length > LONG && html`<div class="row">
+    ${end - begin < letters.length && html`<button class="link small" onClick=${() => setSteps(steps + 1)}>${letters.length <= MORE ? `Show all ${all} characters` : `Show more of ${all} characters`}</button>`}
+    ${steps > 0 && html`<button class="link small" onClick=${less}>Show less</button>`}</div>`}`;
+}
+
+export function About({ event, children }) {
+  return html`<div class="meta">
+    ${event.speaker && html`<b>${event.speaker}</b>`}<span class="tabular">${moment(event.at)}</span>
+    ${event.session && html`<a href=${`#/sessions/${encodeURIComponent(event.session)}`}>${event.session}</a>`}
+    ${event.wing && html`<span class="tag">${event.wing}</span>`}${children}
+  </div>`;
+}
+
+export function EventCard({ event, span, children }) {
+  return html`<article class="card hit"><${Said} text=${event.text} span=${span} /><${About} event=${event}>${children}</></article>`;
+}
+
+const left = new Map(); // scroll positions: length of the list, and the entry at the top of the window
+
+/** Return an id of the current history entry, under which scroll positions are kept. */
+function entry() {
+  if (!history.state?.entry) history.replaceState({ ...history.state, entry: `${Date.now()} ${Math.random()}` }, "");
+  return history.state.entry;
+}
+
+function leave(name, list) {
+  const [rows, top] = [[...list.children], (row) => row.getBoundingClientRect().top];
+  const at = rows.findIndex((row) => row.getBoundingClientRect().bottom > 0);
+  if (at < 0 || scrollY === 0) return void left.delete(name);
+  left.set(name, { count: rows.length, at, top: top(rows[at]) });
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value);
+}
+
+function comeBack({ at, top }, list) {
+  const row = list.children[Math.min(at, list.children.length - 1)];
+  const go = () => row.isConnected && scrollBy(0, row.getBoundingClientRect().top - top);
+  go();
+  requestAnimationFrame(go); // rows get their heights only when visible
+}
+
+/** A list that loads its next page when its end becomes visible. */
+export function Paged({ operation, parameters = {}, name, item, empty }) {
+  const asked = JSON.stringify(parameters);
+  const [state, setState] = useState({ items: [], next: undefined, busy: true });
+  const turn = useRef(0);
+  const asking = useRef();
+  const list = useRef();
+  const coming = useRef(); // the scroll position to restore
+  const place = useRef();
+  place.current ??= entry();
+  const called = useRef();
+  called.current = `${place.current} ${scope.space} ${operation} ${asked}`;
+  const more = (cursor) => {
+    // The end may become visible twice before the page arrives; load it once, or it would be shown twice.
+    if (cursor && asking.current === cursor) return;
+    asking.current = cursor;
+    const mine = turn.current;
+    setState((before) => ({ ...before, busy: true, error: undefined }));
+    const limit = coming.current ? Math.min(MOST_LISTED, Math.max(parameters.limit || 0, coming.current.count)) : parameters.limit;
+    read(operation, { ...parameters, limit, cursor }).then(
+      (page) => mine === turn.current && setState((before) => ({ items: [...(cursor ? before.items : []), ...page[name || operation]], next: page.next, busy: false })),
+      (error) => {
+        if (mine !== turn.current) return;
+        asking.current = undefined;
+        setState((before) => ({ ...before, error, busy: false }));
+      },
+    );
+  };
+  useEffect(() => {
+    turn.current += 1;
+    asking.current = undefined;
+    coming.current = left.get(called.current);
+    setState({ items: [], next: undefined, busy: true });
+    more();
+  }, [operation, asked]);
+  useEffect(() => () => list.current && leave(called.current, list.current), []);
+  useEffect(() => {
+    if (!coming.current || !state.items.length) return;
+    comeBack(coming.current, list.current);
+    coming.current = undefined;
+  }, [state.items.length]);
+  if (state.error) return html`<${Trouble} error=${state.error} />`;
+  if (!state.items.length) return state.busy ? html`<${Waiting} />` : empty;
+  return html`<ul class="list" ref=${list}>${state.items.map((one) => html`<li key=${one.id || one.name}>${item(one)}</li>`)}</ul>
+    ${state.next && html`<${Sight} key=${state.next} onSight=${() => more(state.next)} />`}`;
+}
+
+function Sight({ onSight }) {
+  const here = useRef();
+  useEffect(() => {
+    const watch = new IntersectionObserver(([one]) => one.isIntersecting && onSight(), { rootMargin: "600px" });
+    watch.observe(here.current);
+    return () => watch.disconnect();
+  }, []);
+  return html`<div ref=${here} class="pad"><button onClick=${onSight}>Show more</button></div>`;
+}
+
+export function Dialog({ title, onClose, children }) {
+  const here = useRef();
+  useEffect(() => {
+    here.current.showModal();
+  }, []);
+  const close = () => here.current.close(); // restores the focus, then calls onClose
+  const outside = (event) => event.target === here.current && close();
+  return html`<dialog ref=${here} onClose=${onClose} onClick=${outside} aria-label=${title}>
+    <div class="stack"><div class="row"><h2 class="grow">${title}</h2><button class="plain" onClick=${close}>Close</button></div>${children}</div>
+  </dialog>`;
+}
+
+/** An error boundary: a view that fails must not break the page. */
+export class Safe extends Component {
+  componentDidCatch(error) {
+    this.setState({ error });
+  }
+  componentDidUpdate(before) {
+    if (before.name !== this.props.name && this.state.error) this.setState({ error: undefined });
+  }
+  render({ children }, { error }) {
+    return error ? html`<${Trouble} error=${error} />` : children;
+  }
+}

@@ -1,0 +1,181 @@
+"""Derive a space again in a scratch store, then swap the rows in one transaction.
+
+The log is copied into the scratch store and derived there in batches, while others go on reading and writing. Then one
+transaction drops the old derived rows and copies the new ones under new numbers. Nothing changes until it commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from everyword.engine.engine import Engine, Progress
+from everyword.errors import StoreBusy
+from everyword.knowledge import graph
+from everyword.knowledge.intents import mark_behind
+from everyword.knowledge.statements import catch_up
+from everyword.storage.fact_rows import renumbered
+from everyword.storage.opening import open_scratch
+from everyword.storage.protocol import SPACES, Store, Sum, Table, Tables
+
+_FACTS = "facts"
+# What deriving reads besides the log: readings of an LLM, and merges and splits of entities by people.
+READ = ("readings", "entity_edits", "entity_pins")
+# The derived tables, referenced ones first, with the columns that hold row numbers.
+_MADE: Mapping[str, tuple[str, ...]] = {
+    "artifacts": ("number",),
+    "artifact_keys": ("number",),
+    "artifact_edges": (),
+    "journal": ("number",),
+    "event_tags": (),
+    "names": ("number",),
+    "mentions": ("name",),
+    "claims": ("number",),
+    _FACTS: ("number",),
+    "fact_claims": ("fact", "claim"),
+    "session_summaries": (),
+    "marks": (),
+}
+_CHANGED = "changed"  # column of names: the version of the graph, which differs between stores
+_COPY_BATCH = 2_000  # rows
+_DERIVE_BATCH = 256  # events in one transaction of the scratch store, which keeps its write-ahead log small
+_MOST_LEFT = 64  # late events that are derived within the final transaction: some 50 ms
+_TRIES = 5  # starts over if events are forgotten or read by an LLM meanwhile
+
+
+def derive_beside(engine: Engine, space: str, progress: Progress) -> None:
+    """Derive statements, graph and marks again; readers see the old rows until the new ones are complete."""
+    for _ in range(_TRIES):
+        scratch = open_scratch()
+        try:
+            _begin(engine.store, scratch, space)
+            copied = _Copied(0, 0)
+            while True:
+                copied = _derived(engine.store, scratch, space, copied, progress)
+                taken = _exchanged(engine.store, scratch, space, copied)
+                if taken is _ANEW:
+                    break
+                if taken is _DONE:
+                    return
+        finally:
+            scratch.close()
+    raise StoreBusy("The space could not be rebuilt because events are being forgotten.", fix="Try again.")
+
+
+class _Copied(NamedTuple):
+    """How much of the log was copied."""
+
+    upto: int
+    events: int
+
+
+_DONE, _ANEW, _MORE = "done", "anew", "more"
+
+
+def _begin(store: Store, scratch: Store, space: str) -> None:
+    """Copy the small tables, which must be there before events."""
+    with store.table_reader() as reader:
+        copy_base(reader, scratch, space, READ)
+
+
+def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str]) -> None:
+    """Copy the row of a space, and its rows of tables, into a scratch store."""
+    with scratch.table_writer() as writer:
+        spaces = table_of(reader, SPACES)
+        writer.put(table_of(writer, SPACES), [row for row in reader.each(spaces, None) if row["name"] == space])
+        for name in tables:
+            for rows in batches(reader.each(table_of(reader, name), None, space)):
+                writer.put(table_of(writer, name), rows)
+
+
+def _derived(store: Store, scratch: Store, space: str, copied: _Copied, progress: Progress) -> _Copied:
+    """Copy the rest of the log, and derive it."""
+    while True:
+        with store.table_reader() as reader:
+            events = table_of(reader, "events")
+            behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
+            rows = list(islice(reader.each(events, behind, space), _COPY_BATCH))
+        if not rows:
+            return copied
+        derive_rows(scratch, space, rows)
+        copied = _Copied(rows[-1]["seq"], copied.events + len(rows))
+        progress("artifacts", copied.events, copied.events)
+
+
+def derive_rows(scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add the next events to a scratch store and derive their statements, graph and marks."""
+    with scratch.table_writer() as writer:
+        writer.put(table_of(writer, "events"), rows)
+    with scratch.writer() as writer:
+        writer.owe_derivation(space, rows[0]["seq"] - 1)
+        writer.owe_marks(space, rows[0]["seq"] - 1)
+    done = _DERIVE_BATCH
+    while done == _DERIVE_BATCH:
+        with scratch.writer() as writer:
+            done = catch_up(writer, space, limit=_DERIVE_BATCH)
+    mark_behind(scratch, space)
+
+
+def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str:
+    """Replace the derived rows, unless the log changed in a way that needs more copying or a new start."""
+    with store.exchange() as (writer, tables), scratch.table_reader() as made:
+        left = writer.log(space, after=copied.upto, limit=_MOST_LEFT + 1)
+        if len(left) > _MOST_LEFT:
+            return _MORE
+        tally = writer.tally(space)
+        if tally.events + tally.records != copied.events + len(left) or _inputs_changed(tables, made, space, copied):
+            return _ANEW
+        writer.drop_artifacts(space, None)
+        graph.drop(writer, space)
+        writer.drop_marks(space)
+        writer.set_graph(space, upto=None if not left else copied.upto, gone=True)
+        version = writer.graph_state(space).version
+        _take(tables, made, space, version)
+        writer.owe_derivation(space, copied.upto if left else None)
+        writer.owe_marks(space, copied.upto if left else None)
+        if left:
+            catch_up(writer, space, limit=_MOST_LEFT + 1)
+    return _DONE
+
+
+def _inputs_changed(tables: Tables, made: Tables, space: str, copied: _Copied) -> bool:
+    """Tell whether readings or entity edits of the copied events changed meanwhile."""
+    for name in READ:
+        ours, theirs = table_of(tables, name), table_of(made, name)
+        columns = sorted(set(ours.columns) & set(theirs.columns))
+        now, then = Sum(), Sum()
+        now.add((row for row in tables.each(ours, None, space) if row.get("seq", 0) <= copied.upto), columns)
+        then.add((row for row in made.each(theirs, None, space) if row.get("seq", 0) <= copied.upto), columns)
+        if now != then:
+            return True
+    return False
+
+
+def _take(tables: Tables, made: Tables, space: str, version: int) -> None:
+    by = tables.reserve(made.last_number())
+    for name, numbers in _MADE.items():
+        into = table_of(tables, name)
+        for rows in batches(made.each(table_of(made, name), None, space)):
+            tables.put(into, [_moved(name, row, numbers, by, version) for row in rows])
+
+
+def _moved(table: str, row: dict[str, Any], numbers: Sequence[str], by: int, version: int) -> dict[str, Any]:
+    """Convert a row to the numbers of the other store."""
+    moved = row | {column: row[column] + by for column in numbers}
+    if _CHANGED in row:
+        moved[_CHANGED] = version
+    if table == _FACTS:
+        moved["body"] = renumbered(row["body"], by)
+    return moved
+
+
+def batches(rows: Iterator[dict[str, Any]]) -> Iterator[Sequence[dict[str, Any]]]:
+    """Split rows into batches."""
+    while batch := list(islice(rows, _COPY_BATCH)):
+        yield batch
+
+
+def table_of(reader: Tables, name: str) -> Table:
+    """Find a table by its name."""
+    return next(table for table in reader.tables() if table.name == name)

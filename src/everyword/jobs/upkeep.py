@@ -1,0 +1,335 @@
+"""Maintenance of a memory: finish waiting work, rebuild indexes, forget events."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from everyword.engine.encoding import embed
+from everyword.engine.engine import Engine, Progress, silent
+from everyword.errors import EverywordError, ModelError, StoreBusy, StoreError
+from everyword.ingest.edit_records import records_to_forget
+from everyword.jobs.rebuild import derive_beside
+from everyword.knowledge import graph
+from everyword.knowledge.backfill import BATCH, backfill_all
+from everyword.knowledge.concepts import drop_folding, fold_waiting, refold
+from everyword.knowledge.graph_forgetting import going, graph_without
+from everyword.knowledge.llm_summaries import forget_plans
+from everyword.knowledge.statements import LINKED_TURNS, derive_anew, graph_behind, leaning, relink, stated
+from everyword.models.protocol import Embedder
+from everyword.storage.postings import SEAL_AT, Terms, terms_of
+from everyword.storage.protocol import (
+    ANALYSIS,
+    DERIVED_TABLES,
+    EMBED,
+    NOT_OWED,
+    PLAN,
+    SCRUB_OWED,
+    VECTOR_TABLES,
+    WORD_TABLES,
+    Job,
+    Model,
+    Reader,
+    Seqs,
+    Writer,
+)
+from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
+from everyword.types.events import Event, Receipt
+from everyword.types.times import from_micros
+
+SeqsOf = Callable[[Reader], Seqs]  # finds the events to remove, in the transaction that removes them
+
+_EMBED_BATCH = 64  # events embedded and committed together
+_RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
+_RETRY_MOST_S = 900
+_DROP_BATCH = 2_000  # rows of retired indexes removed in one transaction, so that other writers wait milliseconds
+_REBUILD_TRIES = 5  # a rebuild of words starts over if events are forgotten meanwhile
+_SECOND = 1_000_000  # microseconds
+_REFOLD_S = 2.0  # that `forget` spends on folding later events again; writes and settle() do the rest
+
+
+def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> int:
+    """Do the waiting work until none is left or the rest can't be done now; return how much was done.
+
+    scrub: erase forgotten data from disk even if that locks out other users of the store.
+    """
+    total = _settle_scrub(engine) if scrub else 0
+    total += _settle_offline(engine, progress)
+    if engine.llm is not None:
+        from everyword.knowledge.llm_plans import settle_plans
+        from everyword.knowledge.llm_reading import settle_readings  # imports an HTTP client
+        from everyword.knowledge.llm_summaries import settle_summaries
+
+        total += settle_readings(engine, progress)
+        total += settle_summaries(engine, progress)
+        total += settle_plans(engine, progress)
+    return total
+
+
+def _settle_offline(engine: Engine, progress: Progress) -> int:
+    """Do the work that needs no LLM."""
+    total = _settle_scrub(engine) if engine.store.scrubs_itself else 0
+    _update_words(engine, progress)  # not counted: no new events
+    while True:
+        with engine.store.reader() as reader:
+            jobs = reader.jobs(kind=EMBED, limit=_EMBED_BATCH)
+            serving = engine.models.serving(reader)
+        if not jobs or serving.embedder is None:
+            break
+        embedded = _embed_jobs(engine, jobs, serving.embedder, serving.model)
+        total += embedded
+        progress("vectors", total, total + len(jobs) - embedded)
+        if embedded < len(jobs):
+            break
+    total += backfill_all(engine, progress)
+    total = max(total, fold_waiting(engine, progress))  # the same events waited for vectors and for folding
+    total += engine.store.tend()
+    _drop_leftovers(engine)
+    return total
+
+
+def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None:
+    """Rebuild every index from the log while the old ones stay in use, and switch when the new ones are complete."""
+    with engine.store.reader() as reader:
+        spaces = reader.spaces()
+        total = reader.total_events()
+        active = next((model for model in reader.models() if model.state == "active"), None)
+    _rebuild_all_words(engine, spaces, progress, total)
+    for space in spaces:
+        derive_beside(engine, space, progress)
+    wanted = engine.models.wanted(active)
+    if vectors and wanted is not None and total:
+        _rebuild_vectors(engine, wanted, spaces, progress, total)
+    with engine.store.writer() as writer:
+        for space in spaces:
+            drop_folding(writer, engine, space)  # only now: folding uses the new vectors
+    remade = DERIVED_TABLES | WORD_TABLES | (VECTOR_TABLES if vectors and wanted is not None else frozenset[str]())
+    engine.store.renew_digests(remade)  # all rows are new, so damage is gone
+    _settle_offline(engine, progress)
+
+
+def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool, scrub: bool = False) -> Receipt:
+    """Remove events and everything derived from them, then erase them from disk.
+
+    scrub: erase from disk even if that locks out other users of the store.
+    """
+    if dry_run:
+        with engine.store.reader() as reader:
+            events = reader.fetch(space, seqs_of(reader).tolist()).values()
+            return _receipt(engine, space, [one for one in events if one.record is None], dry_run=True)
+    _update_words(engine, silent)  # removal finds postings by the terms of the current analysis
+    with engine.store.writer() as writer:
+        seqs = seqs_of(writer)
+        seqs = np.union1d(seqs, np.array(records_to_forget(writer, space, seqs.tolist()), np.int64))
+        events = list(writer.fetch(space, seqs.tolist()).values())
+        receipt = _receipt(engine, space, [one for one in events if one.record is None], dry_run=False)
+        if not events:
+            return receipt
+        gone = set(seqs.tolist())
+        # Other events that an LLM read with the help of these words are read again without them.
+        resting = [seq for seq in writer.resting_on(space, sorted(gone)) if seq not in gone]
+        abouts = writer.abouts_of(space, [*gone, *resting])
+        stating = writer.stating(space, sorted(abouts))
+        later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # their distance to earlier turns shrinks
+        after = writer.said_later(space, sorted(gone), limit=LINKED_TURNS, silent=True)
+        writer.drop_readings(space, resting)
+        writer.drop_refusals(space, resting)
+        lost = going(writer, space, gone)
+        replan = forget_plans(writer, space, sorted(gone))
+        refold(writer, engine, space, min(gone))
+        removed = writer.remove(space, seqs)
+        if replan and (last := writer.last_event_upto(space, max(gone))) is not None:
+            writer.owe_job(space, PLAN, last, due_at=engine.now())
+        writer.owe_readings(space, resting)
+        # "Scratch that" may refer to something else now.
+        amending = leaning(writer, space, [seq for seq in after if seq not in gone])
+        abouts = abouts.union(*amending.values())
+        stating = sorted({*stating, *amending, *writer.stating(space, sorted(abouts))} - gone)
+        if abouts:
+            # Derive statements again that the forgotten events had replaced or confirmed.
+            derive_anew(writer, space, abouts, stating)
+        relink(writer, space, [seq for seq in later if seq not in gone])
+        graph_without(writer, space, lost)
+        graph.reread(writer, space, stated(writer, space, resting))
+        graph_behind(writer, space, limit=BATCH)
+        receipt = replace(receipt, removed=removed)
+        writer.put_receipt(receipt, gone)
+        writer.put_forgotten(space, events)
+        writer.set_fact(SCRUB_OWED, secrets.token_hex(8))
+    if engine.settings.fold:
+        fold_waiting(engine, silent, space, seconds=_REFOLD_S)
+    if not scrub and not engine.store.scrubs_itself:
+        return replace(receipt, left=engine.store.unscrubbed)
+    try:
+        left = _scrub(engine)
+    except StoreError as error:
+        how = "settle()" if engine.store.scrubs_itself else "settle(scrub=True)"
+        engine.models.say(f"Forgotten, but not yet erased from disk; {how} tries again: {error}")
+        return replace(receipt, left=engine.store.unscrubbed)
+    return replace(receipt, scrubbed=True, left=left)
+
+
+# Jobs
+
+
+def _embed_jobs(engine: Engine, jobs: Sequence[Job], embedder: Embedder, model: Model | None) -> int:
+    """Embed events; return the number of finished jobs."""
+    by_space: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_space.setdefault(job.space, []).append(job)
+    done = 0
+    for space, its_jobs in by_space.items():
+        with engine.store.reader() as reader:
+            events = reader.fetch(space, [job.seq for job in its_jobs])
+        try:
+            vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
+        except ModelError as error:
+            _postpone(engine, its_jobs, error)
+            continue
+        with engine.store.writer() as writer:
+            active = next((one for one in writer.models() if one.state == "active"), None)
+            if active is None:
+                active = engine.models.register(writer, embedder)
+            elif active != model:
+                continue  # a rebuild switched models; the next round uses the new one
+            writer.put_vectors(space, active, vectors)
+            for job in its_jobs:
+                if job.seq not in events:
+                    writer.drop_job(job)
+        done += len(its_jobs)
+    return done
+
+
+def _postpone(engine: Engine, jobs: Sequence[Job], error: EverywordError) -> None:
+    engine.models.say(f"Vectors are postponed: {error}")
+    with engine.store.writer() as writer:
+        for job in jobs:
+            wait_s = min(_RETRY_MOST_S, _RETRY_FIRST_S * 2**job.attempts)
+            writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
+
+
+def _settle_scrub(engine: Engine) -> int:
+    with engine.store.reader() as reader:
+        owed = reader.scrub_owed() is not None
+    if owed:
+        _scrub(engine)
+    return int(owed)
+
+
+def _scrub(engine: Engine) -> tuple[str, ...]:
+    """Erase forgotten data from disk; return what that does not cover."""
+    with engine.store.reader() as reader:
+        owed = reader.scrub_owed()
+    left = engine.store.scrub()
+    with engine.store.writer() as writer:
+        if writer.scrub_owed() == owed:  # else something was removed meanwhile, and still has to be scrubbed
+            writer.set_fact(SCRUB_OWED, NOT_OWED)
+    return left
+
+
+def _drop_leftovers(engine: Engine) -> None:
+    """Remove retired indexes in small transactions."""
+    with engine.store.reader() as reader:
+        spaces, retired = reader.spaces(), [model for model in reader.models() if model.state == "retired"]
+    for model in retired:
+        dropped = 1
+        while dropped:
+            with engine.store.writer() as writer:
+                dropped = writer.drop_vectors(model, limit=_DROP_BATCH)
+    for space in spaces:
+        dropped = 1
+        while dropped:
+            with engine.store.writer() as writer:
+                dropped = writer.drop_postings(space, limit=_DROP_BATCH)
+
+
+# Rebuilding
+
+
+def _update_words(engine: Engine, progress: Progress) -> None:
+    """Rebuild the word index if an older version of the analysis made it."""
+    with engine.store.reader() as reader:
+        analysis, spaces, total = reader.analysis_version(), reader.spaces(), reader.total_events()
+    if analysis < ANALYSIS_VERSION:
+        _rebuild_all_words(engine, spaces, progress, total)
+
+
+def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress, total: int) -> None:
+    done = 0
+    for space in spaces:
+        done = _rebuild_words(engine, space, progress, done, total)
+    with engine.store.writer() as writer:
+        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+
+
+def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, total: int) -> int:
+    for _ in range(_REBUILD_TRIES):
+        with engine.store.writer() as writer:
+            begun = writer.restart_words(space)
+        upto = words = count = 0
+        while True:
+            with engine.store.writer() as writer:
+                log = writer.log(space, after=upto, limit=SEAL_AT)
+                rows = _analysed(log)
+                words += sum(terms.length for _, terms in rows)
+                count += len(rows)
+                if len(log) < SEAL_AT:
+                    if writer.adopt_words(space, begun, rows, upto=upto, words=words):
+                        progress("words", done + count, total)
+                        return done + count
+                    break
+                writer.index_words(space, begun, rows)
+            upto = log[-1][0]
+            progress("words", done + count, total)
+    raise StoreBusy("The word index could not be rebuilt because events are being forgotten.", fix="Try again.")
+
+
+def _analysed(rows: Sequence[tuple[int, Event]]) -> list[tuple[int, Terms]]:
+    return [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
+
+
+def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], progress: Progress, total: int) -> None:
+    card = embedder.card
+    with engine.store.writer() as writer:
+        model = writer.add_model(
+            name=card.name, version=card.version, dims=card.dims, token_dims=card.token_dims, state="building"
+        )
+    done = 0
+    for space in spaces:
+        after = 0
+        while True:
+            with engine.store.reader() as reader:
+                rows = reader.without_vectors(space, model, after=after, limit=_EMBED_BATCH)
+            if not rows:
+                break
+            vectors = embed(embedder, [event for _, event in rows])
+            with engine.store.writer() as writer:
+                _check_building(writer, model)
+                writer.put_vectors(space, model, dict(zip([seq for seq, _ in rows], vectors, strict=True)))
+            after = rows[-1][0]
+            done += len(rows)
+            progress("vectors", done, total)
+    with engine.store.writer() as writer:
+        _check_building(writer, model)
+        writer.activate(model)
+
+
+def _check_building(writer: Writer, model: Model) -> None:
+    if not any(one.id == model.id and one.state == "building" for one in writer.models()):
+        raise StoreBusy("Another rebuild took over, and this one stopped.", fix="Wait for the other one.")
+
+
+# Forgetting
+
+
+def _receipt(engine: Engine, space: str, events: Sequence[Event], *, dry_run: bool) -> Receipt:
+    return Receipt(
+        at=from_micros(engine.now()),
+        space=space,
+        dry_run=dry_run,
+        ids=tuple(event.id for event in events),
+        removed={"events": len(events)},
+    )

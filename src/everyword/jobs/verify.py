@@ -1,0 +1,283 @@
+"""Verify a memory: the checks of the store, and with `deep` a comparison of all derived rows with the log.
+
+A deep check derives each space again in a scratch store, as `rebuild` does, and compares every derived row and every
+vector with the stored one. It reads one snapshot, changes nothing, and takes as long as a rebuild.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.engine.encoding import embed
+from everyword.engine.engine import Engine, Progress
+from everyword.errors import ModelError
+from everyword.jobs.rebuild import READ, copy_base, derive_rows, table_of
+from everyword.knowledge.concepts import fold_upto
+from everyword.knowledge.sessions import refresh
+from everyword.models.protocol import Embedder
+from everyword.storage.fact_rows import with_claims_named
+from everyword.storage.nearest import unit_of
+from everyword.storage.opening import open_scratch
+from everyword.storage.protocol import (
+    SPACES,
+    FoldMark,
+    Model,
+    Store,
+    Table,
+    Tables,
+    UnitVector,
+    row_hash,
+)
+from everyword.storage.sql.audit import REBUILD, RESTORE, while_readable
+from everyword.types.events import Problem, Report
+
+_COPY_BATCH = 2_000  # events
+_EMBED_BATCH = 64
+_NEAR = 0.98  # cosine of the vectors of one text on two kinds of processor; different texts are lower
+_OTHER_PROCESSOR = 0.5  # share of near but unequal vectors above which another processor made them all
+
+# What folding reads besides: vectors, missing vectors, and the plans of an LLM.
+_READ_FOR_CONCEPTS = ("pooled_tail", "pooled_blocks", "jobs", "fold_plans", "fold_plan_sources")
+# The derived tables by layer, referenced ones first: which columns hold row numbers of which other table. Any other
+# column `number` is the row's own number, which differs between stores.
+_BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "artifacts": {
+        "artifacts": {},
+        "artifact_keys": {"number": "artifacts"},
+        "artifact_edges": {},
+        "journal": {},
+        "event_tags": {},
+    },
+    "graph": {
+        "names": {},
+        "mentions": {"name": "names"},
+        "claims": {},
+        "facts": {},
+        "fact_claims": {"fact": "facts", "claim": "claims"},
+        "session_summaries": {},
+    },
+    "marks": {"marks": {}},
+    "concepts": {
+        "fold_journal": {},
+        "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},
+        "fold_edges": {"born_by": "fold_journal", "closed_by": "fold_journal"},
+        "fold_apart": {},
+        "fold_work": {},
+        "fold_loose": {},
+    },
+}
+_BEHIND = {"artifacts": "derivations", "graph": "graphs", "marks": "marking"}  # tables that say how far a layer is
+_NOT_COMPARED = frozenset(("names.changed",))  # a version counter for caches
+
+
+def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) -> Report:
+    """Check a memory, or one space of it; the report lists the problems."""
+    found = engine.store.audit(deep=deep, only=only)
+    checked, problems = dict(found.checked), list(found.problems)
+    if deep and not any(problem.where == "file" and problem.fix == RESTORE for problem in problems):
+        with engine.store.reader() as reader:
+            serving = engine.models.serving(reader)
+        embedder = serving.embedder if getattr(serving.embedder, "repeatable", False) else None
+        with engine.store.table_reader() as stored:
+            for row in list(stored.each(table_of(stored, SPACES), None)):
+                if only in (None, row["name"]):
+                    check = _SpaceCheck(engine, stored, row["name"], checked, progress)
+                    problems += while_readable(check.problems(serving.model, embedder))
+    return Report(checked=checked, problems=tuple(problems))
+
+
+class _SpaceCheck:
+    """Derives one space again and compares it."""
+
+    def __init__(
+        self, engine: Engine, stored: Tables, space: str, checked: dict[str, int], progress: Progress
+    ) -> None:
+        self._engine, self._stored, self._space = engine, stored, space
+        self._checked, self._progress = checked, progress
+
+    def problems(self, model: Model | None, embedder: Embedder | None) -> Iterator[Problem]:
+        scratch = open_scratch()
+        try:
+            copy_base(self._stored, scratch, self._space, (*READ, *_READ_FOR_CONCEPTS))
+            self._derive(scratch)
+            layers = self._complete_layers()
+            if self._fold(scratch):
+                layers.append("concepts")
+            with scratch.table_reader() as made:
+                yield from self._row_problems(made, layers)
+            if model is not None and embedder is not None:
+                yield from self._vector_problems(scratch, model, embedder)
+        finally:
+            scratch.close()
+
+    def _derive(self, scratch: Store) -> None:
+        done, total = 0, self._stored.count(table_of(self._stored, "events"))
+        rows = self._rows("events")
+        while some := list(islice(rows, _COPY_BATCH)):
+            derive_rows(scratch, self._space, some)
+            done += len(some)
+            self._progress("log", done, total)
+        with scratch.reader() as reader:
+            grown = [row.session for row in reader.summaries(self._space) if row.pending]
+        for session in grown:
+            with scratch.writer() as writer:
+                refresh(writer, self._space, session)
+
+    def _complete_layers(self) -> list[str]:
+        """List the layers that cover the whole log; a layer that is behind is no problem."""
+        return [layer for layer, table in _BEHIND.items() if all(row["upto"] is None for row in self._rows(table))]
+
+    def _fold(self, scratch: Store) -> bool:
+        mark = next(self._rows("fold_marks"), None)
+        if mark is None:
+            return False
+        with scratch.table_writer() as writer:
+            models = list(self._stored.each(table_of(self._stored, "models"), None))
+            if models:
+                writer.put(table_of(writer, "models"), models)
+        beside = replace(self._engine, store=scratch, llm_spec=None)
+        with scratch.writer() as writer:
+            writer.set_fold_mark(self._space, FoldMark(0, 0, mark["profile"]))
+        fold_upto(beside, self._space, mark["upto"], self._progress)
+        return True
+
+    # Rows
+
+    def _row_problems(self, made: Tables, layers: list[str]) -> Iterator[Problem]:
+        known: tuple[dict[str, dict[int, int]], dict[str, dict[int, int]]] = ({}, {})
+        pending = {row["session"] for row in self._rows("session_summaries") if row["pending"]}
+        for layer in layers:
+            for name, points_to in _BY_LAYER[layer].items():
+                ours, theirs = (
+                    _hashes(
+                        name, self._rows_of(reader, name), _shared(self._stored, made, name), points_to, by, pending
+                    )
+                    for reader, by in zip((self._stored, made), known, strict=True)
+                )
+                self._checked[f"rows of {name}"] = self._checked.get(f"rows of {name}", 0) + len(ours)
+                self._progress("rows", sum(self._checked.values()), sum(self._checked.values()))
+                if what := _difference(ours, theirs):
+                    yield Problem(where=f"{name} of space {self._space}", what=what, fix=REBUILD)
+
+    def _rows(self, table: str) -> Iterator[dict[str, Any]]:
+        return self._rows_of(self._stored, table)
+
+    def _rows_of(self, reader: Tables, table: str) -> Iterator[dict[str, Any]]:
+        return reader.each(table_of(reader, table), None, self._space)
+
+    # Vectors
+
+    def _vector_problems(self, scratch: Store, model: Model, embedder: Embedder) -> Iterator[Problem]:
+        pooled = dict(self._pooled(model))
+        windows = {
+            row["unit"]: (row["start"], row["stop"], row["tokens"])
+            for row in self._rows("vectors")
+            if unit_of(model.id, 0, 0) <= row["unit"] < unit_of(model.id + 1, 0, 0)
+        }
+        total = near = other = after = 0
+        while True:
+            with scratch.reader() as reader:
+                rows = reader.log(self._space, after=after, limit=_EMBED_BATCH)
+            if not rows:
+                break
+            after = rows[-1][0]
+            try:
+                encoded = embed(embedder, [event for _, event in rows])
+            except ModelError as error:
+                self._engine.models.say(f"Vectors were checked only by their digests: {error}")
+                return
+            for (seq, _), units in zip(rows, encoded, strict=True):
+                for window, vector in enumerate(units):
+                    unit = unit_of(model.id, seq, window)
+                    if unit in windows and unit in pooled:  # a missing one is queued, or reported already
+                        total += 1
+                        same = _same(vector, windows[unit], pooled[unit])
+                        near += same == "near"
+                        other += same == "other"
+            self._progress("vectors", total, max(total, len(windows)))
+        self._checked["vectors"] = self._checked.get("vectors", 0) + total
+        if near > _OTHER_PROCESSOR * total:
+            near = 0
+        if near or other:
+            what = f"{near + other} of {total} are not what their texts give"
+            yield Problem(where=f"vectors of space {self._space}", what=what, fix=REBUILD)
+
+    def _pooled(self, model: Model) -> Iterator[tuple[int, bytes]]:
+        for row in self._rows("pooled_tail"):
+            if row["model"] == model.id:
+                yield row["unit"], row["pooled"]
+        for row in self._rows("pooled_blocks"):
+            if row["model"] == model.id:
+                units = np.frombuffer(row["units"], np.int64).tolist()
+                size = len(row["pooled"]) // max(1, len(units))
+                for place, unit in enumerate(units):
+                    yield unit, row["pooled"][place * size : (place + 1) * size]
+
+
+def _same(vector: UnitVector, window: tuple[int, int, bytes], pooled: bytes) -> str:
+    start, stop, tokens = window
+    if tuple(vector.span) != (start, stop):
+        return "other"
+    if vector.pooled.tobytes() == pooled and bytes(vector.tokens) == tokens:
+        return "equal"
+    near = len(pooled) == len(vector.pooled) and len(tokens) == len(vector.tokens)
+    return "near" if near and _cosine(vector.pooled, np.frombuffer(pooled, np.int8)) >= _NEAR else "other"
+
+
+def _cosine(one: NDArray[np.int8], other: NDArray[np.int8]) -> float:
+    a, b = one.astype(np.float64), other.astype(np.float64)
+    return float(a @ b / max(1.0, float(np.linalg.norm(a) * np.linalg.norm(b))))
+
+
+def _shared(one: Tables, other: Tables, name: str) -> list[str]:
+    mine, theirs = table_of(one, name), table_of(other, name)
+    return sorted(_columns(mine) & _columns(theirs))
+
+
+def _columns(table: Table) -> set[str]:
+    return {*table.key, *table.columns} - {"id" if table.name == SPACES else ""}
+
+
+def _hashes(
+    table: str,
+    rows: Iterator[dict[str, Any]],
+    columns: list[str],
+    points_to: Mapping[str, str],
+    known: dict[str, dict[int, int]],
+    pending: set[str],
+) -> array[int]:
+    """Hash rows independently of the store: replace row numbers by the hashes of the rows they refer to."""
+    hashes: array[int] = array("Q")
+    numbered = known.setdefault(table, {})
+    own = "number" if "number" in columns and "number" not in points_to else None
+    compared = [name for name in columns if name != own and f"{table}.{name}" not in _NOT_COMPARED]
+    for row in rows:
+        for column, target in points_to.items():
+            if row[column] is not None:
+                row[column] = known[target].get(row[column], -1)
+        if table == "facts":
+            row["body"] = with_claims_named(row["body"], known["claims"])
+        elif table == "session_summaries" and row["session"] in pending:  # summarises fewer events
+            row |= {"events": row["events"] + row["pending"], "pending": 0, "body": ""}
+        hashed = row_hash(row, compared)
+        if own is not None:
+            numbered[row[own]] = hashed
+        hashes.append(hashed)
+    return hashes
+
+
+def _difference(stored: array[int], derived: array[int]) -> str:
+    """Say how many rows only one side has; empty if both have the same rows."""
+    ours, theirs = Counter(stored), Counter(derived)
+    missing, extra = (theirs - ours).total(), (ours - theirs).total()
+    found = [f"{missing} rows that the log gives are missing"] if missing else []
+    found += [f"{extra} rows are not what the log gives"] if extra else []
+    return " and ".join(found)

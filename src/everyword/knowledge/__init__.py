@@ -1,0 +1,1 @@
+"""What is derived from events: statements, facts, sessions, concepts and intents."""

@@ -1,0 +1,458 @@
+"""Fold events into the concept graph, in the order of arrival, within the transaction that stores them.
+
+The graph is a function of the log up to a mark. A write folds what it added, within a time limit; the next write or
+`settle` continues. The result does not depend on where a pass stops, so it may stop or be killed anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.engine.engine import Engine, Progress
+from everyword.engine.retry import again
+from everyword.errors import InvalidInput, InvalidSetting
+from everyword.knowledge.concept_visibility import reworded
+from everyword.knowledge.legacy.fold.density import Topic
+from everyword.knowledge.legacy.fold.executor import Cause, Executor
+from everyword.knowledge.legacy.fold.folder import fold_event
+from everyword.knowledge.legacy.fold.graph import MOST_CONCEPTS, Graph
+from everyword.knowledge.legacy.fold.llm.kept import plan_of
+from everyword.knowledge.legacy.fold.moments import MOST_DIMENSIONS, Moment, bare_moment, moment_of, stored_moment
+from everyword.knowledge.legacy.fold.rows import node_of
+from everyword.knowledge.legacy.fold.themes import Profile, load_profile
+from everyword.knowledge.llm_summaries import owe_plan
+from everyword.storage.protocol import COUNTED, FoldMark, Model, Reader, Writer
+from everyword.types.concepts import (
+    LEAST_GROUNDS,
+    AddEdge,
+    Concept,
+    Debt,
+    EdgeKind,
+    Folded,
+    JournalEntry,
+    RemoveNode,
+    UpdateNode,
+    UpdatePlan,
+)
+from everyword.types.events import Event, Json
+from everyword.types.ids import raw_event_id
+from everyword.types.records import RecordKind
+from everyword.types.times import to_micros
+
+_ENTRY = "entry"  # key in the payload of a record that undoes a change
+A_WRITE_S = 0.5  # that one write may spend on folding its events
+BEHIND_S = 0.02  # that it spends if there is a backlog, which settle() folds
+AT_ONCE = 256  # events folded in one transaction
+DRY_RUN_EVENTS = 5_000  # folded by a dry run at most
+_MOST_CACHED = 64  # graphs in one process
+
+Vectors = Mapping[int, NDArray[np.int8]]
+
+
+class GraphCache:
+    """The working graphs of this process, by space; one is valid only at its mark."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[FoldMark, Graph]] = {}
+        self._guard = threading.Lock()  # on a server, several spaces are written at the same time
+
+    def take(self, space: str, mark: FoldMark) -> Graph | None:
+        """Remove and return the graph of a space if it is at a mark. Put it back after a successful write."""
+        with self._guard:
+            kept = self._kept.pop(space, None)
+        return kept[1] if kept is not None and kept[0] == mark else None
+
+    def put(self, space: str, mark: FoldMark, graph: Graph) -> None:
+        """Cache a graph for the next event."""
+        with self._guard:
+            self._kept[space] = (mark, graph)
+            while len(self._kept) > _MOST_CACHED:
+                self._kept.pop(next(iter(self._kept)))
+
+
+def fold_written(engine: Engine, writer: Writer, space: str, vectors: Vectors, first: int) -> None:
+    """Fold the events of a write within its transaction; `first` is the first new one."""
+    if not engine.settings.fold:
+        return
+    mark = _mark(engine, writer, space)
+    behind = mark.upto < first - 1 and writer.log(space, after=mark.upto, limit=1)[0][0] < first
+    _fold(engine, writer, space, vectors, seconds=BEHIND_S if behind else A_WRITE_S, limit=AT_ONCE)
+
+
+def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *, seconds: float | None = None) -> int:
+    """Fold waiting events in batches, for at most `seconds`; return their number."""
+    total, end = 0, None if seconds is None else time.monotonic() + seconds
+    for name in again(engine, lambda: _spaces(engine)) if space is None else [space]:
+        while done := again(engine, partial(_fold_some, engine, name)):
+            total += done
+            progress("concepts", total, total)
+            if end is not None and time.monotonic() > end:
+                return total
+    return total
+
+
+def _spaces(engine: Engine) -> list[str]:
+    with engine.store.reader() as reader:
+        return reader.spaces()
+
+
+def _fold_some(engine: Engine, space: str) -> int:
+    """Fold a batch; take the write lock only if something waits."""
+    with engine.store.reader() as reader:
+        mark = reader.fold_mark(space)
+        if not reader.fold_waiting(space, mark.upto if mark else 0):
+            return 0
+    return _fold_once(engine, space)[0]
+
+
+def fold_upto(engine: Engine, space: str, upto: int, progress: Progress) -> None:
+    """Fold a space up to an event, as far as its vectors exist."""
+    total, done = 0, 1
+    while done:
+        with engine.store.writer() as writer:
+            rows = writer.log(space, after=_mark(engine, writer, space).upto, limit=AT_ONCE)
+            due = sum(seq <= upto for seq, _ in rows)
+            done, _ = _fold(engine, writer, space, {}, seconds=None, limit=due) if due else (0, [])
+        total += done
+        progress("concepts", total, total)
+
+
+def _fold_once(engine: Engine, space: str) -> tuple[int, list[JournalEntry]]:
+    with engine.store.writer() as writer:
+        return _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
+
+
+def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
+    """Fold all waiting events of a space, or with `dry_run` report what that would do."""
+    if dry_run:
+        return _would_fold(engine, space)
+    read, done = 0, AT_ONCE
+    entries: list[JournalEntry] = []
+    while done:
+        done, made = again(engine, partial(_fold_once, engine, space))
+        read += done
+        entries += made
+    return Folded(events=read, waiting=_waiting(engine, space), dry_run=False, entries=tuple(entries))
+
+
+def unfolding(entry: JournalEntry) -> dict[str, Json]:
+    """Return the payload of a record that undoes a change: an id, because words may be forgotten later."""
+    return {_ENTRY: entry.id}
+
+
+def refold(writer: Writer, engine: Engine, space: str, seq: int) -> None:
+    """Roll back what an event and all later ones caused; later passes fold them again."""
+    mark = writer.fold_mark(space)
+    if mark is None or mark.upto < seq:
+        return
+    stale = writer.roll_back_folding(space, seq)
+    graph = Graph(space, _profile(engine, mark))
+    executor = Executor(writer, graph, _Log(writer, space, graph.profile, {}))
+    for id in stale:
+        executor.restate(id)
+    executor.flush()
+    writer.set_fold_mark(space, mark._replace(upto=seq - 1, epoch=mark.epoch + 1))
+
+
+def drop_folding(writer: Writer, engine: Engine, space: str) -> None:
+    """Roll back the whole graph of a space, so that it is folded again with the current profile and model."""
+    mark = writer.fold_mark(space)
+    writer.roll_back_folding(space, 0)
+    epoch = mark.epoch + 1 if mark is not None else 0
+    writer.set_fold_mark(space, FoldMark(0, epoch, engine.settings.profile))
+
+
+def executor_for(
+    engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors | None = None
+) -> Executor:
+    """Create the executor of plans on the graph at a mark."""
+    return _executor(engine, writer, space, mark, vectors or {})[0]
+
+
+def _executor(engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
+    profile = _profile(engine, mark)
+    graph = engine.cache(GraphCache).take(space, mark) or _load(writer, space, profile)
+    log = _Log(writer, space, profile, vectors)
+    return Executor(writer, graph, log), log
+
+
+def cause_of(seq: int, event: Event) -> Cause:
+    """Describe an event as the cause of a change."""
+    at, recorded = to_micros(event.at)[0], to_micros(event.recorded_at)[0]
+    return Cause(seq=seq, event_id=event.id, at=at, recorded_at=recorded)
+
+
+def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
+    """Carry out the plan of an LLM completely, or raise an error and change nothing."""
+    space, graph = executor.graph.space, executor.graph
+    placed: list[str] = []  # events that the plan puts into a concept
+    for one in plan.operations:
+        match one:
+            case UpdateNode(label=str(label)):
+                if writer.concept_of_label(space, label) not in (None, one.id):
+                    raise _refusal(f"the label {label!r} belongs to another concept")
+            case RemoveNode(target=str(target)):
+                counted = {member.event_id for member in writer.members(space, [target]) if member.weight >= COUNTED}
+                if one.id in counted and len(counted) <= LEAST_GROUNDS:
+                    raise _refusal(f"fewer than {LEAST_GROUNDS} events would be left to {target}")
+            case AddEdge(kind=EdgeKind.GROUNDS | EdgeKind.REINFORCES):
+                placed.append(one.source)
+            case _:
+                pass
+    executor.begin(cause)
+    executor.run(plan, Debt.PROPOSAL)
+    executor.settle([moment for id in placed if (moment := graph.loose_event(id)) is not None])
+    executor.flush()
+    _hold(writer, graph)
+
+
+def _refusal(why: str) -> InvalidInput:
+    return InvalidInput(f"The plan was refused: {why}.", fix="Nothing was changed.")
+
+
+class _DryRunDone(Exception):
+    """Rolls back the transaction of a dry run."""
+
+
+def _would_fold(engine: Engine, space: str) -> Folded:
+    done = 0
+    entries: list[JournalEntry] = []
+    try:
+        with engine.store.writer() as writer:
+            done, entries = _fold(engine, writer, space, {}, seconds=None, limit=DRY_RUN_EVENTS)
+            raise _DryRunDone
+    except _DryRunDone:
+        pass
+    return Folded(events=done, waiting=_waiting(engine, space) - done, dry_run=True, entries=tuple(entries))
+
+
+def _waiting(engine: Engine, space: str) -> int:
+    with engine.store.reader() as reader:
+        mark = reader.fold_mark(space)
+        return reader.fold_waiting(space, mark.upto if mark else 0)
+
+
+def _fold(
+    engine: Engine, writer: Writer, space: str, vectors: Vectors, *, seconds: float | None, limit: int
+) -> tuple[int, list[JournalEntry]]:
+    """Fold events after the mark, in order, until the time or the batch is used up; return their number."""
+    end = None if seconds is None else time.monotonic() + seconds
+    mark = _mark(engine, writer, space)
+    rows = writer.log(space, after=mark.upto, limit=limit)
+    owed = writer.vectors_owed_from(space)
+    rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
+    if not rows:
+        return 0, []
+    executor, log = _executor(engine, writer, space, mark, vectors)
+    log.prepare(rows)
+    plans = _plans(writer, space, [seq for seq, _ in rows])
+    done = 0
+    for seq, event in rows:
+        _fold_one(engine, executor, log, space, seq, event, writer)
+        for plan in plans.get(seq, ()):
+            # Skip a plan that no longer fits: forgetting may have changed its concepts.
+            with suppress(InvalidInput):
+                carry_out(writer, executor, cause_of(seq, event), plan)
+        done += 1
+        if end is not None and time.monotonic() > end:
+            break
+    executor.flush()
+    reached = mark._replace(upto=rows[done - 1][0])
+    writer.set_fold_mark(space, reached)
+    engine.cache(GraphCache).put(space, reached, executor.graph)
+    owe_plan(engine, writer, space, reached.upto, executor.entries, loose=executor.graph.loose)
+    return done, executor.entries
+
+
+def _plans(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
+    """Read the plans of an LLM, by the event after which each was made."""
+    found: dict[int, list[UpdatePlan]] = {}
+    for row in writer.plans_at(space, seqs):
+        if not row.refused:
+            found.setdefault(row.seq, []).append(plan_of(row.body))
+    return found
+
+
+def _fold_one(
+    engine: Engine, executor: Executor, log: _Log, space: str, seq: int, event: Event, writer: Writer
+) -> None:
+    undone = _undo_of(event)
+    if undone is not None:
+        found = writer.fold_entry(space, undone)
+        if found is not None and not found[1].undone:
+            executor.begin(cause_of(seq, event))
+            executor.undo(*found)
+            executor.flush()
+        return
+    moment = log.moment(seq, event)
+    if moment is None:
+        return
+    try:
+        fold_event(executor, moment)
+    except InvalidInput as error:
+        # The event must stay stored even if it can't be folded.
+        engine.models.say(f"{event.id} was not folded completely: {error}")
+
+
+def _undo_of(event: Event) -> str | None:
+    id: str | None = event.meta[_ENTRY] if event.record == RecordKind.UNFOLD else None
+    return id
+
+
+def _load(writer: Writer, space: str, profile: Profile) -> Graph:
+    """Load the working graph from the store."""
+    graph = Graph(space, profile)
+    rows = sorted(writer.fold_work(space, limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
+    for row in rows[-MOST_CONCEPTS:]:
+        graph.put(node_of(row))
+    for row in writer.fold_loose(space):
+        graph.loosen(stored_moment(row.seq, row.at, row.vector, json.loads(row.body)))
+    _hold(writer, graph)
+    graph.apart = set(writer.kept_apart(space))
+    return graph
+
+
+def _hold(writer: Writer, graph: Graph) -> None:
+    """Read the concepts of events that have no concept of their own yet."""
+    held = writer.held_by(graph.space, sorted(graph.loose))
+    graph.held = {**{seq: {} for seq in graph.loose}, **held}
+
+
+def _mark(engine: Engine, writer: Writer, space: str) -> FoldMark:
+    return writer.fold_mark(space) or FoldMark(0, 0, engine.settings.profile)
+
+
+def _profile(engine: Engine, mark: FoldMark) -> Profile:
+    """Load the profile with which the graph was started, if it exists here."""
+    try:
+        return load_profile(mark.profile)
+    except InvalidSetting:
+        return load_profile(engine.settings.profile)  # the profile is a file that this machine lacks
+
+
+class _Log:
+    """What folding reads of the log in one transaction, cached."""
+
+    def __init__(self, writer: Reader, space: str, profile: Profile, vectors: Vectors) -> None:
+        self._reader, self._space, self._profile = writer, space, profile
+        self._vectors: dict[int, NDArray[np.int8]] = dict(vectors)
+        self._events: dict[int, Event] = {}
+        self._moments: dict[int, Moment] = {}
+        self._model: Model | None = next((one for one in writer.models() if one.state == "active"), None)
+
+    def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
+        """Read the vectors of the next events in one query."""
+        self._events.update(rows)
+        self.vectors([seq for seq, _ in rows])
+
+    def moment(self, seq: int, event: Event) -> Moment | None:
+        found = moment_of(event, seq, self.vectors([seq]).get(seq), self._profile)
+        if found is not None:
+            self._moments[seq] = found
+        return found
+
+    def moments(self, seqs: Sequence[int]) -> dict[int, Moment]:
+        missing = [seq for seq in seqs if seq not in self._moments]
+        vectors = self.vectors(missing)
+        for seq, event in self._fetch(missing).items():
+            self._moments[seq] = self.moment(seq, event) or bare_moment(event, seq, vectors.get(seq))
+        return {seq: self._moments[seq] for seq in seqs if seq in self._moments}
+
+    def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
+        missing = [seq for seq in seqs if seq not in self._vectors]
+        if missing and self._model is not None:
+            self._vectors |= self._reader.pooled(self._space, self._model, missing)
+        return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
+
+    def texts(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.text for seq, event in self._fetch(seqs).items()}
+
+    def ids(self, seqs: Sequence[int]) -> dict[int, str]:
+        return {seq: event.id for seq, event in self._fetch(seqs).items()}
+
+    def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
+        missing = [seq for seq in seqs if seq not in self._events]
+        if missing:
+            self._events |= self._reader.fetch(self._space, missing)
+        return {seq: self._events[seq] for seq in seqs if seq in self._events}
+
+    def known(self, ids: Sequence[str]) -> dict[str, int]:
+        raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
+        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(self._space, list(raw)).items()}
+
+
+MOST_OF_AN_EVENT = 2  # nearest concepts of one event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """The concepts of some events."""
+
+    by_id: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
+    of_event: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])  # by seq
+    concepts: Mapping[str, Concept] = field(default_factory=dict[str, Concept])
+
+
+def topics_of(
+    reader: Reader,
+    space: str,
+    seqs: Sequence[int],
+    *,
+    wing: str | None = None,
+    as_of: datetime | None = None,
+    wings: bool = False,
+) -> Topics:
+    """Find the concepts of some events; wings: also read the wings of each concept, which is slower."""
+    held = reader.held_by(space, seqs, as_of=as_of)
+    nearest = {
+        seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
+        for seq, several in held.items()
+    }
+    ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
+    found = _found(reader, space, ids, wing, as_of, wings)
+    standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
+    neighbours: dict[str, set[str]] = {id: set() for id in standing}
+    for pair in reader.concept_neighbours(space, sorted(standing), as_of=as_of):
+        for one, other in (pair, pair[::-1]):
+            if one in neighbours:
+                neighbours[one].add(other)
+    return Topics(
+        by_id={
+            id: Topic(
+                id=id,
+                label=concept.label,
+                events=concept.events,
+                strength=concept.strength,
+                neighbours=frozenset(neighbours[id]),
+            )
+            for id, concept in standing.items()
+        },
+        of_event={
+            seq: kept
+            for seq, several in nearest.items()
+            if (kept := tuple(id for id in several[:MOST_OF_AN_EVENT] if id in standing))
+        },
+        concepts=standing,
+    )
+
+
+def _found(
+    reader: Reader, space: str, ids: Sequence[str], wing: str | None, as_of: datetime | None, wings: bool
+) -> Mapping[str, Concept]:
+    """Read concepts; current ones of all wings come from an index."""
+    if wing is not None or as_of is not None:
+        found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
+        return found if wing is None else {id: reworded(reader, space, wing, one, as_of) for id, one in found.items()}
+    standing = reader.standing_concepts(space, ids)
+    of = reader.concept_wings(space, ids) if wings else {}
+    return {id: replace(one, wings=of[id]) if id in of else one for id, one in standing.items()}

@@ -1,0 +1,101 @@
+"""Read entities from their names, and put current names into facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from everyword.errors import NotFound
+from everyword.storage.protocol import Edit, NameRow, Reader
+from everyword.types.graph import ENTITY_PREFIX, Entity, EntityType, Fact, entity_id, name_key
+from everyword.types.times import from_micros
+
+
+def find_entity(reader: Reader, space: str, name: str) -> str:
+    """Find the entity that a name or id means; return its id."""
+    ids, keys = ((name,), ()) if name.startswith(ENTITY_PREFIX) else ((), (name_key(name),))
+    rows = reader.names_of(space, ids=ids, keys=keys)
+    if not rows:
+        raise NotFound(f"Unknown entity {name!r}.", fix="List the names with entities().")
+    return rows[0].home
+
+
+def read_entities(reader: Reader, space: str, homes: Sequence[str]) -> list[Entity]:
+    """Read entities by id, in the given order; skip unknown ids."""
+    by_home: dict[str, list[NameRow]] = {}
+    for row in reader.names_of(space, homes=homes):
+        by_home.setdefault(row.home, []).append(row)
+    owners = _owners(reader, space, [row for rows in by_home.values() for row in rows])
+    return [_entity(space, home, by_home[home], owners) for home in dict.fromkeys(homes) if home in by_home]
+
+
+def with_names(reader: Reader, space: str, facts: Sequence[Fact]) -> list[Fact]:
+    """Put the current names of subjects and objects into facts."""
+    ids = {id for fact in facts for id in (fact.subject, fact.object) if id.startswith(ENTITY_PREFIX)}
+    names = {entity.id: entity.name for entity in read_entities(reader, space, sorted(ids))}
+    return [
+        replace(
+            fact,
+            subject_name=names.get(fact.subject, fact.subject_name),
+            object_name=names.get(fact.object, fact.object_name),
+        )
+        for fact in facts
+    ]
+
+
+def describe_edit(reader: Reader, space: str, edit: Edit) -> str:
+    """Describe a merge or split in words; an entity without a name is shown as "?"."""
+    ids = sorted({*edit.pins, *edit.pins.values()})
+    names = {row.id: _shown(row) for row in reader.names_of(space, ids=ids)}
+    by_target: dict[str, list[str]] = {}
+    for name, target in edit.pins.items():
+        if name != target:
+            by_target.setdefault(names.get(target, "?"), []).append(names.get(name, "?"))
+    if edit.kind == "merge":
+        return "; ".join(f"{', '.join(sorted(own))} is {target}" for target, own in sorted(by_target.items()))
+    targets = sorted({names.get(target, "?") for target in edit.pins.values()})
+    return f"{' and '.join(targets)} are two"
+
+
+def in_window(fact: Fact, since: datetime | None, until: datetime | None) -> bool:
+    """Tell whether a fact held or happened in a window that excludes `until`."""
+    if until is not None and fact.valid_from is not None and fact.valid_from >= until:
+        return False
+    if since is None or fact.valid_to is None or fact.valid_to > since:
+        return True
+    return fact.valid_from == fact.valid_to == since
+
+
+def _entity(space: str, home: str, rows: Sequence[NameRow], owners: dict[str, str]) -> Entity:
+    votes: Counter[str] = Counter()
+    for row in rows:
+        votes.update(row.known.votes)
+    own = next((row for row in rows if row.id == home), rows[0])
+    name = _shown(own)
+    spellings = {text for row in rows for text in row.known.written}
+    kin = {(owners.get(owner, ""), kin) for row in rows for owner, kin in row.known.kin}
+    return Entity(
+        id=home,
+        name=name,
+        type=EntityType(min(votes, key=lambda type: (-votes[type], type))),
+        space=space,
+        aliases=tuple(sorted(spellings - {name})),
+        kin=tuple(sorted((owner, kin) for owner, kin in kin if owner)),
+        events=sum(row.events for row in rows),
+        first_at=from_micros(min(row.first_at for row in rows)),
+        last_at=from_micros(max(row.last_at for row in rows)),
+    )
+
+
+def _owners(reader: Reader, space: str, rows: Iterable[NameRow]) -> dict[str, str]:
+    """Map the owners of kinship names ("Ana's brother") to their entities."""
+    keys = sorted({owner for row in rows for owner, _ in row.known.kin})
+    homes = {row.id: row.home for row in reader.names_of(space, ids=[entity_id(space, key) for key in keys])}
+    return {key: homes[id] for key in keys if (id := entity_id(space, key)) in homes}
+
+
+def _shown(row: NameRow) -> str:
+    written = row.known.written
+    return min(written, key=lambda text: (-written[text], text.isupper(), text), default=row.known.key)

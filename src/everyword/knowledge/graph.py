@@ -1,0 +1,499 @@
+"""Maintain the temporal graph: names, the claims of events about them, and the facts that follow.
+
+Which words are a name depends on the names known before, so events are read in the order of arrival, and each stores
+the names that decided its reading. Which entity a name belongs to, and which facts follow from claims, does not depend
+on the order. `graph_forgetting.py` removes the effects of forgotten events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple, cast
+
+from everyword.knowledge.legacy.extract.corrections import correction_of
+from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions
+from everyword.knowledge.legacy.extract.entities.index import SPEAKER_VOTE
+from everyword.knowledge.legacy.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts
+from everyword.knowledge.sessions import summarise_new
+from everyword.storage.fact_rows import fact_line, single_of
+from everyword.storage.protocol import LOOKED_UP, SPEAKS, ClaimRow, FactKey, Known, MentionRow, NameRow, Reader, Writer
+from everyword.types.events import ASSISTANTS, Event, Span
+from everyword.types.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
+from everyword.types.ids import raw_event_id
+from everyword.types.records import RecordKind, events_of, speaks_for
+from everyword.types.statements import BY_HAND, ArtifactDraft
+from everyword.types.times import to_micros
+from everyword.types.trust import effective_at, states_nothing
+
+_OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)
+_INDEX = "names"  # key of the name index in the process cache of a space
+_LONGEST_OBJECT = 200  # characters of an object; longer ones make no fact
+
+
+class Stated(NamedTuple):
+    """An event with its place in the log and its statements."""
+
+    seq: int
+    event: Event
+    drafts: Sequence[ArtifactDraft]
+    told: Sequence[ToldFact] = ()  # facts from an LLM
+    extractor: str = ""  # the LLM
+
+
+def add_events(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+    """Read names and claims of events, in the order of arrival, unless earlier events are not read yet."""
+    state = writer.graph_state(space)
+    if not stated or (state.upto is not None and _next(writer, space, state.upto) != stated[0].seq):
+        return
+    index = _index(writer, space)
+    noted = _Noted(space)
+    for one in stated:
+        noted.add(index, _read(one.event, one.seq, index), one)
+    behind = state.upto is not None and _next(writer, space, stated[-1].seq) is not None
+    version = writer.set_graph(space, upto=stated[-1].seq if behind else None)
+    keys = _fact_keys(writer, space, noted.moved)
+    writer.put_names(space, noted.rows(index), version=version)
+    writer.move_names(space, {id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
+    writer.put_mentions(space, noted.mentions)
+    writer.put_claims(space, noted.claims)
+    edits = [one for one in stated if one.event.record is not None]
+    _put_edits(writer, space, edits)
+    seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits)]
+    keys |= _keys_now(writer, space, noted.moved, seqs)
+    fold(writer, space, keys)
+    summarise_new(writer, space, [one.event for one in stated])
+    _remember(writer, space, index, version)
+
+
+def owe(writer: Writer, space: str, upto: int) -> None:
+    """Note that the events after `upto` are not read yet."""
+    if writer.graph_state(space).upto is None:
+        writer.set_graph(space, upto=upto)
+
+
+def drop(writer: Writer, space: str) -> None:
+    """Remove everything derived; edits by people stay."""
+    writer.drop_graph(space, from_seq=0)
+    writer.set_graph(space, upto=0, gone=True)
+
+
+def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+    """Replace the claims of events whose statements changed, because an LLM read them or its reading was dropped."""
+    state = writer.graph_state(space)
+    here = [one for one in stated if state.upto is None or one.seq <= state.upto]
+    if not here:
+        return
+    known = {one.seq for one in here}
+    about = _edits_of(writer, space, [one.event.id for one in here])
+    edits = [Stated(one.seq, one.event, ()) for one in about if state.upto is None or one.seq <= state.upto]
+    here = sorted([*here, *(one for one in edits if one.seq not in known)], key=lambda one: one.seq)
+    seqs = [one.seq for one in here]
+    rows: dict[int, list[MentionRow]] = {}
+    for row in writer.mentions(space, seqs=seqs):
+        rows.setdefault(row.seq, []).append(row)
+    before = bearing_on(writer, space, seqs)
+    writer.drop_claims(space, seqs)
+    claims = [
+        (one.seq, draft) for one in here for draft in _claims(space, mentions_of(one.event, rows.get(one.seq, ())), one)
+    ]
+    writer.put_claims(space, claims)
+    _put_edits(writer, space, [one for one in here if one.event.record is not None])
+    fold(writer, space, {*before, *_keys_now(writer, space, (), seqs)})
+
+
+def _edits_of(reader: Reader, space: str, ids: Iterable[str]) -> list[Known]:
+    """List the corrections and retractions of some events, and those of these edits in turn."""
+    found: dict[str, Known] = {}
+    sought = set(ids)
+    for one in reader.records(space, _OF_STATEMENTS):  # an edit of an edit comes after it
+        if sought & set(events_of(one.event)):
+            found[one.event.id] = one
+            sought.add(one.event.id)
+    return list(found.values())
+
+
+def fold(writer: Writer, space: str, keys: Iterable[FactKey]) -> None:
+    """Compute the facts that follow from claims, and write those that changed."""
+    for key in sorted(set(keys), key=str):
+        claims = {
+            row.draft: row.number
+            for row in writer.claims(space, key)
+            # A claim between two names of one entity is no fact.
+            if row.draft.object != row.draft.subject and key.object in (None, row.draft.object)
+        }
+        after = {fact.id: fact for fact in timeline(claims)}
+        lines = {id: fact_line(fact, [claims[source] for source in fact.sources]) for id, fact in after.items()}
+        before = writer.fact_rows(space, key)
+        gone = [id for id, line in before.items() if lines.get(id) != line]
+        if gone:
+            writer.drop_facts(space, gone)
+        writer.put_facts(
+            space,
+            [
+                (fact, lines[id], [claims[source] for source in fact.sources])
+                for id, fact in after.items()
+                if before.get(id) != lines[id]
+            ],
+        )
+
+
+# Edits of statements
+
+
+def _put_edits(writer: Writer, space: str, edits: Sequence[Stated]) -> None:
+    """Add the claims of corrections and retractions about the claims under their statement."""
+    for seq, event, *_ in edits:
+        correction = correction_of(event)
+        if correction is None:
+            continue
+        held = [row.draft for row in _claims_under(writer, space, correction.artifact_id)]
+        if event.record == RecordKind.CORRECTION:
+            said = [row.draft for row in writer.claims_of(space, seqs=[seq])]
+            drafts = [*_voids(held, event), *_dated_as(held, said)]
+        elif correction.never_true:
+            drafts = _voids(held, event)
+        else:
+            drafts = _ends(held, event, correction.until or event.at)
+        writer.put_claims(space, [(seq, draft) for draft in dict.fromkeys(drafts)])
+
+
+def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
+    """Void claims; the old ones stay, for questions about what was known before."""
+    return [replace(_edited(draft, event), voids=draft.place) for draft in held]
+
+
+def _ends(held: Sequence[FactDraft], event: Event, at: datetime) -> list[FactDraft]:
+    """End the lasting claims; single happenings need no end."""
+    lasting = [draft for draft in held if (known := RELATIONS.get(draft.relation)) is None or known.lasts]
+    # A claim may be about a time after the edit; the end must come after that.
+    return [
+        replace(_edited(draft, event), valid_to=at, ended_by=max(at, _last_moment(draft) + timedelta(microseconds=1)))
+        for draft in lasting
+    ]
+
+
+def _last_moment(draft: FactDraft) -> datetime:
+    """Return the last moment at which a claim says that something holds."""
+    said = [one for one in (draft.valid_from, draft.begun_by, draft.holds_at) if one is not None]
+    return max(said, default=draft.said_at)
+
+
+def _dated_as(held: Sequence[FactDraft], said: Sequence[FactDraft]) -> list[FactDraft]:
+    """Give a correction without a time the times of the claim that it corrects."""
+    before = {(draft.subject_form, draft.relation): draft for draft in held}
+    return [
+        replace(
+            draft,
+            valid_from=old.valid_from,
+            begun_by=old.begun_by,
+            holds_at=(old.holds_at or old.said_at) if old.valid_from is None else old.holds_at,
+        )
+        for draft in said
+        if draft.valid_from is None and draft.valid_to is None
+        for old in [before.get((draft.subject_form, draft.relation))]
+        if old is not None
+    ]
+
+
+def _edited(draft: FactDraft, event: Event) -> FactDraft:
+    """Convert a claim to one of an edit: with the time of the edit, and no quote."""
+    return replace(
+        draft,
+        event_id=event.id,
+        span=Span(0, 0),
+        quote="",
+        said_at=event.at,
+        recorded_at=event.recorded_at,
+        extractor=BY_HAND,
+        valid_from=None,
+        begun_by=None,
+        holds_at=None,
+        valid_to=None,
+        ended_by=None,
+    )
+
+
+def _claims_under(writer: Writer, space: str, artifact_id: str) -> list[ClaimRow]:
+    """List the claims that rest on the words of a statement."""
+    artifact = writer.artifact(space, artifact_id)
+    raw_id = raw_event_id(artifact.event_id) if artifact is not None else None
+    known = writer.find(space, [raw_id]) if raw_id is not None else {}
+    if artifact is None or raw_id not in known:
+        return []
+    seq = known[raw_id].seq
+    others = [one for one in writer.artifacts_of(space, [seq]).get(seq, ()) if one.id != artifact.id]
+    return [
+        row
+        for row in writer.claims_of(space, seqs=[seq])
+        if not row.draft.voids and row.draft.object and _rests_on(row.draft, artifact, others)
+    ]
+
+
+def _rests_on(claim: FactDraft, artifact: ArtifactDraft, others: Sequence[ArtifactDraft]) -> bool:
+    """Tell whether a claim belongs to a statement, also if several statements share its words."""
+    if not _overlap(claim.span, artifact.span):
+        return False
+    name = claim.object_name.casefold()
+    if name in _said_by(artifact):
+        return True
+    return not any(_overlap(claim.span, one.span) and name in _said_by(one) for one in others)
+
+
+def _said_by(artifact: ArtifactDraft) -> str:
+    return f"{artifact.content} {artifact.value or ''}".casefold()
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+# Reading one event
+
+
+class _Reading(NamedTuple):
+    seq: int
+    event: Event
+    speaker: str | None
+    mentions: list[Mention]
+    looked_up: set[str]  # known names that decided the reading
+
+
+def _read(event: Event, seq: int, index: NameIndex) -> _Reading:
+    looked = _Looked(index)
+    # The only edit with a statement in words is a correction.
+    found = [] if event.record not in (None, RecordKind.CORRECTION) else find_mentions(_as_said(event), looked)
+    speaker = speaker_of(event)
+    mentions = [one for one in found if (speaker or one.owner or not one.bare) and name_key(one.text)]
+    return _Reading(seq, event, speaker, mentions, looked.answered)
+
+
+def read_names(event: Event, seq: int, index: NameIndex) -> list[MentionRow]:
+    """List the names in an event and those that decided its reading, as rows."""
+    reading = _read(event, seq, index)
+    return [*_rows(index, reading).values(), *_looked_up(index, reading)]
+
+
+def speaker_of(event: Event) -> str | None:
+    """Return the speaker of an event; None if it is a program."""
+    if event.record is not None:
+        return speaks_for(event)
+    role = (event.role or "").lower()
+    if states_nothing(event) or role in ASSISTANTS or (event.speaker or "").casefold() in ASSISTANTS:
+        return None
+    return event.speaker or (event.role or "speaker").capitalize()
+
+
+def _as_said(event: Event) -> Event:
+    """Attribute a correction to the speaker of the corrected statement, whom "I" in it means."""
+    return event if event.record is None else replace(event, speaker=speaks_for(event))
+
+
+class _Looked:
+    """The name index, recording which names were looked up and known."""
+
+    def __init__(self, index: NameIndex) -> None:
+        self.index = index
+        self.answered: set[str] = set()
+
+    def type_of(self, key: str) -> EntityType | None:
+        type = self.index.type_of(key)
+        if type is not None:
+            self.answered.add(key)
+        return type
+
+    def within(self, text: str) -> list[Span]:
+        spans = self.index.within(text)
+        self.answered.update(name_key(text[span.start : span.end]) for span in spans)
+        return spans
+
+
+class _Forms:
+    """Resolves each name to itself, so that the claims of an event do not depend on other entities."""
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+        self._index = NameIndex(space)
+
+    def id_of(self, mention: Mention, speaker: str | None = None) -> str:
+        return self._index.form_of(mention, speaker)
+
+    form_of = id_of
+
+
+def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[FactDraft]:
+    event = _as_said(stated.event)
+    speaker = speaker_of(event)
+    if speaker is None:
+        return []
+    forms = _Forms(space)
+    own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
+    drafts = [*extract_facts(event, mentions, forms), *facts_of_artifacts(event, stated.drafts, forms)]
+    # Keep the rules' version of a claim that both found: it exists before the LLM answers.
+    ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
+    told = told_facts(event, speaker, mentions, stated.told, forms, stated.extractor) if stated.told else []
+    drafts += [draft for draft in told if (draft.subject, draft.relation, draft.object) not in ruled]
+    return [
+        _known_by_then(draft, event)
+        for draft in drafts
+        if draft.subject_form in own
+        and (not draft.object_form or draft.object_form in own)
+        and len(draft.object_name) <= _LONGEST_OBJECT
+        and _writable(draft.object)
+    ]
+
+
+def _known_by_then(draft: FactDraft, event: Event) -> FactDraft:
+    """Cap the times of a claim from an event dated in the future at its recording time."""
+    if event.at <= event.recorded_at:
+        return draft
+    latest = effective_at(event)
+    names = ("valid_from", "begun_by", "holds_at", "valid_to", "ended_by")
+    times = {name: min(time, latest) for name in names if (time := getattr(draft, name)) is not None}
+    return replace(draft, **times)
+
+
+def _writable(text: str) -> bool:
+    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+@dataclass(slots=True)
+class _Noted:
+    """The rows that a batch of events adds to the graph."""
+
+    space: str
+    mentions: list[MentionRow] = field(default_factory=list[MentionRow])
+    claims: list[tuple[int, FactDraft]] = field(default_factory=list[tuple[int, FactDraft]])
+    moved: set[str] = field(default_factory=set[str])
+    seen: dict[str, list[int]] = field(default_factory=dict[str, list[int]])  # key -> times of its events
+
+    def add(self, index: NameIndex, reading: _Reading, stated: Stated) -> None:
+        seq, event, speaker, mentions, _ = reading
+        self.moved.update(index.learn(mentions, speaker))
+        self.mentions += [*_rows(index, reading).values(), *_looked_up(index, reading)]
+        at = to_micros(event.at)[0]
+        for key in _keys(index, reading):
+            self.seen.setdefault(key, []).append(at)
+        self.claims += [(seq, draft) for draft in _claims(self.space, mentions, stated)]
+
+    def rows(self, index: NameIndex) -> Iterable[NameRow]:
+        for key, times in self.seen.items():
+            id = entity_id(self.space, key)
+            yield NameRow(id, index.home_of(id), index.known(key), len(times), min(times), max(times))
+
+
+def _rows(index: NameIndex, reading: _Reading) -> dict[tuple[str, int], MentionRow]:
+    seq, _, speaker, mentions, _ = reading
+    rows: dict[tuple[str, int], MentionRow] = {}
+    if speaker:
+        id = entity_id(index.space, speaker)
+        rows[id, SPEAKS] = MentionRow(id, seq, SPEAKS, SPEAKS, EntityType.PERSON, SPEAKER_VOTE)
+    for one in mentions:
+        id = index.form_of(one, speaker)
+        votes = round(one.score * 100)
+        rows[id, one.span.start] = MentionRow(id, seq, *one.span, one.type, votes, one.kin, one.owner, one.bare)
+    return rows
+
+
+def _looked_up(index: NameIndex, reading: _Reading) -> list[MentionRow]:
+    others = sorted(reading.looked_up - _keys(index, reading))
+    return [MentionRow(entity_id(index.space, key), reading.seq, LOOKED_UP, LOOKED_UP, "", 0) for key in others]
+
+
+def _keys(index: NameIndex, reading: _Reading) -> set[str]:
+    keys = {index.key_of(mention, reading.speaker) for mention in reading.mentions}
+    return keys | {name_key(reading.speaker)} if reading.speaker else keys
+
+
+def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:
+    """Restore the mentions of an event from their rows."""
+    return [
+        Mention(
+            span=Span(row.start, row.stop),
+            text=event.text[row.start : row.stop],
+            type=EntityType(row.type),
+            score=row.votes / 100,
+            kin=row.kin,
+            owner=row.owner,
+            bare=row.bare,
+        )
+        for row in rows
+        if row.start >= 0
+    ]
+
+
+# Names
+
+
+def _index(writer: Writer, space: str) -> NameIndex:
+    """Return the name index of a space: the cached one, updated with what others changed."""
+    memo = writer.memo(space)
+    state = writer.graph_state(space)
+    kept = cast("tuple[int, int, NameIndex] | None", memo.pop(_INDEX, None))
+    if kept is None or kept[0] != state.epoch:
+        index, after = NameIndex(space, pins=pins_of(writer, space)), -1
+    else:
+        _, after, index = kept
+    if after != state.version:
+        for row in writer.names(space, changed_after=after):
+            index.restore(row.known)
+    return index
+
+
+def _remember(writer: Writer, space: str, index: NameIndex, version: int) -> None:
+    writer.memo(space)[_INDEX] = (writer.graph_state(space).epoch, version, index)
+
+
+def pins_of(writer: Writer, space: str) -> dict[str, str]:
+    """Read the merges and splits of entities that people made and did not undo."""
+    pins: dict[str, str] = {}
+    for edit in writer.edits(space):
+        if not edit.undone:
+            pins.update(edit.pins)
+    return pins
+
+
+def rehome(writer: Writer, space: str) -> None:
+    """Assign every name to its entity again, after names were removed or people merged or split entities."""
+    upto = writer.graph_state(space).upto
+    version = writer.set_graph(space, upto=upto, gone=True)
+    index = _index(writer, space)
+    homes = index.homes()
+    moved = {row.id: homes[row.id] for row in writer.names(space) if homes[row.id] != row.home}
+    keys = _fact_keys(writer, space, moved)
+    writer.move_names(space, moved, version=version)
+    fold(writer, space, keys | _keys_now(writer, space, moved, ()))
+    _remember(writer, space, index, version)
+
+
+def _fact_keys(writer: Writer, space: str, names: Iterable[str]) -> set[FactKey]:
+    """List the keys of facts that rest on claims of some names."""
+    moved = sorted(names)
+    if not moved:
+        return set()
+    return set(writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, names=moved)]))
+
+
+def _keys_now(writer: Writer, space: str, names: Iterable[str], seqs: Sequence[int]) -> set[FactKey]:
+    """List the keys to which the claims of some names and events belong."""
+    moved = sorted(names)
+    claims = writer.claims_of(space, names=moved) if moved else []
+    claims += writer.claims_of(space, seqs=sorted(set(seqs))) if seqs else []
+    return {key_of(claim.draft) for claim in claims}
+
+
+def bearing_on(writer: Writer, space: str, seqs: Sequence[int]) -> set[FactKey]:
+    """List the keys of facts that claims of some events affect."""
+    claims = writer.claims_of(space, seqs=seqs)
+    return {*writer.fact_keys(space, [one.number for one in claims]), *(key_of(one.draft) for one in claims)}
+
+
+def key_of(draft: FactDraft) -> FactKey:
+    """Return the key of the facts that a claim affects."""
+    return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
+
+
+def _next(writer: Writer, space: str, seq: int) -> int | None:
+    rows = writer.log(space, after=seq, limit=1)
+    return rows[0][0] if rows else None

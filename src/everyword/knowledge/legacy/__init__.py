@@ -1,0 +1,1 @@
+"""The rule-based readers of the first edition. A trained reader replaces them."""

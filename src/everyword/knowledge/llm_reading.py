@@ -1,0 +1,299 @@
+"""Let an LLM read events: build its prompt, store its reading, and derive the statements in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from everyword.engine.engine import Engine, Progress
+from everyword.engine.llm_queue import llm_to_read, work_through
+from everyword.knowledge.entities import read_entities
+from everyword.knowledge.graph import mentions_of, reread
+from everyword.knowledge.intents import intents_in
+from everyword.knowledge.legacy.extract.llm.passes import read_event
+from everyword.knowledge.legacy.extract.llm.scene import LONGEST_READ, NOT_FOR_LLM, Named, Scene, speaker_of
+from everyword.knowledge.legacy.extract.llm.stored import LLMReading, is_of_llm, to_body
+from everyword.knowledge.legacy.extract.noise import worth_reading
+from everyword.knowledge.legacy.extract.quotes import Checked
+from everyword.knowledge.statements import REJECT, Reading, derive, derive_anew, read, relink, stated
+from everyword.knowledge.window import window_in
+from everyword.models.protocol import LLM, Tokenizer
+from everyword.storage.protocol import READ, Job, Reader, Writer
+from everyword.text.terms import question_terms
+from everyword.types.events import Change, Event
+from everyword.types.graph import Entity
+from everyword.types.ids import raw_event_id
+from everyword.types.statements import Artifact
+from everyword.types.trust import UNVOUCHED
+
+_TURNS_BEFORE = 2  # shown with an event, mostly enough to resolve pronouns
+_NAMES_SHOWN = 40  # most frequent names
+_ENTITIES_SHOWN = 20  # of the event and the turns before it
+_ABOUTS_SHOWN = 5  # subjects with known statements: the speaker and those named
+_COMPARED = 200  # newest statements about one subject, among which similar ones are sought
+_KNOWN_SHOWN = 20  # similar statements: about 600 tokens
+_WINDOW_TOKENS = 400  # a dozen lines
+
+
+class Shown(NamedTuple):
+    """A scene and the other events whose words it contains."""
+
+    scene: Scene
+    texts: Mapping[int, str]  # by seq
+
+
+def shown_of(reader: Reader, space: str, seq: int, event: Event, tokenizer: Tokenizer) -> Shown:
+    """Collect what an LLM is shown with an event, from earlier events only."""
+    before = sorted(reader.said_earlier(space, seq, limit=_TURNS_BEFORE))
+    turns = reader.fetch(space, before)
+    names = reader.names_known(space, limit=_NAMES_SHOWN)
+    known, stated = _similar(reader, space, seq, event, [name for name, _ in names])
+    said = _Said(seq)
+    for at, turn in (*turns.items(), *stated.items()):
+        said.add(at, turn.text)
+    for name, at in names:  # a name comes from the event that has it
+        said.add(at, name)
+    entities, named = _entities(reader, space, seq, event, before, said)
+    scene = Scene(
+        event=event,
+        before=tuple(turns[at] for at in before),
+        known=tuple(known),
+        noted=tuple(reader.artifacts_of(space, [seq]).get(seq, ())),
+        names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
+        entities=tuple(entities),
+        named=tuple(named),
+        claims=tuple(_claims(reader, space, seq)),
+        window=tuple(_window(reader, space, seq, event, before, tokenizer, said)),
+    )
+    return Shown(scene, said.texts)
+
+
+def sources_of(shown: Shown, reading: LLMReading) -> list[int]:
+    """List the other events whose words a reading uses; it is dropped when one of them is forgotten."""
+    event = shown.scene.event
+    own = set(question_terms(f"{event.text} {speaker_of(event)}"))
+    borrowed = {term for words in reading.words for term in question_terms(words)} - own
+    return [seq for seq, text in shown.texts.items() if borrowed & set(question_terms(text))]
+
+
+class _Said:
+    """Shown words, by the event they come from."""
+
+    def __init__(self, seq: int) -> None:
+        self._own = seq
+        self.texts: dict[int, str] = {}
+
+    def add(self, seq: int, words: str) -> None:
+        if seq != self._own:
+            self.texts[seq] = f"{self.texts[seq]} {words}" if seq in self.texts else words
+
+
+def _similar(
+    reader: Reader, space: str, seq: int, event: Event, names: Sequence[str]
+) -> tuple[list[Artifact], dict[int, Event]]:
+    """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
+    text = event.text[:LONGEST_READ].casefold()
+    named = (name for name in names if name.casefold() in text)
+    abouts = list(dict.fromkeys((speaker_of(event), *named)))[:_ABOUTS_SHOWN]
+    words = set(question_terms(event.text[:LONGEST_READ]))
+    standing = [one for about in abouts for one in reader.standing(space, about, limit=_COMPARED)]
+    raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
+    found = reader.find(space, list(raw.values()))
+    seqs = {id: found[raw_id].seq for id, raw_id in raw.items() if raw_id in found}
+    earlier = [one for one in standing if seqs.get(one.event_id, seq) < seq]
+    earlier.sort(key=lambda one: -len(words & set(question_terms(one.content))))
+    chosen = earlier[:_KNOWN_SHOWN]
+    ids = {one.event_id for one in chosen}
+    return chosen, {known.seq: known.event for known in found.values() if known.event.id in ids}
+
+
+def _entities(
+    reader: Reader, space: str, seq: int, event: Event, before: Sequence[int], said: _Said
+) -> tuple[list[Entity], list[Named]]:
+    """Read whom the event and the turns before it name, all their names, and where the event has which."""
+    rows = [row for row in reader.mentions(space, seqs=[seq, *before]) if row.start >= 0]
+    rows.sort(key=lambda row: (row.seq != seq, row.start))
+    homes = {row.id: row.home for row in reader.names_of(space, ids=sorted({row.name for row in rows}))}
+    entities = read_entities(reader, space, list(dict.fromkeys(homes[row.name] for row in rows)))[:_ENTITIES_SHOWN]
+    family = reader.names_of(space, homes=[one.id for one in entities])
+    first = reader.first_named(space, [row.id for row in family])
+    for row in family:
+        said.add(first.get(row.id, seq), " ".join(row.known.written))
+    own = [row for row in rows if row.seq == seq]
+    spoken = mentions_of(event, own)
+    named = [
+        Named(mention.span, mention.text, mention.type, homes[row.name])
+        for mention, row in zip(spoken, own, strict=True)
+    ]
+    return entities, named
+
+
+def _claims(reader: Reader, space: str, seq: int) -> Iterator[str]:
+    for claim in reader.claims_of(space, seqs=[seq]):
+        draft = claim.draft
+        yield f"{draft.subject_name} {draft.relation.replace('_', ' ')} {draft.object_name}"
+
+
+def _window(
+    reader: Reader, space: str, seq: int, event: Event, before: Sequence[int], tokenizer: Tokenizer, said: _Said
+) -> Iterator[str]:
+    """Return the lines of the window before an event, without those that rest on it or on later events."""
+    window = window_in(reader, space, wing=event.wing, now=event.at, budget=_WINDOW_TOKENS, tokenizer=tokenizer)
+    grounds = _grounds(reader, space, event) if any(item.kind == "intent" for item in window.items) else {}
+    for item in window.items:
+        sources = _sources(reader, space, item.kind, item.id, grounds)
+        if sources and max(sources) < seq and not set(sources) & set(before):
+            for source in sources:
+                said.add(source, item.text)
+            yield item.text
+
+
+def _grounds(reader: Reader, space: str, event: Event) -> dict[str, list[str]]:
+    """Map intents to the events that they rest on."""
+    found = intents_in(reader, space, now=event.at, wing=event.wing)
+    return {one.id: [ground.event_id for ground in one.grounds] for one in found}
+
+
+def _sources(reader: Reader, space: str, kind: str, id: str, grounds: Mapping[str, Sequence[str]]) -> list[int]:
+    """List the events of a line of the window."""
+    if kind == "concept":
+        return [member.seq for member in reader.members(space, [id])]
+    ids = grounds.get(id, ()) if kind == "intent" else (id,)
+    raw = [raw_id for one in ids if (raw_id := raw_event_id(one)) is not None]
+    return [known.seq for known in reader.find(space, raw).values()]
+
+
+# Events whose readings are derived in one transaction. Deriving costs as much for one event as for many, so rounds
+# double: results of a short queue are visible soon, and a long queue needs few rounds.
+_FIRST_ROUND = 16
+_LONGEST_ROUND = 512
+_NOT_WORTH_READING = "none"
+
+
+def settle_readings(engine: Engine, progress: Progress) -> int:
+    """Let the LLM read the queued events; return their number. Raises only errors of the store."""
+    _queue_past(engine)
+    total, most = 0, _FIRST_ROUND
+    while True:
+        done = _read_round(engine, most, lambda read, before=total: progress("readings", before + read, before + read))
+        most = min(2 * most, _LONGEST_ROUND)
+        total += len(done.jobs)
+        if done.jobs:
+            _derive_jobs(engine, done.jobs)
+        if done.last:
+            return total
+
+
+def _queue_past(engine: Engine) -> None:
+    """Queue events that were stored before there was an LLM, as many as the settings allow."""
+    left = engine.settings.llm_read_past if llm_to_read(engine) is not None else 0
+    with engine.store.reader() as reader:
+        spaces = reader.spaces() if left else []
+    for space in spaces:
+        with engine.store.writer() as writer:
+            seqs = writer.unread(space, but_roles=sorted(NOT_FOR_LLM), but_sources=UNVOUCHED, limit=left)
+            writer.owe_readings(space, seqs)
+        left -= len(seqs)
+
+
+class _Round(NamedTuple):
+    jobs: list[Job]  # with stored readings that are not derived yet
+    last: bool  # no job is due, or none can be done now
+
+
+def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
+    jobs: list[Job] = []
+
+    def read_one(llm: LLM, job: Job) -> int:
+        if not _read(engine, llm, job):
+            return 0
+        jobs.append(job)
+        return 1
+
+    worked = work_through(
+        engine,
+        llm_to_read(engine),
+        READ,
+        read_one,
+        failing="The reading of events by an LLM",
+        told=told,
+        most=most,
+    )
+    return _Round(jobs, worked.last)
+
+
+# Reading one event
+
+
+def _read(engine: Engine, llm: LLM, job: Job) -> bool:
+    """Read an event and store the reading; return False if there is nothing to store."""
+    with engine.store.reader() as reader:
+        if reader.readings(job.space, [job.seq]):
+            return True  # stored by a process that died before deriving
+        event = reader.fetch(job.space, [job.seq]).get(job.seq)
+        worth = event is not None and worth_reading(event.text[:LONGEST_READ])[0]
+        shown = shown_of(reader, job.space, job.seq, event, engine.tokenizer) if event is not None and worth else None
+    if shown is None:
+        with engine.store.writer() as writer:
+            if writer.finish_jobs([job]) and event is not None:
+                # Stored as read, so that it is not queued again.
+                nothing = LLMReading(extractor=_NOT_WORTH_READING)
+                writer.put_reading(job.space, job.seq, extractor=nothing.extractor, body=to_body(nothing), sources=())
+        return False
+    reading = read_event(llm, shown.scene)
+    with engine.store.writer() as writer:
+        if len(writer.outlines(job.space, [job.seq, *shown.texts])) <= len(shown.texts):
+            # Read it again without the forgotten events. If it was forgotten itself, its job is gone.
+            writer.fail_job(job, error="Events shown with it were forgotten meanwhile.", due_at=engine.now())
+            return False
+        writer.put_reading(
+            job.space, job.seq, extractor=reading.extractor, body=to_body(reading), sources=sources_of(shown, reading)
+        )
+    return True
+
+
+# Deriving what was read
+
+
+def _derive_jobs(engine: Engine, jobs: Sequence[Job]) -> None:
+    """Derive the statements of readings, in the order of the log, and finish their jobs."""
+    with engine.store.writer() as writer:
+        by_space: dict[str, list[int]] = {}
+        for job in writer.finish_jobs(jobs):
+            by_space.setdefault(job.space, []).append(job.seq)
+        for space, seqs in by_space.items():
+            upto = writer.derived_upto(space)
+            # Events of the backlog will be derived with their readings.
+            _derive_readings(writer, space, [seq for seq in sorted(seqs) if upto is None or seq <= upto])
+
+
+def _derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+    """Derive the statements of new readings as if they had existed when the events arrived."""
+    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    found = {seq: _only_of_llm(read(event, stored.get(seq))) for seq, event in sorted(events.items())}
+    stating: dict[str, list[int]] = {}
+    for seq, reading in found.items():
+        for draft in reading.checked.accepted:
+            stating.setdefault((draft.about or "").casefold(), []).append(seq)
+    # Subjects without later statements need no new derivation, which is the common and cheap case.
+    last = {about: max(writer.stating(space, [about]), default=0) for about in stating}
+    newest = {about for about, its_seqs in stating.items() if last[about] <= min(its_seqs)}
+    derive(writer, space, list(found.items()), newest)
+    anew = stating.keys() - newest
+    if anew:
+        derive_anew(writer, space, set(anew), sorted({*writer.stating(space, sorted(anew)), *found}))
+    reread(writer, space, stated(writer, space, list(found)))
+    writer.put_changes(space, _refusals(found))
+    relink(writer, space, list(found))
+
+
+def _only_of_llm(reading: Reading) -> Reading:
+    accepted = tuple(draft for draft in reading.checked.accepted if is_of_llm(draft))
+    return reading._replace(checked=Checked(accepted=accepted), amendment=None)
+
+
+def _refusals(found: Mapping[int, Reading]) -> Iterable[tuple[int, Change]]:
+    for seq, reading in found.items():
+        event = reading.event
+        for reason in reading.refused:
+            yield seq, Change(at=event.recorded_at, action=REJECT, reason=reason, event_id=event.id)

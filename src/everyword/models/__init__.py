@@ -1,0 +1,1 @@
+"""Encoders, rerankers, tokenizers and LLM clients behind small protocols."""

@@ -1,0 +1,177 @@
+"""The embedders with a model of their own, and the choice of an embedder by its setting."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.errors import EverywordError, InvalidSetting
+from everyword.models.encoder import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
+from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question
+from everyword.models.token_codec import TokenCodec, to_int8
+from everyword.models.weights import CODEC, COLBERT_SMALL, EVERYWORD_SMALL, MODEL, TOKENIZER, find_model
+
+DEFAULT = EVERYWORD_SMALL.name
+CHOICES = (
+    '"everyword-small" (the default), "colbert-small", "hashing", "none" (words only), '
+    '"openai:MODEL@URL", "URL#MODEL", or an Embedder object'
+)
+POOLED_DIMS = 128
+
+EmbedderSpec = str | Embedder | None
+Folder = str | os.PathLike[str] | None
+
+
+def load_embedder(spec: EmbedderSpec = None, *, folder: Folder = None) -> Embedder | None:
+    """Create the embedder that a setting names, or None for words only; `folder` holds its files."""
+    if spec is None:
+        return load_named(DEFAULT, folder=folder)
+    if spec == "none":
+        return None
+    if isinstance(spec, str):
+        return load_named(spec, folder=folder)
+    # Not isinstance(spec, Embedder): that reads `card`, which asks the server of an endpoint.
+    if callable(getattr(spec, "passages", None)) and callable(getattr(spec, "question", None)):
+        return spec
+    raise InvalidSetting(f"Unknown embedder {spec!r}.", fix=f"Choose {CHOICES}.")
+
+
+def load_named(name: str, *, folder: Folder = None) -> Embedder:
+    """Create the embedder whose card has this name. A memory finds the model that wrote its vectors this way."""
+    if name == EVERYWORD_SMALL.name:
+        return EverywordSmall(folder=folder)
+    if name == COLBERT_SMALL.name:
+        return ColbertSmall(folder=folder)
+    # Imported when chosen: each costs start-up time.
+    if name == "hashing":
+        from everyword.models.hashing import HashingEmbedder
+
+        return HashingEmbedder()
+    if name.startswith(("openai:", "http://", "https://")):
+        from everyword.models.endpoint import EndpointEmbedder, EndpointSettings
+
+        return EndpointEmbedder(EndpointSettings.parse(name))
+    raise InvalidSetting(f"Unknown embedder {name!r}.", fix=f"Choose {CHOICES}.")
+
+
+class LateInteractionEmbedder:
+    """An embedder with token vectors. It finds its files when created and loads them when first used."""
+
+    repeatable = True  # the same text gives the same bytes on the same machine, so `verify` may compare them
+
+    def __init__(self, card: ModelCard, encoder: TextEncoder[Any], codec: bytes) -> None:
+        self.card = card
+        self._loadable = encoder
+        self._codec_bytes = codec
+        self._warmed = False
+
+    def warm(self) -> None:
+        """Start loading in the background; a call that comes too early waits for it."""
+        if self._warmed:
+            return
+        self._warmed = True
+        # Not a daemon: onnxruntime must not be torn down while it loads.
+        Thread(target=self._load, name="everyword-warm").start()
+
+    def late_matches(self, question: Question, passages: Sequence[bytes]) -> Matches:
+        """Find the best match of each question token in each packed passage."""
+        return self._codec.matches(question.tokens, passages)
+
+    def _load(self) -> None:
+        # An error here comes again, and is reported, in the call that needs the model.
+        with contextlib.suppress(EverywordError):
+            _ = self._codec
+            self._loadable.load()
+
+    @cached_property
+    def _codec(self) -> TokenCodec:
+        return TokenCodec.read(self._codec_bytes)
+
+
+class EverywordSmall(LateInteractionEmbedder):
+    """The default: our own encoder of six layers. One pass gives token vectors and the pooled vector."""
+
+    TOKEN_DIMS = 80
+    FORM = b"markers and punctuation dropped"  # part of the version, since it decides which vectors are stored
+    # Vocabulary ids of padding, the two markers, [CLS], [SEP] and common punctuation. They match nothing that a
+    # question asks for, the model was trained without them, and they are a quarter of the tokens of chats.
+    NOT_STORED = np.array([
+        0, 1, 2, 101, 102,
+        999, 1000, 1001, 1005, 1006, 1007, 1008, 1010, 1011, 1012, 1013, 1024, 1025, 1026, 1028, 1029, 1031, 1033, 1035,
+        1036, 1063, 1064, 1065, 1066, 1516, 1517, 1520, 1521, 1523, 1524, 1529,
+    ])  # fmt: skip
+
+    def __init__(self, *, folder: Folder = None) -> None:
+        files = find_model(EVERYWORD_SMALL, folder=folder)
+        self._encoder = TwoHeadEncoder(files)
+        identity = "".join(files.sha256[name] for name in (MODEL, TOKENIZER, CODEC)).encode()
+        card = _card(EVERYWORD_SMALL.name, self.FORM + identity, self.TOKEN_DIMS)
+        super().__init__(card, self._encoder, files.paths[CODEC].read_bytes())
+
+    def passages(self, texts: Sequence[str]) -> list[Passage]:
+        """Encode texts that will be stored."""
+        return [
+            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.quantize(self._stored(encoded)))
+            for encoded in self._encoder.encode_many(texts, Marker.PASSAGE)
+        ]
+
+    def question(self, text: str) -> Question:
+        """Encode a question."""
+        self._warmed = True
+        encoded = self._encoder.encode(text, Marker.QUESTION)
+        return Question(pooled=encoded.pooled, tokens=encoded.tokens, unread=self._encoder.unread(text))
+
+    def _stored(self, encoded: Encoded) -> NDArray[np.float32]:
+        keep = ~np.isin(encoded.ids, self.NOT_STORED)
+        return encoded.tokens[keep] if keep.any() else encoded.tokens[:1]
+
+
+class ColbertSmall(LateInteractionEmbedder):
+    """answerai-colbert-small-v1: twelve layers, half as fast. The codec computes both kinds of vectors."""
+
+    CODEC_FILE = Path(__file__).parent / "codecs" / "colbert-small.npz"
+    TOKEN_DIMS = 96
+    FORM = b"markers dropped"  # part of the version, since it decides which vectors are stored
+
+    def __init__(self, *, folder: Folder = None) -> None:
+        files = find_model(COLBERT_SMALL, folder=folder)
+        self._encoder = TokenEncoder(files)
+        codec = self.CODEC_FILE.read_bytes()
+        identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
+        card = _card(COLBERT_SMALL.name, self.FORM + identity + codec, self.TOKEN_DIMS)
+        super().__init__(card, self._encoder, codec)
+
+    def passages(self, texts: Sequence[str]) -> list[Passage]:
+        """Encode texts that will be stored."""
+        return [
+            Passage(pooled=to_int8(self._codec.pooled(states)), tokens=self._codec.pack(_without_markers(states)))
+            for states in self._encoder.encode_many(texts, Marker.PASSAGE)
+        ]
+
+    def question(self, text: str) -> Question:
+        """Encode a question."""
+        self._warmed = True
+        states = self._encoder.encode(text, Marker.QUESTION)
+        return Question(
+            pooled=self._codec.pooled(states), tokens=self._codec.tokens(states), unread=self._encoder.unread(text)
+        )
+
+
+def _card(name: str, identity: bytes, token_dims: int) -> ModelCard:
+    version = hashlib.sha256(identity).hexdigest()[:8]
+    return ModelCard(name=name, version=version, dims=POOLED_DIMS, token_dims=token_dims)
+
+
+def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    # [CLS], the passage marker and [SEP] describe the whole text. They are a twentieth of the bytes, and recall is the
+    # same without them.
+    return states[2:-1] if len(states) > 3 else states

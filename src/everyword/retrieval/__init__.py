@@ -1,0 +1,1 @@
+"""Answer questions: query analysis, candidates, fusion, reranking, context, answers."""

@@ -1,0 +1,114 @@
+"""Boosts: what is known about an event besides its words, added to how well it matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from everyword.retrieval.candidates import Candidate
+from everyword.retrieval.config import SearchConfig
+from everyword.retrieval.query_analysis import Analysis, Window
+from everyword.retrieval.subject_match import ABOUT, NamedPeople
+from everyword.storage.protocol import Outline
+from everyword.text.dates import Granularity
+from everyword.types.events import ASSISTANTS, USERS, Filter
+from everyword.types.times import to_micros
+from everyword.types.trust import is_vouched, trust_of
+
+OWN_WORDS = "own words"
+ASSISTANT = "assistant"
+TIME = "time"
+SOURCE = "source"
+SUPERSEDED = "superseded"
+LENGTH = "length"
+
+_MICROS_A_DAY = 86_400_000_000
+
+# Days by which people may tell of a thing too late, or misremember its date: the coarser the unit, the more.
+_SLACK: Mapping[Granularity, float] = {
+    Granularity.MOMENT: 2.0,
+    Granularity.DAY: 3.0,
+    Granularity.WEEKEND: 4.0,
+    Granularity.WEEK: 8.0,
+    Granularity.MONTH: 20.0,
+    Granularity.SEASON: 40.0,
+    Granularity.QUARTER: 40.0,
+    Granularity.YEAR: 80.0,
+}
+
+
+def searchable_windows(asked: Analysis) -> list[Window]:
+    """List the times that an event can lie in or near; a vague one or a lifetime says too little."""
+    return [window for window in asked.windows if window.certain and window.granularity in _SLACK]
+
+
+def time_filter(window: Window) -> Filter:
+    """Filter for what happened in a window, or was told of soon after."""
+    slack = timedelta(days=_SLACK[window.granularity])
+    return Filter(since=_shifted(window.start, -slack), until=_shifted(window.end, slack))
+
+
+class Boosts:
+    """Scores candidates by speaker, role, source, time, currency and length, as the question asks."""
+
+    def __init__(self, config: SearchConfig, asked: Analysis, people: NamedPeople) -> None:
+        self._config = config
+        self._asked = asked
+        self._people = people
+        # "Where did she live first?", "in 2019": a superseded statement may be the answer.
+        self._asks_past = asked.first_last == "first" or bool(asked.windows)
+        self._times = [_Time.of(window) for window in searchable_windows(asked)] if config.time else []
+
+    def add(self, candidates: Iterable[Candidate], lengths: Iterable[float]) -> None:
+        """Add each candidate's boosts to its score; `lengths` are in tokens."""
+        for candidate, length in zip(candidates, lengths, strict=True):
+            if candidate.outline is not None:
+                candidate.boosts = self._boosts(candidate, candidate.outline, length)
+                candidate.score += sum(candidate.boosts.values())
+
+    def _boosts(self, candidate: Candidate, outline: Outline, length: float) -> dict[str, float]:
+        config, asked = self._config, self._asked
+        boosts: dict[str, float] = {}
+        vouched = is_vouched(outline.source)
+        if config.about and vouched and self._people.include(outline.speaker):
+            boosts[ABOUT] = config.about
+        role = (outline.role or "").casefold()
+        if config.own and self._people.asker and not asked.addressed and vouched and role in USERS:
+            boosts[OWN_WORDS] = config.own
+        if config.told and asked.addressed and role in ASSISTANTS:
+            boosts[ASSISTANT] = config.told
+        if lacking := config.untrusted * (1.0 - trust_of(outline.source).weight):
+            boosts[SOURCE] = -lacking
+        if self._times:
+            boosts[TIME] = config.time * max(time.closeness(outline.at) for time in self._times)
+        if candidate.states_current is False and config.superseded and not self._asks_past:
+            boosts[SUPERSEDED] = -config.superseded
+        if config.length and length > config.long_event:
+            boosts[LENGTH] = -config.length * math.log2(length / config.long_event)
+        return boosts
+
+
+class _Time(NamedTuple):
+    """A window in microseconds."""
+
+    start: int
+    end: int
+    slack: float
+
+    @classmethod
+    def of(cls, window: Window) -> _Time:
+        slack = _SLACK[window.granularity] * _MICROS_A_DAY
+        return cls(to_micros(window.start)[0], to_micros(window.end)[0], slack)
+
+    def closeness(self, at: int) -> float:
+        """Return 1 inside the window, and less with the distance outside."""
+        return math.exp(-max(self.start - at, at - self.end, 0) / self.slack)
+
+
+def _shifted(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:  # at the ends of the calendar
+        return moment

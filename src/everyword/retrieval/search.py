@@ -1,0 +1,127 @@
+"""Search: the stages from a question to its hits, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from everyword.models.protocol import Embedder, LateInteraction
+from everyword.retrieval.arms import EncodeQuestion, gather, search_deeper
+from everyword.retrieval.boosts import SOURCE, Boosts, searchable_windows, time_filter
+from everyword.retrieval.candidates import Candidate, SearchScope
+from everyword.retrieval.confidence import confidence, signs_of
+from everyword.retrieval.config import SearchConfig
+from everyword.retrieval.dedup import Deduplicated, dedup
+from everyword.retrieval.explanations import explain
+from everyword.retrieval.fusion import reciprocal_rank_fusion
+from everyword.retrieval.newest_first import newest_first
+from everyword.retrieval.postprocess import auto_k, follow_causal_chain, recency_boost
+from everyword.retrieval.query_analysis import Analysis, analyse
+from everyword.retrieval.quotes import choose_quote
+from everyword.retrieval.reranking import late_interaction_stage
+from everyword.retrieval.subject_match import NamedPeople, subject_boost
+from everyword.storage.protocol import Model, Reader
+from everyword.text.terms import question_terms
+from everyword.types.events import Event, Filter, Hit, Hits
+from everyword.types.trust import trust_of
+
+# A long question is matched by its most frequent terms; more distinct ones add nothing but time.
+MOST_TERMS = 256
+Rerank = Callable[[list[Candidate], Mapping[int, Event]], list[Candidate]]
+
+_SPARE = 10  # events fetched beyond those asked for
+
+
+def search(
+    reader: Reader,
+    space: str,
+    text: str,
+    config: SearchConfig,
+    *,
+    k: int | None,
+    now: datetime,
+    which: Filter,
+    embedder: Embedder | None,
+    model: Model | None,
+    encode: EncodeQuestion,
+    rerank: Rerank | None = None,
+    deep: bool = False,
+) -> Hits:
+    """Find the `k` best events for a question, in one snapshot; with k=None the question decides how many.
+
+    rerank: the cross-encoder stage, if the memory has one. deep: also return events beyond the candidate pool, where
+    `k` is more than it holds.
+    """
+    asked = analyse(text, now)
+    terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
+    allowed = reader.matching(space, which)
+    if allowed is not None and not len(allowed):
+        return Hits(confidence=0.0)
+    scope = SearchScope(reader, space, config, terms, model, allowed)
+    found, question = gather(scope, encode, [time_filter(window) for window in searchable_windows(asked)])
+    ranked = reciprocal_rank_fusion(found.values(), config, question.unread if question is not None else 0.0)
+    sure = None if ranked else 0.0
+    maxsim = None
+    if config.rerank_depth and question is not None and model is not None and isinstance(embedder, LateInteraction):
+        people = NamedPeople(text)
+        boosts = Boosts(config, asked, people)
+        ranked, maxsim = late_interaction_stage(
+            scope, ranked, question=question, model=model, embedder=embedder, boosts=boosts
+        )
+        if maxsim is not None:
+            ranked = subject_boost(scope, ranked, people, addressed=asked.addressed)
+            if not maxsim.blind:
+                sure = confidence(signs_of(ranked, maxsim), embedder.card.name)
+            ranked = follow_causal_chain(scope, ranked, asked)
+            ranked = recency_boost(ranked, asked, config)
+    if maxsim is None:
+        ranked = _weigh_by_trust(scope, ranked)
+    if deep and k is not None:
+        ranked = [*ranked, *search_deeper(scope, ranked, question, k)]
+    count = auto_k(ranked, asked, config) if k is None else k
+    return Hits(_hits(scope, ranked, text, asked, count, rerank), confidence=sure)
+
+
+def _weigh_by_trust(scope: SearchScope, ranked: list[Candidate]) -> list[Candidate]:
+    """Weigh fused scores by the trust in each source, where no boosts did so."""
+    outlines = scope.reader.outlines(scope.space, [candidate.seq for candidate in ranked])
+    for candidate in ranked:
+        outline = outlines.get(candidate.seq)
+        if outline is not None and (weight := trust_of(outline.source).weight) < 1.0:
+            candidate.boosts[SOURCE] = candidate.score * (weight - 1.0)
+            candidate.score *= weight
+    return sorted(ranked, key=lambda candidate: -candidate.score)
+
+
+def _hits(
+    scope: SearchScope, ranked: list[Candidate], question: str, asked: Analysis, k: int, rerank: Rerank | None
+) -> list[Hit]:
+    """Fetch the best candidates in batches, rerank the first batch, and drop repetitions, until there are `k` hits.
+
+    Events are fetched in the snapshot of the search, so a forgotten event never comes back. An index in memory can be
+    ahead of that snapshot, and repetitions are dropped: so each batch has some spare events.
+    """
+    config = scope.config
+    step = max(k, config.reranker_depth if rerank else 0) + _SPARE
+    events: dict[int, Event] = {}
+    present: list[Candidate] = []
+    unique = Deduplicated([], [], [])
+    for start in range(0, len(ranked), step):
+        batch = ranked[start : start + step]
+        events |= scope.reader.fetch(scope.space, [candidate.seq for candidate in batch])
+        batch = [candidate for candidate in batch if candidate.seq in events]
+        if start == 0 and rerank is not None and config.reranker_depth and batch:
+            batch = rerank(batch, events)
+        present += batch
+        unique = dedup(present, events, question, config)
+        if len(unique.kept) + len(unique.echoes) >= k:
+            break
+    newest = config.newest
+    kept = unique.in_order[: max(k, newest.depth if newest else 0)]
+    hits = [_hit(events[candidate.seq], candidate, scope.terms) for candidate in kept]
+    return (newest_first(hits, question, asked, newest) if newest else hits)[:k]
+
+
+def _hit(event: Event, candidate: Candidate, terms: Mapping[int, float]) -> Hit:
+    span = choose_quote(event.text, candidate.window, terms)
+    return Hit(event=event, score=candidate.score, span=span, scores=explain(candidate), seq=candidate.seq)

@@ -1,0 +1,170 @@
+"""Subject match: whom a question is about, and whether an event is about them, whoever speaks.
+
+"I leave on Friday" is about its speaker; "Chiara leaves on Friday" is about Chiara; "Chiara! I leave on Friday" only
+addresses her. An event gains by being about a person whom the question names, and the confidence that there is an
+answer uses the same judgement. "When do I leave?" names the user of an assistant, if the memory has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from everyword.retrieval.candidates import Candidate, SearchScope, SubjectMatch, rank_matched
+from everyword.storage.protocol import SPEAKS, MentionRow
+from everyword.text.dates.lexicon import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
+from everyword.text.terms import STOPWORDS, UNSPACED, bare, finder
+from everyword.types.events import USERS, Event, Span
+from everyword.types.graph import EntityType
+from everyword.types.trust import is_vouched
+
+ABOUT = "about"
+
+_OWN = SubjectMatch(boost=1.0, answer=1.0)  # what they say about themselves
+_TOLD = SubjectMatch(boost=0.75, answer=0.75)  # what others say about them; the name may be incidental
+_SPOKEN = SubjectMatch(boost=0.75, answer=0.75)  # what they say about nobody: "Last May!"
+_REPLIED = SubjectMatch(boost=0.75, answer=0.0)  # what they say to "you"; their own words often stand next to it
+_HEARD = SubjectMatch(boost=0.0, answer=0.5)  # what an assistant answers its user
+_OTHERS = SubjectMatch(boost=0.0, answer=0.0)  # everything else, including their words about a third person
+
+_ALSO_VERBS = frozenset("may mark grant bill sue pat rob drew chase faith grace hope".split())
+_NO_NAMES = (MONTHS.keys() - SHORT_MONTHS) | (WEEKDAYS.keys() - SHORT_WEEKDAYS) | {"today", "yesterday", "tomorrow"}
+_words = finder("ALNUM")
+_ASKER = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
+_FIRST_PERSON = re.compile(r"\b(?:I|i|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us)\b")
+_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+# The subject follows the auxiliary or owns something: "when does Chiara leave", "Chiara's train". Any other capitalised
+# word of a question is a place, a month or a tool.
+_SUBJECT = re.compile(
+    r"\b(?:do|does|did|is|was|are|were|has|have|had|will|would|can|could|should|must|may|might|shall)(?:n['’]t)?\s{1,4}"
+    r"(?:(?:it|that)\s{1,4})?([^\W\d_]\w{1,60})\b|['’]s\s{1,4}([^\W\d_]\w{1,60})\b"
+)
+_OWNER = re.compile(r"\b([^\W\d_]\w{1,60})(?=['’]s\b|s['’]\s)")
+_BEFORE_ADDRESS = re.compile(
+    r"(?:^|[,.!?:;…—\n]|\b(?:hey|hi|hello|thanks|thank you|oh|wow|yeah|yes|no|dear|congrats|bye|morning))\s*[\"'“(]*$",
+    re.IGNORECASE,
+)
+_MOST_READ = 4_000  # characters, where no model chose a window
+_NEAR = 20  # characters before a name that show whether it is an address
+_AFTER_ADDRESS = re.compile(r"\s*(?:[,.!?…]|$)")
+
+
+class NamedPeople:
+    """The people whom a question names: speakers by name, and the asker by "I" and "my"."""
+
+    def __init__(self, question: str) -> None:
+        self.asker = _ASKER.search(question) is not None
+        words = _words(question).findall(question)
+        self._plain = {bare(word) for word in words} - STOPWORDS - _ALSO_VERBS
+        # "Will" and "May" are names only where they are capitalised, and not because they come first.
+        self._capital = {bare(word) for word in words[1:] if word[:1].isupper()}
+        self._runs = "" if question.isascii() else " ".join(self._plain)
+        asked = [found[1] or found[2] for found in _SUBJECT.finditer(question)]
+        asked += [found[1] for found in _OWNER.finditer(question)]
+        self._subjects = {bare(word) for word in asked if word[:1].isupper()} - STOPWORDS - _NO_NAMES
+
+    def include(self, speaker: str | None) -> bool:
+        """Tell whether the question names a speaker."""
+        return any(map(self._names, _name_words(speaker)))
+
+    def among(self, speakers: Iterable[str | None]) -> frozenset[str]:
+        """List the words of the names that the question is about; `speakers` are names that are known."""
+        known = {word for speaker in set(speakers) for word in _name_words(speaker)}
+        return frozenset(self._subjects | {word for word in known if self._names(word)})
+
+    def _names(self, word: str) -> bool:
+        return word in self._plain or word in self._capital or (word in self._runs and _is_run(word))
+
+
+def subject_boost(
+    scope: SearchScope, ranked: Sequence[Candidate], people: NamedPeople, *, addressed: bool
+) -> list[Candidate]:
+    """Boost the best candidates that are about the people named; for the others only the speaker counts.
+
+    addressed: the question asks what the assistant said, so "I" is not its subject.
+    """
+    seen = [one for one in ranked if one.outline is not None]
+    names = people.among(one.outline.speaker for one in seen if one.outline is not None)
+    if not names and (addressed or not people.asker or not any(map(_by_user, seen))):
+        return list(ranked)
+
+    def is_own(candidate: Candidate) -> bool:
+        if not names:
+            return _by_user(candidate)
+        outline = candidate.outline
+        return outline is not None and is_vouched(outline.source) and people.include(outline.speaker)
+
+    first = seen[: scope.config.about_depth]
+    events = scope.reader.fetch(scope.space, [one.seq for one in first])
+    mentions: dict[int, list[MentionRow]] = {}
+    for row in scope.reader.mentions(scope.space, seqs=list(events)):
+        if row.type == EntityType.PERSON and row.start != SPEAKS:
+            mentions.setdefault(row.seq, []).append(row)
+    for candidate in seen:
+        own, event = is_own(candidate), events.get(candidate.seq)
+        candidate.subject = _OWN if own else _OTHERS if names else _HEARD
+        if event is not None:
+            if own or names:
+                passage = _Passage.of(event, candidate.window, mentions.get(candidate.seq, ()))
+                candidate.subject = passage.match(names, own=own)
+            if not names and candidate.subject is not _OTHERS:
+                # Nearly everything that users say is about them, so it is no sign of an answer.
+                candidate.subject = candidate.subject._replace(answer=_HEARD.answer)
+            gain = scope.config.about * candidate.subject.boost
+            candidate.score += gain - candidate.boosts.pop(ABOUT, 0.0)
+            if gain:
+                candidate.boosts[ABOUT] = gain
+    return rank_matched(seen) + [one for one in ranked if one.outline is None]
+
+
+def _by_user(candidate: Candidate) -> bool:
+    """Tell whether the user of an assistant said it, who is also the asker."""
+    outline = candidate.outline
+    return outline is not None and is_vouched(outline.source) and (outline.role or "").casefold() in USERS
+
+
+class _Passage(NamedTuple):
+    """The matching text of a candidate, and where it names people."""
+
+    text: str
+    people: Sequence[Span]
+
+    @classmethod
+    def of(cls, event: Event, window: Span | None, people: Sequence[MentionRow]) -> _Passage:
+        start, end = window or (0, min(len(event.text), _MOST_READ))
+        inside = [Span(row.start - start, row.stop - start) for row in people if start <= row.start and row.stop <= end]
+        return cls(event.text[start:end], inside)
+
+    def match(self, names: Collection[str], *, own: bool) -> SubjectMatch:
+        """Judge how much the text is about some names; `own`: one of them says it."""
+        if own and _FIRST_PERSON.search(self.text):
+            return _OWN
+        words = (found for found in _words(self.text).finditer(self.text) if bare(found[0]) in names)
+        if any(not self._is_address(*found.span()) for found in words):
+            return _TOLD
+        if not self.text.isascii() and any(name in self.text for name in filter(_is_run, names)):
+            return _TOLD
+        if not own or any(not self._is_address(*place) for place in self.people):
+            return _OTHERS
+        return _REPLIED if _SECOND_PERSON.search(self.text) else _SPOKEN
+
+    def _is_address(self, start: int, end: int) -> bool:
+        """Tell whether a name only addresses somebody: it stands alone between punctuation marks."""
+        before = self.text[max(0, start - _NEAR) : start]
+        return _BEFORE_ADDRESS.search(before) is not None and _AFTER_ADDRESS.match(self.text, end) is not None
+
+
+@lru_cache(maxsize=4096)
+def _name_words(speaker: str | None) -> tuple[str, ...]:
+    """Split a name into its words, without case and accents."""
+    return () if speaker is None else tuple(map(bare, _words(speaker).findall(speaker)))
+
+
+def _is_run(word: str) -> bool:
+    """Tell whether a name may stand inside a run without spaces, or before a Korean particle."""
+    return len(word) > 1 and not word.isascii() and _compiled(f"[{UNSPACED}]+").fullmatch(word) is not None
+
+
+_compiled = cache(re.compile)

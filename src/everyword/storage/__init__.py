@@ -1,0 +1,1 @@
+"""Stores: the protocol, the shared SQL implementation, SQLite and PostgreSQL."""

@@ -1,0 +1,137 @@
+"""Units: one number for a model, an event and a window, so that vectors need no index but their primary key.
+
+bits 62..52  model (up to 2,047)      bits 51..10  seq of the event      bits 9..0  window"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.storage.postings import Ranking, Seqs, best
+
+_WINDOW_BITS = 10
+_SEQ_BITS = 42
+
+
+def unit_of(model: int, seq: int, window: int) -> int:
+    """Join the three numbers."""
+    return (model << (_SEQ_BITS + _WINDOW_BITS)) | (seq << _WINDOW_BITS) | window
+
+
+def unit_range(model: int, first_seq: int, last_seq: int) -> tuple[int, int]:
+    """Give the lowest and highest unit of a model's events from `first_seq` to `last_seq`."""
+    return unit_of(model, first_seq, 0), unit_of(model, last_seq + 1, 0) - 1
+
+
+def unit_bounds(model: int) -> tuple[int, int]:
+    """Give the lowest and highest unit of a model."""
+    return unit_of(model, 0, 0), unit_of(model + 1, 0, 0) - 1
+
+
+def seq_of(unit: int) -> int:
+    """Tell the event of a unit."""
+    return (unit >> _WINDOW_BITS) & ((1 << _SEQ_BITS) - 1)
+
+
+def seqs_of(units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tell the event of each unit."""
+    return (units >> _WINDOW_BITS) & ((1 << _SEQ_BITS) - 1)
+
+
+# Vectors up to which all their dimensions are kept as floats and scanned: beyond, time and memory grow past the goals.
+EXACT_UP_TO = 150_000
+# Dimensions that make the shortlist: half of them, but no fewer than tell texts apart at all.
+_LEAST_PREFIX = 64
+# How much of the store is rescored (`make bench` measures what the shortlist misses).
+SHORTLIST_SHARE = 0.01
+SHORTLIST_LEAST = 2_000
+# A filter that leaves no more than this is scanned alone, which is exact.
+_NARROW = 40_000
+_SCALE = np.float32(127)  # stored as signed bytes
+
+
+class PooledMatrix:
+    """The pooled vectors of one space and model, in the order in which they arrived."""
+
+    def __init__(self, dims: int) -> None:
+        self.count = 0
+        self._seqs = np.empty(0, np.int64)
+        self._bytes = np.empty((0, dims), np.int8)
+        self._floats = np.empty((0, dims), np.float32)
+
+    def extend(self, units: NDArray[np.int64], pooled: NDArray[np.int8]) -> None:
+        """Append vectors."""
+        total = self.count + len(units)
+        prefix = max(_LEAST_PREFIX, self._bytes.shape[1] // 2)
+        if total > EXACT_UP_TO and self._floats.shape[1] > prefix:
+            self._floats = self._floats[:, :prefix].copy()
+        if total > len(self._seqs):
+            self._grow(max(total, 2 * len(self._seqs), 1024))
+        new = slice(self.count, total)
+        self._seqs[new] = seqs_of(units)
+        self._bytes[new] = pooled
+        self._floats[new] = pooled[:, : self._floats.shape[1]]
+        self.count = total
+
+    def view(self) -> PooledView:
+        """Take what is here now; later vectors are appended behind it and do not disturb it."""
+        n = self.count
+        return PooledView(self._seqs[:n], self._bytes[:n], self._floats[:n])
+
+    def _grow(self, capacity: int) -> None:
+        self._seqs = _resized(self._seqs, capacity)
+        self._bytes = _resized(self._bytes, capacity)
+        self._floats = _resized(self._floats, capacity)
+
+
+class PooledView(NamedTuple):
+    """The vectors of a space at one moment."""
+
+    seqs: Seqs
+    pooled: NDArray[np.int8]
+    floats: NDArray[np.float32]  # all dimensions, or the first ones where there are too many vectors
+
+    def nearest(self, question: NDArray[np.float32], k: int, allowed: Seqs | None = None) -> Ranking:
+        """Rank the `k` nearest events by cosine; a long event counts by its best window."""
+        if not len(self.seqs) or (allowed is not None and not len(allowed)):
+            return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+        rows = None if allowed is None else np.flatnonzero(np.isin(self.seqs, allowed, kind="sort"))
+        if self.floats.shape[1] < self.pooled.shape[1] and (rows is None or len(rows) > _NARROW):
+            rows = self._shortlist(question, rows, k)
+        if rows is None:
+            return _best_window(self.seqs, _cosines(self.floats, question), k)
+        return _best_window(self.seqs[rows], _cosines(self.pooled[rows].astype(np.float32), question), k)
+
+    def _shortlist(self, question: NDArray[np.float32], rows: NDArray[np.int64] | None, k: int) -> NDArray[np.int64]:
+        """Choose the rows to rescore by their first dimensions."""
+        near = _cosines(self.floats if rows is None else self.floats[rows], question[: self.floats.shape[1]])
+        size = min(len(near), max(SHORTLIST_LEAST, 4 * k, int(SHORTLIST_SHARE * len(near))))
+        chosen = np.argpartition(near, len(near) - size)[len(near) - size :]
+        return chosen if rows is None else rows[chosen]
+
+
+def _best_window(seqs: Seqs, scores: NDArray[np.float32], k: int) -> Ranking:
+    # Windows of one event take several places: look at more rows until k events are seen.
+    take = 2 * k
+    while True:
+        ranked = best(seqs, scores, take)
+        _, first = np.unique(ranked.seqs, return_index=True)
+        first.sort()
+        if len(first) >= k or take >= len(scores):
+            first = first[:k]
+            return Ranking(ranked.seqs[first], ranked.scores[first])
+        take *= 4
+
+
+def _cosines(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> NDArray[np.float32]:
+    # einsum stays on this thread. A BLAS product takes half the time on an idle machine and, spread over threads that
+    # wait for each other, up to thirty times as long on a busy one.
+    return np.einsum("ij,j->i", vectors, question / _SCALE)
+
+
+def _resized(old: Any, capacity: int) -> Any:
+    new = np.empty((capacity, *old.shape[1:]), old.dtype)
+    new[: len(old)] = old
+    return new

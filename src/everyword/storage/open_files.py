@@ -1,0 +1,200 @@
+"""Track the memory files that this process has open: nothing but their store may open them here.
+
+On POSIX, closing a file gives up every lock that the process has on it, whoever took them: to read an open memory like
+any other file takes from SQLite the locks that keep two processes from writing at once. SQLite minds that among its own
+connections. Everybody else who opens a file that a user named asks here first; a file is known by where it is on the
+disk, whatever it is called by. A database of another program that somebody here has open is read, and stays open to us
+for as long as it is to them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from weakref import WeakSet
+
+from everyword.errors import InvalidInput, StoreBusy
+
+_BESIDE = ("-wal", "-shm", "-journal", "-lock")  # what the store keeps beside a memory; some of it comes and goes
+
+_DATABASE = b"SQLite format 3\x00"  # how one begins
+_INDEX = (3007000).to_bytes(4, "little")  # of a log, as it begins on nearly every machine: there its locks are
+_OPEN_HERE = "/dev/fd"  # where a system tells what a process has open
+
+Inode = tuple[int, int]
+
+_changed = threading.Condition()
+_open: WeakSet[Held] = WeakSet()
+_held: Counter[Inode] = Counter()
+_read: Counter[Inode] = Counter()  # by others, just now
+_lingering: list[io.FileIO] = []  # read, and not closed yet for the sake of whoever has them open
+
+
+class Held:
+    """A memory's files, for as long as its store has them open."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pid = os.getpid()
+        self._inodes: set[Inode] = set()
+
+    def take(self, patience_s: float) -> None:
+        """Keep others from what is there by now; wait for whoever is just reading it."""
+        with _changed:
+            new = self.note()
+            if not _changed.wait_for(lambda: not any(_read[one] > 0 for one in new), patience_s):
+                raise StoreBusy(f"{self._path} is being read as a file in this process.")
+
+    def note(self) -> set[Inode]:
+        """Note what is there by now; give what is new of it."""
+        with _changed:
+            _open.add(self)
+            new = self._there() - self._inodes
+            self._inodes |= new
+            _held.update(new)
+            return new
+
+    def drop_gone(self) -> None:
+        """Forget files that are not there any more, while none of them is open: their numbers are given to others."""
+        with _changed:
+            gone = self._inodes - self._there()
+            self._inodes -= gone
+            _held.subtract(gone)
+
+    def release(self) -> None:
+        """Let others read them again."""
+        with _changed:
+            _open.discard(self)
+            if os.getpid() == self._pid:
+                _held.subtract(self._inodes)
+            self._inodes.clear()
+
+    def _there(self) -> set[Inode]:
+        beside = [self._path.with_name(self._path.name + ending) for ending in ("", *_BESIDE)]
+        return {inode for inode in map(_inode, beside) if inode is not None}
+
+    def __del__(self) -> None:
+        """Do so for a store that nobody closed: its connections end with it."""
+        self.release()
+
+
+def is_held(path: Path) -> bool:
+    """Tell a file that is, or stands beside, a memory open in this process."""
+    # By its name too: what stands beside a memory may have been made since that was opened, and have moved with it.
+    bases = [path.name.removesuffix(ending) for ending in _BESIDE if path.name.endswith(ending)]
+    named = [path.with_name(base) for base in bases if base]
+    with _changed:
+        if _has_other_names(path):
+            for memory in list(_open):
+                memory.note()
+        return any(inode is not None and _held[inode] > 0 for inode in map(_inode, [path, *named]))
+
+
+@contextmanager
+def read_beside(path: Path) -> Generator[None]:
+    """Guard opening, reading and closing a file; one that is a memory open in this process is refused."""
+    with _changed:
+        if is_held(path):
+            raise InvalidInput(
+                f"{path} belongs to a memory that is open here, and can't be read as a file.",
+                fix="backup() copies a memory, export() writes what it holds.",
+            )
+        inode = _inode(path)
+        if inode is not None:
+            _read[inode] += 1
+    try:
+        yield
+    finally:
+        if inode is not None:
+            with _changed:
+                _read[inode] -= 1
+                if _read[inode] <= 0:
+                    del _read[inode]
+                _changed.notify_all()
+
+
+@contextmanager
+def opened(path: Path) -> Generator[IO[bytes]]:
+    """Open a file that a user named, for reading; nobody in this process loses a lock on it."""
+    with read_beside(path):
+        file = io.BufferedReader(_lingered(path) or io.FileIO(os.fspath(path)))
+        try:
+            yield file
+        finally:
+            _let_go(file.detach())
+
+
+def _lingered(path: Path) -> io.FileIO | None:
+    """Take up again what was not closed, so that looking often opens no more files."""
+    inode = _inode(path)
+    with _changed:
+        for file in _lingering:
+            if _inode(file.fileno()) == inode:
+                _lingering.remove(file)
+                file.seek(0)
+                return file
+    return None
+
+
+def _let_go(raw: io.RawIOBase) -> None:
+    """Close a file, and those that waited for it; a database that others here have open waits for them."""
+    assert isinstance(raw, io.FileIO)
+    with _changed:
+        if not _may_have_locks(raw):
+            raw.close()
+        elif raw not in _lingering:
+            _lingering.append(raw)
+        for file in _lingering[:]:
+            if not _is_open_elsewhere(file):
+                file.close()
+                _lingering.remove(file)
+
+
+def _may_have_locks(file: io.FileIO) -> bool:
+    if os.name == "nt":  # there a lock belongs to the handle that took it
+        return False
+    return os.pread(file.fileno(), len(_DATABASE), 0).startswith((_DATABASE, _INDEX))
+
+
+def _is_open_elsewhere(file: io.FileIO) -> bool:
+    inode, ours = _inode(file.fileno()), {one.fileno() for one in _lingering}
+    try:
+        numbers = {int(name) for name in os.listdir(_OPEN_HERE)}
+    except (OSError, ValueError):
+        return True  # nobody tells: then it had better stay
+    return any(_inode(number) == inode for number in numbers - ours)
+
+
+def _has_other_names(path: Path) -> bool:
+    try:
+        return path.is_symlink() or path.stat().st_nlink > 1
+    except (OSError, ValueError):
+        return False
+
+
+def _inode(path: Path | int) -> Inode | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _begin_anew() -> None:
+    """Forget it all: locks are the process's own, and a forked child has none."""
+    global _changed
+    _changed = threading.Condition()
+    _open.clear()
+    _held.clear()
+    _read.clear()
+    _lingering.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -1,0 +1,239 @@
+"""Parse a server's location, check the server, and pool connections to it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import socket
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from weakref import WeakSet
+
+import psycopg
+from psycopg import conninfo, sql
+
+from everyword.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
+from everyword.fork_safety import Use, never_free, on_fork
+from everyword.storage.postgres.adapt import adapt
+from everyword.storage.postgres.errors import in_our_words
+from everyword.storage.postgres.snapshot import statement
+
+Connection = psycopg.Connection[Any]
+
+DEFAULT_SCHEMA = "everyword"
+OLDEST_SERVER = 140000  # the oldest that its makers still mend
+OLDEST_VECTOR = (0, 8)  # the first that goes on looking when a filter leaves too few
+_SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,48}")
+_BETWEEN_TRIES_S = 0.1  # to connect to a server that was there before
+_CONNECT_S = 10  # to wait for a server that does not answer, unless the location says otherwise
+
+_connections: WeakSet[Connection] = WeakSet()  # of this process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a location names."""
+
+    conninfo: str
+    schema: str
+    shown: str  # the location without its password
+    password: str | None
+
+
+def place_of(location: str) -> Place:
+    """Read a location: a libpq URI that may also name a schema, as postgresql://ana@host/db?schema=memory."""
+    try:
+        parts = urlsplit(location)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+        schema = options.pop("schema", DEFAULT_SCHEMA)
+        uri = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
+        with_defaults = conninfo.conninfo_to_dict(uri)
+        given = conninfo.make_conninfo(
+            uri,
+            connect_timeout=with_defaults.get("connect_timeout", os.environ.get("PGCONNECT_TIMEOUT", _CONNECT_S)),
+            application_name=with_defaults.get("application_name", "everyword"),
+        )
+        host = parts.netloc.rpartition("@")[2]
+        user = parts.username
+    except (ValueError, psycopg.ProgrammingError):
+        # Without the driver's words: they may quote the location, password and all.
+        raise BadLocation(
+            "This location can't be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %-escapes."
+        ) from None
+    if not _SCHEMA_NAME.fullmatch(schema):
+        raise BadLocation(f"{schema!r} can't be the schema; use lower-case letters, digits and _.")
+    password = with_defaults.get("password") or os.environ.get("PGPASSWORD")
+    shown = f"postgresql://{f'{user}@' if user else ''}{host}{parts.path}"
+    shown += "" if schema == DEFAULT_SCHEMA else f"?schema={schema}"
+    return Place(conninfo=given, schema=schema, shown=shown, password=None if password is None else str(password))
+
+
+def connect(place: Place) -> Connection:
+    """Open a connection with the settings that every connection has."""
+    with in_our_words(place.password, connecting=True):
+        connection = psycopg.Connection.connect(place.conninfo, autocommit=True)
+        _connections.add(connection)
+        try:
+            if connection.info.server_version < OLDEST_SERVER:
+                raise StoreError(
+                    f"This server is PostgreSQL {connection.info.server_version // 10000}, which is too old.",
+                    fix=f"Use PostgreSQL {OLDEST_SERVER // 10000} or newer.",
+                )
+            if connection.info.parameter_status("server_encoding") not in ("UTF8", None):
+                raise StoreError("This database does not hold UTF-8.", fix="Make one with ENCODING 'UTF8'.")
+            connection.execute("SET client_encoding TO 'UTF8'")
+            adapt(connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def vector_schema(connection: Connection) -> str:
+    """Tell in which schema pgvector is, and make it where it can be made."""
+    row = connection.execute(statement("vector_extension")).fetchone()
+    if row is None:
+        try:
+            connection.execute(statement("add_vector_extension"))
+        except psycopg.Error as error:
+            raise StoreError(
+                "This database has no pgvector.",
+                fix="Install it on the server, then run as a superuser: CREATE EXTENSION vector",
+            ) from error
+        row = connection.execute(statement("vector_extension")).fetchone()
+    if row is None:
+        raise StoreError("The server's list of extensions can't be read.")
+    schema, version = row
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST_VECTOR:
+        raise StoreError(
+            f"pgvector {version} is too old.", fix="Install 0.8 or newer, then run: ALTER EXTENSION vector UPDATE"
+        )
+    return str(schema)
+
+
+class Pool:
+    """Connections, at most so many at once; idle ones wait for the next, the latest used first."""
+
+    def __init__(self, place: Place, *, most: int, wait_s: float) -> None:
+        self._place = place
+        self._wait_s = wait_s
+        self._free = threading.BoundedSemaphore(most)
+        self._idle: queue.LifoQueue[Connection] = queue.LifoQueue()
+        self._outage = _Outage(wait_s)
+        self.closed = False
+
+    @contextmanager
+    def taken(self, begin: sql.Composed) -> Generator[Connection]:
+        """Give a connection on which a transaction has begun; who takes it ends the transaction."""
+        deadline = time.monotonic() + self._wait_s
+        if not self._free.acquire(timeout=self._wait_s):
+            raise StoreBusy("All connections of this process are in use; raise pool_size, or ask less at once.")
+        try:
+            connection = self._begun(begin, deadline)
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+        finally:
+            self._free.release()
+
+    def close(self, *, forked: bool = False) -> None:
+        """Close the idle ones; others are closed when they come back."""
+        self.closed = True
+        while not forked:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return
+
+    def _begun(self, begin: sql.Composed, deadline: float) -> Connection:
+        self._outage.check()
+        while True:
+            connection = None
+            try:
+                connection = self._idle_or_new()
+                connection.execute(begin)
+                self._outage.end()
+                return connection
+            except psycopg.OperationalError:
+                if connection is not None:
+                    connection.close()  # the server went away while it was idle: the next one may do, or a new one
+            except StoreUnreachable as error:
+                # It was there before: a restart, or another server taking over. Nothing has been done yet, so wait.
+                if self._outage.lasts_too_long(error) or time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                    raise
+                self._wait_for_idle()
+            except StoreBusy:  # it has no connection left but those that we have
+                if time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                    raise
+                self._wait_for_idle()
+
+    def _wait_for_idle(self) -> None:
+        try:
+            self._idle.put(self._idle.get(timeout=_BETWEEN_TRIES_S))
+        except queue.Empty:
+            return
+
+    def _idle_or_new(self) -> Connection:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return connect(self._place)
+
+    def _give_back(self, connection: Connection) -> None:
+        if self.closed or connection.closed or connection.info.transaction_status != 0:
+            connection.close()
+        else:
+            self._idle.put(connection)
+
+
+class _Outage:
+    """How long the server has been away: all who want a connection wait for it together.
+
+    One after the other, each as long as the first, they would wait for as many times as there are of them.
+    """
+
+    def __init__(self, wait_s: float) -> None:
+        self._wait_s = wait_s
+        self._since = self._seen = float("-inf")
+        self._error: StoreUnreachable | None = None
+
+    def check(self) -> None:
+        """Refuse at once where it was waited for in vain just now: to find out may itself take seconds."""
+        if self._error is not None and time.monotonic() - self._seen < _BETWEEN_TRIES_S:
+            raise StoreUnreachable(self._error.detail, fix=self._error.fix)
+
+    def lasts_too_long(self, error: StoreUnreachable) -> bool:
+        """Take note that nobody answers; tell whether that has been so for as long as anybody waits."""
+        now = time.monotonic()
+        if now - self._seen > self._wait_s:  # nobody has looked since: this is another outage
+            self._since = now
+        self._seen = now
+        too_long = now + _BETWEEN_TRIES_S > self._since + self._wait_s
+        self._error = error if too_long else None
+        return too_long
+
+    def end(self) -> None:
+        """Take note that it is there."""
+        self._seen, self._error = float("-inf"), None
+
+
+def _in_child(_: Sequence[Use]) -> None:
+    """Cut a forked child off from its parent's sessions: not a byte of it may reach the server, not even a goodbye."""
+    inherited = [connection for connection in _connections if not connection.closed]
+    _connections.clear()
+    for connection in inherited:
+        never_free(connection)
+        ours, nobody = socket.socketpair()
+        nobody.close()
+        os.dup2(ours.fileno(), connection.fileno(), inheritable=False)
+        ours.close()
+
+
+on_fork(in_child=_in_child)

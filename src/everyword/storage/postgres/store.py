@@ -1,0 +1,383 @@
+"""A PostgreSQL schema as a store: snapshots for readers, a lock per space and one transaction for a writer."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import time
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from everyword.errors import (
+    BadLocation,
+    Closed,
+    NewerSchema,
+    StoreBusy,
+    StoreError,
+    StoreForked,
+    StoreInterrupted,
+    StoreReadOnly,
+    StoreUnreachable,
+)
+from everyword.settings import Settings, beside
+from everyword.storage.copy import copy_store
+from everyword.storage.postgres import schema
+from everyword.storage.postgres.connect import Connection, Pool, connect, place_of, vector_schema
+from everyword.storage.postgres.errors import in_our_words
+from everyword.storage.postgres.reader_writer import PostgresReader, PostgresWriter
+from everyword.storage.postgres.snapshot import EVERYWHERE, PostgresSnapshot, ask, space_number, statement
+from everyword.storage.postgres.tables import PostgresTables
+from everyword.storage.postgres.vector_index import build_near
+from everyword.storage.protocol import ServerCard
+from everyword.storage.rows import Audit, Commits
+from everyword.storage.sql.audit import audit
+from everyword.storage.sql.caches import Caches
+from everyword.storage.sql.snapshot import array
+from everyword.storage.sqlite import SqliteStore
+
+_NUMBER = re.compile(r"\d+")
+_LEFT_IN_TABLES = "pages of the server's tables and indexes, until settle(scrub=True) rewrites them"
+_LEFT_IN_STATISTICS = (
+    "old rows of the catalog pg_statistic, which samples sessions, speakers and keys; a superuser's VACUUM FULL "
+    "pg_statistic removes them"
+)
+_LEFT_ON_SERVER = (
+    "the server's write-ahead log (pg_wal), until its segments are overwritten or removed",
+    "replicas, archives and backups of the server, and its log where it logs parameters",
+)
+_REWRITE_TRIES = 4  # of one table: a reader that began before is mostly gone a moment later
+_BETWEEN_REWRITES_S = 0.5
+_BETWEEN_TRIES_S = 0.1  # to ask a server that went away what became of a write
+
+
+class PostgresStore:
+    """One schema of a database, shared by any number of threads, processes and machines."""
+
+    def __init__(self, location: str, settings: Settings, *, create: bool = True) -> None:
+        self._place = place_of(location)
+        self._settings = settings
+        self._pid = os.getpid()
+        self._owner = True
+        self._everywhere = EVERYWHERE
+        self._caches = Caches()
+        self._memos = Caches()
+        self._commits = Commits()
+        self._listening: Connection | None = None
+        with in_our_words(self._place.password):
+            self._open(create=create)
+        self._pool = Pool(self._place, most=settings.pool_size, wait_s=settings.busy_timeout_s)
+
+    @property
+    def location(self) -> str:
+        return self._place.shown
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def commits(self) -> int:
+        return self._commits.count
+
+    def only(self, space: str) -> PostgresStore:
+        """Give the same store as if it held one space alone: what a worker does with it is done for that one."""
+        one = copy.copy(self)
+        one._everywhere = str(space_number(space))
+        one._owner = False
+        return one
+
+    @contextmanager
+    def reader(self) -> Generator[PostgresReader]:
+        self._check_usable()
+        with self._in_our_words(), self._pool.taken(self._begin_reading) as connection:
+            try:
+                yield PostgresReader(connection, self._caches, self._everywhere)
+            finally:
+                _end(connection)
+
+    @contextmanager
+    def writer(self, *, patience_s: float | None = None) -> Generator[PostgresWriter]:
+        self._check_usable()
+        if self._read_only:
+            raise StoreReadOnly
+        with self._in_our_words(), self._pool.taken(self._begin_writing) as connection:
+            try:
+                if patience_s is not None:
+                    wait_ms = sql.Literal(int(patience_s * 1000))
+                    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
+                writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
+                yield writer
+                self._check_usable()  # not a child that was forked in the block
+                if writer.owes:
+                    connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
+                self._end_writing(connection)
+                self._commits.count += 1
+            except BaseException:
+                self._memos.clear()
+                raise
+            finally:
+                _end(connection)
+
+    @contextmanager
+    def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
+        self._check_usable()
+        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+            try:
+                snapshot = PostgresSnapshot(connection, self._everywhere)
+                left_out = array([space_number(space) for space in but])
+                rows = snapshot.rows("take_owed_space", (now, left_out))
+                yield rows[0][0] if rows else None
+            finally:
+                _end(connection)
+
+    def about(self) -> ServerCard:
+        with self.reader() as reader:
+            reader.go_everywhere()
+            return ServerCard(*reader.rows("server_card")[0])
+
+    def wait_for_work(self, timeout_s: float) -> None:
+        self._check_usable()
+        with in_our_words(self._place.password):
+            if self._listening is None or self._listening.closed:
+                self._listening = connect(self._place)
+                self._listening.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
+            for _ in self._listening.notifies(timeout=timeout_s, stop_after=1):
+                pass
+
+    @property
+    def channel(self) -> str:
+        """Name the channel on which work is announced."""
+        return f"everyword_{self._place.schema}"
+
+    @contextmanager
+    def table_reader(self) -> Generator[PostgresTables]:
+        with self.reader() as reader:
+            yield PostgresTables(reader)
+
+    @contextmanager
+    def table_writer(self) -> Generator[PostgresTables]:
+        with self.writer() as writer:
+            yield PostgresTables(writer)
+        self._caches.clear()
+
+    @contextmanager
+    def exchange(self) -> Generator[tuple[PostgresWriter, PostgresTables]]:
+        with self.writer() as writer:
+            yield writer, PostgresTables(writer)
+        self._caches.clear()
+
+    def tend(self) -> int:
+        return build_near(self)
+
+    @contextmanager
+    def plain_connection(self) -> Generator[Connection]:
+        """Give a connection without a transaction, for what can't be done in one."""
+        with in_our_words(self._place.password):
+            connection = connect(self._place)
+            try:
+                connection.execute(sql.SQL("SET search_path = {}").format(self._path))
+                yield connection
+            finally:
+                connection.close()
+
+    @property
+    def scrubs_itself(self) -> bool:
+        return False  # VACUUM FULL locks each table against all readers and writers, of every space
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        return (_LEFT_IN_TABLES, _LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
+
+    def scrub(self) -> tuple[str, ...]:
+        # A plain VACUUM frees the space of removed rows and leaves their bytes in it. Only a new file has none of them.
+        self._check_usable()
+        with self.plain_connection() as connection:
+            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            connection.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(wait_ms)))
+            for name in self._tables(connection):
+                _rewrite(connection, sql.Identifier(self._place.schema, name))
+            if not ask(connection, "is_superuser"):
+                return (_LEFT_IN_STATISTICS, *_LEFT_ON_SERVER)
+            _rewrite(connection, sql.Identifier("pg_catalog", "pg_statistic"))
+            return _LEFT_ON_SERVER
+
+    def renew_digests(self, tables: Collection[str]) -> None:
+        """Do nothing: a server's tables have no digests."""
+
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
+        with self.reader() as reader:
+            return audit(reader, deep=deep, only=only)
+
+    def backup(self, path: str) -> None:
+        """Write a copy as a file that opens by itself; for the server's own backups, see its manual."""
+        self._check_usable()
+        target = Path(path).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
+        if not target.parent.is_dir():
+            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
+        partial = beside(target)
+        try:
+            copy = SqliteStore(partial, Settings(durability="normal"))
+            try:
+                copy_store(self, copy, lambda what, done, total: None)
+            finally:
+                copy.close()
+            os.replace(partial, target)
+        finally:
+            for left in (partial, Path(f"{partial}-wal"), Path(f"{partial}-shm"), Path(f"{partial}-lock")):
+                left.unlink(missing_ok=True)
+
+    def schema(self) -> int:
+        with self.reader() as reader:
+            return int(reader.one("schema_version"))
+
+    def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
+        with self.reader() as reader:
+            parts: dict[str, int] = {row[0]: row[1] for row in reader.rows("bytes_by_part")}
+        return sum(parts.values()), parts if by_part else {}
+
+    def close(self) -> None:
+        if self._owner and not self._pool.closed:
+            if self._listening is not None and os.getpid() == self._pid:
+                self._listening.close()
+            # A forked child must not touch its parent's connections.
+            self._pool.close(forked=os.getpid() != self._pid)
+
+    # Inside
+
+    def _open(self, *, create: bool) -> None:
+        connection = connect(self._place)
+        try:
+            self._read_only = self._settings.read_only or bool(ask(connection, "server_reads_only"))
+            have = self._version(connection)
+            if have == 0 and (self._read_only or not create):
+                raise BadLocation(f"There is no memory at {self.location}; write to it first, or check the location.")
+            if have > schema.newest():
+                raise NewerSchema(
+                    f"This memory has schema {have}; this Everyword knows {schema.newest()}.", fix=NewerSchema.__doc__
+                )
+            if have < schema.newest() and self._read_only:
+                raise StoreError(
+                    f"This memory has the older schema {have} and was opened read-only.",
+                    fix="Open it once for writing, so that it is brought up to date.",
+                )
+            vectors_in = vector_schema(connection)
+            self._path = schema.search_path(self._place, vectors_in)
+            wait_ms = int(self._settings.busy_timeout_s * 1000)
+            more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
+            if self._settings.durability == "normal":
+                more.append(sql.SQL("synchronous_commit = off"))
+            self._begin_reading = schema.begin(self._place, vectors_in, read_only=True)
+            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more)
+            if have < schema.newest():
+                schema.migrate(connection, self._place, self._begin_writing)
+        finally:
+            connection.close()
+
+    @contextmanager
+    def _in_our_words(self) -> Generator[None]:
+        with in_our_words(self._place.password):
+            try:
+                yield
+            except psycopg.Error as error:
+                if os.getpid() != self._pid:  # forked in the block, and cut off
+                    raise StoreForked from error
+                raise
+
+    def _end_writing(self, connection: Connection) -> None:
+        """Commit; where the answer is cut off, learn from the server what became of it."""
+        whole = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS  # no query has failed
+        number = ask(connection, "transaction_number") if whole else None
+        try:
+            _commit(connection)
+        except psycopg.OperationalError:
+            if number is None or not self._was_kept(number):
+                raise
+
+    def _was_kept(self, number: str) -> bool:
+        deadline = time.monotonic() + self._settings.busy_timeout_s
+        while True:
+            try:
+                with self.plain_connection() as connection:
+                    became = ask(connection, "transaction_status", (number,))
+                if became != "in progress":
+                    return became == "committed"
+            except (StoreUnreachable, StoreBusy, StoreInterrupted):
+                pass  # it is still away, or went away once more
+            if time.monotonic() + _BETWEEN_TRIES_S > deadline:
+                raise StoreUnreachable(
+                    "The server went away while this was written, and has not come back: it may have been kept or not.",
+                    fix="Look, when it is back, before you do it again.",
+                )
+            time.sleep(_BETWEEN_TRIES_S)
+
+    def _version(self, connection: Connection) -> int:
+        connection.execute(schema.begin(self._place, "pg_catalog", read_only=True))
+        try:
+            return schema.version(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    def _tables(self, connection: Connection) -> list[str]:
+        cursor = psycopg.RawCursor(connection)
+        return [row[0] for row in cursor.execute(statement("tables"), [self._place.schema]).fetchall()]
+
+    def _check_usable(self) -> None:
+        if self._pool.closed:
+            raise Closed
+        if os.getpid() != self._pid:
+            raise StoreForked
+
+
+def _rewrite(connection: Connection, table: sql.Identifier) -> None:
+    """Write a table and its indexes into new files, without removed rows, and sample it anew for the planner."""
+    refused: list[str] = []  # the server only warns of a table that this role may not rewrite
+    seen: list[str] = []  # rows that were removed and that an older transaction may still read: they are copied along
+
+    def listen(notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":
+            refused.append(notice.message_primary or "")
+        # "17 dead row versions cannot be removed yet", in the server's language.
+        elif (found := _NUMBER.search(notice.message_detail or "")) and int(found[0]):
+            seen.append(notice.message_primary or "")
+
+    connection.add_notice_handler(listen)
+    try:
+        for _ in range(_REWRITE_TRIES):
+            seen.clear()
+            connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(table))
+            if not seen:
+                break
+            time.sleep(_BETWEEN_REWRITES_S)
+    finally:
+        connection.remove_notice_handler(listen)
+    if refused:
+        raise StoreError(f"The server did not rewrite a table: {refused[0]}", fix="Scrub as the owner of the tables.")
+    if seen:
+        raise StoreBusy(
+            "An open transaction still sees rows that were removed, so that they could not be dropped.",
+            fix="End long transactions and unused replication slots, then call settle(scrub=True).",
+        )
+    connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def _commit(connection: Connection) -> None:
+    done = connection.execute("COMMIT").statusmessage
+    if done != "COMMIT":  # the server undid it, and somebody went on as if nothing had happened
+        raise StoreError("A query had failed, so that nothing of this write was kept.")
+
+
+def _end(connection: Connection) -> None:
+    """Undo what was not committed; a connection on which that fails is not used again."""
+    if connection.closed or connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+        return
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()

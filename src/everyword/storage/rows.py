@@ -1,0 +1,434 @@
+"""Rows, filters and drafts that cross the interface of a store, and the names of jobs and facts that it keeps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.storage.postings import Terms
+from everyword.types.api_keys import ApiKey
+from everyword.types.concepts import EdgeKind
+from everyword.types.events import Event, Json, Problem, Span
+from everyword.types.feed import Webhook
+from everyword.types.graph import FactDraft, KnownName
+from everyword.types.statements import ArtifactKind, Status
+
+
+class Extent(NamedTuple):
+    """The number of events, and the times of the first and the last one in microseconds."""
+
+    events: int
+    first_at: int | None
+    last_at: int | None
+
+
+READ = "extract"  # the kind of job that lets an LLM read an event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactFilter:
+    """Conditions on artifacts; all must hold, None means any."""
+
+    kind: ArtifactKind | None = None
+    about: str | None = None
+    status: Status | None = None
+    tag: str | None = None
+    wing: str | None = None
+    as_of: datetime | None = None  # what was known then, and as it was known then
+
+
+class Statement(NamedTuple):
+    """The parts of an artifact that ranking needs."""
+
+    seq: int  # of the event that states it
+    content: str
+    current: bool
+
+
+class MarkRow(NamedTuple):
+    """A span of an event that states a goal, a deed, an answer or a state."""
+
+    seq: int
+    kind: str
+    span: Span
+    body: Mapping[str, Json]
+
+
+class Access(NamedTuple):
+    """How often an event was recalled, and when last, in microseconds."""
+
+    times: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkFilter:
+    """Conditions on marks; None means any."""
+
+    wing: str | None = None
+    as_of: datetime | None = None  # of events that were known then
+
+
+COUNTED = 0.5  # weight from which on an event counts for a concept; below, it was only put beside it
+
+
+class FoldMark(NamedTuple):
+    """How far events of a space are folded into the concept graph."""
+
+    upto: int  # seq of the last event that is folded
+    epoch: int  # moves when something is taken back: what a process remembers of the graph is void then
+    profile: str  # name and version of the profile, and the model whose vectors were used
+
+
+class Act(NamedTuple):
+    """The cause of a change to the concept graph."""
+
+    seq: int  # of the event that caused it
+    at: int  # microseconds: when the memory learned of that event
+    entry: int  # number of the entry in the journal
+
+
+class Member(NamedTuple):
+    """An event that belongs to a concept."""
+
+    concept: str
+    seq: int
+    event_id: str
+    kind: EdgeKind
+    weight: float
+    at: int  # microseconds: when it happened
+    born: int  # seq of the event that brought it there
+    reason: str
+
+
+class WorkRow(NamedTuple):
+    """A concept's running sums, kept for the next process."""
+
+    id: str
+    body: Mapping[str, Json]
+    size: int
+    touched: int
+    last_at: int
+    total: bytes
+    recent: str  # JSON
+
+
+class LooseRow(NamedTuple):
+    """An event that belongs to no concept yet."""
+
+    seq: int
+    at: int
+    vector: bytes
+    body: str  # JSON
+
+
+class EdgeRow(NamedTuple):
+    """One event that supports an edge."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    weight: float
+    seq: int
+    at: int
+    reason: str
+
+
+class Undone(NamedTuple):
+    """The rows that undoing a change touched."""
+
+    concepts: frozenset[str]
+    edges: tuple[tuple[str, str, str], ...]  # that were closed: source, target, kind
+    events: frozenset[int]  # whose belonging changed
+
+
+SPEAKS = -1  # the place of a mention that is no place: the event was said by who has this name
+LOOKED_UP = -2  # the name was known, and decided which words of the event are a name; it stands there under another
+
+
+class GraphState(NamedTuple):
+    """How far events of a space are read into the graph, and the versions by which caches of its names expire."""
+
+    upto: int | None  # events behind this one are still to be read; None: all are
+    version: int
+    epoch: int
+
+
+class NameRow(NamedTuple):
+    """A name, and the entity that it belongs to."""
+
+    id: str
+    home: str  # the id of an entity
+    known: KnownName
+    events: int
+    first_at: int  # microseconds
+    last_at: int
+
+
+class MentionRow(NamedTuple):
+    """A name in an event."""
+
+    name: str  # id
+    seq: int
+    start: int
+    stop: int
+    type: str
+    votes: int  # hundredths
+    kin: str | None = None
+    owner: str | None = None
+    bare: bool = False
+
+
+class FactKey(NamedTuple):
+    """Facts that are resolved together: a subject, a relation, and an object where several can hold at a time."""
+
+    subject: str
+    relation: str
+    object: str | None = None  # None: any
+
+
+class ClaimRow(NamedTuple):
+    """A claim, its number, and the event that states it."""
+
+    number: int
+    seq: int
+    draft: FactDraft  # given to the entities that its names belong to
+
+
+class SummaryRow(NamedTuple):
+    """The summary of a session, and how many events it covers."""
+
+    session: str
+    events: int
+    pending: int  # events that came since
+    body: str
+
+
+class Edit(NamedTuple):
+    """A merge or split of entities that a person made."""
+
+    number: int
+    at: int
+    kind: str
+    undone: bool
+    pins: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactFilter:
+    """Conditions on facts; all must hold, None means any."""
+
+    subjects: tuple[str, ...] | None = None
+    objects: tuple[str, ...] | None = None
+    relation: str | None = None
+    as_of: datetime | None = None  # true then
+    open: bool | None = None
+    conflicts: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """How far an imported file was read, and its size and hash at that time."""
+
+    path: str
+    reading: str  # how it was read: what was read in another way is read again
+    bytes: int
+    modified: int  # nanoseconds since 1970; 0: only its content tells whether it changed
+    hash: bytes  # SHA-256 of its first `bytes`; empty where something of it was forgotten: then it is read anew
+    position: Mapping[str, Json]  # understood by the format alone; empty: at the beginning
+    events: int
+    whole: bool
+
+
+class StoredKey(NamedTuple):
+    """An API key, and the hash of its secret part."""
+
+    key: ApiKey
+    hash: bytes
+
+
+class StoredWebhook(NamedTuple):
+    """A webhook, and the secret that signs its deliveries."""
+
+    webhook: Webhook
+    secret: str
+
+
+class JobRow(NamedTuple):
+    """A row of the job queue."""
+
+    id: int
+    kind: str
+    seq: int
+    attempts: int
+    due_at: int  # microseconds
+    error: str | None
+
+
+SUMMARISE = "summarise"  # the kind of job that lets an LLM write of a session; its event is the first of the session
+PLAN = "plan"  # the kind of job that lets an LLM word concepts; its event is one that made a concept
+
+
+class WrittenRow(NamedTuple):
+    """A session summary written by an LLM."""
+
+    session: str
+    events: int  # how many it was written of
+    extractor: str
+    refused: int
+    body: str
+
+
+class PlanRow(NamedTuple):
+    """Changes to the concept graph that an LLM proposed after an event."""
+
+    seq: int
+    place: int  # among the plans after that event
+    extractor: str
+    refused: bool
+    body: str
+
+
+class Reach(NamedTuple):
+    """How many events a session has, and the first of them to arrive."""
+
+    events: int
+    first: int | None
+
+
+EMBED = "embed"  # the kind of job that gives an event its vectors
+IN_MEMORY = ":memory:"  # the location of a store that lives and ends with its process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model whose vectors a store holds."""
+
+    id: int
+    name: str
+    version: str
+    dims: int
+    token_dims: int
+    state: Literal["active", "building", "retired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitVector:
+    """The vectors of one window of an event."""
+
+    span: Span
+    pooled: NDArray[np.int8]
+    tokens: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A validated event with everything that its indexes need."""
+
+    event: Event
+    raw_id: bytes
+    content: bytes
+    moment: tuple[int, int]  # when it happened: microseconds, and the offset of its zone in seconds
+    terms: Terms
+    vectors: tuple[UnitVector, ...] | None = None  # None: they follow by a job
+    recorded_at: int | None = None  # microseconds; None: now. An import keeps when the event was first learned.
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # secrets that were taken out, by kind
+
+
+class Cursor(NamedTuple):
+    """A position in the log ordered by time."""
+
+    at: int
+    seq: int
+
+
+class Known(NamedTuple):
+    """An event that is already in the log."""
+
+    seq: int
+    event: Event
+
+
+class Rebuild(NamedTuple):
+    """A generation of postings under construction, and the space's epoch when it began."""
+
+    generation: int
+    epoch: int
+
+
+class Outline(NamedTuple):
+    """The fields of an event that ranking needs before its text is read."""
+
+    session: str | None
+    speaker: str | None
+    role: str | None
+    at: int  # microseconds since 1970
+    source: str
+    recorded_at: int  # likewise
+
+    @property
+    def effective_at(self) -> int:
+        """Return the time that recency counts from: an event dated in the future counts from when it was recorded."""
+        return min(self.at, self.recorded_at)
+
+
+class PassageRow(NamedTuple):
+    """A stored window: its event, its span and its packed token vectors."""
+
+    seq: int
+    span: Span
+    tokens: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job in the queue."""
+
+    id: int
+    space: str
+    kind: str
+    seq: int
+    attempts: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """The counts of one space."""
+
+    events: int = 0
+    records: int = 0  # edits, which stand in the log beside the events
+    sessions: int = 0
+    speakers: int = 0
+    wings: int = 0
+    first_at: int | None = None
+    last_at: int | None = None
+    pending: int = 0
+    vectors: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """The result of comparing a store's indexes with its log."""
+
+    checked: Mapping[str, int] = field(default_factory=dict[str, int])
+    problems: tuple[Problem, ...] = ()
+
+
+ANALYSIS = "analysis"  # the version of core/words.py that made the postings
+SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
+NOT_OWED = "0"
+FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived
+COPYING = "copying"  # how far a copy from another store is; empty when it is complete
+
+
+class Commits(threading.local):
+    """The number of committed transactions, per thread."""
+
+    count = 0

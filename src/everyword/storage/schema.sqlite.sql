@@ -1,0 +1,605 @@
+-- The schema of a SQLite memory as all migrations together make it, for reading.
+-- Made from them: python tests/unit/test_store_schema.py writes it anew, a test compares it.
+
+PRAGMA application_id = 0x45565744;
+PRAGMA user_version = 1;
+
+CREATE TABLE accesses (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX accesses_by_count ON accesses (space, count, seq);
+
+CREATE TABLE api_keys (
+  id TEXT PRIMARY KEY,
+  hash BLOB NOT NULL,
+  name TEXT NOT NULL,
+  permission TEXT NOT NULL,
+  spaces TEXT NOT NULL,                       -- names and patterns, JSON
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE artifact_edges (
+  space INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  weight REAL NOT NULL,
+  at INTEGER,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (space, source, target, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
+
+CREATE TABLE artifact_keys (
+  space INTEGER NOT NULL,
+  key INTEGER NOT NULL,                       -- a hash of whom it is about and of what it is compared by
+  number INTEGER NOT NULL REFERENCES artifacts (number) ON DELETE CASCADE,
+  PRIMARY KEY (space, key, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX artifact_keys_of ON artifact_keys (number);
+
+CREATE TABLE artifacts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that states it
+  kind TEXT NOT NULL,
+  about TEXT NOT NULL,                        -- whom or what it is about, case-folded: what it is compared with
+  status TEXT NOT NULL,
+  replaces TEXT,                              -- the id of the version before it
+  recorded_at INTEGER NOT NULL,               -- when the memory learned it
+  closed_at INTEGER,                          -- when the memory learned that it is over
+  valid_from INTEGER,
+  valid_to INTEGER,
+  body TEXT NOT NULL                          -- everything else, JSON
+) STRICT;
+
+CREATE INDEX artifacts_about ON artifacts (space, about, status, number);
+
+CREATE UNIQUE INDEX artifacts_id ON artifacts (space, id);
+
+CREATE INDEX artifacts_kind ON artifacts (space, kind, status, number);
+
+CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS NOT NULL;
+
+CREATE INDEX artifacts_seq ON artifacts (space, seq);
+
+CREATE TABLE claims (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  seq INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  subject TEXT NOT NULL,                      -- id of a name
+  relation TEXT NOT NULL,
+  object TEXT NOT NULL,                       -- id of a name, or words
+  valid_from INTEGER,
+  begun_by INTEGER,
+  holds_at INTEGER,
+  valid_to INTEGER,
+  ended_by INTEGER,
+  body TEXT NOT NULL                          -- names as they were said, confidence, extractor; JSON
+) STRICT;
+
+CREATE INDEX claims_object ON claims (space, object);
+
+CREATE INDEX claims_seq ON claims (space, seq);
+
+CREATE INDEX claims_subject ON claims (space, subject, relation, object);
+
+CREATE TABLE derivations (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE digests (
+  name TEXT PRIMARY KEY,                      -- of the table
+  rows INTEGER NOT NULL,
+  total INTEGER NOT NULL                      -- the hashes of its rows, added up modulo 2^62; see storage/sqlite/digests.py
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE entity_edits (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('merge', 'split')),
+  undone INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX entity_edits_of ON entity_edits (space);
+
+CREATE TABLE entity_pins (
+  edit INTEGER NOT NULL,
+  name TEXT NOT NULL,                         -- id of a name
+  target TEXT NOT NULL,                       -- id of the entity that it belongs to
+  PRIMARY KEY (edit, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event_tags (
+  space INTEGER NOT NULL,
+  tag TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (space, tag, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX event_tags_seq ON event_tags (space, seq);
+
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,      -- the order of arrival, never used twice
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id BLOB NOT NULL,                           -- 16 bytes that follow from the key, or from the content
+  content BLOB NOT NULL,                      -- hash of text, session, speaker and time: what makes two events the same
+  key TEXT,
+  wing TEXT,
+  session TEXT,
+  speaker TEXT,
+  role TEXT,
+  source TEXT NOT NULL DEFAULT 'user',        -- user, assistant, import, tool or web
+  record TEXT,                                -- kind of an edit (correction, retraction ...); NULL: an ordinary event
+  at INTEGER NOT NULL,                        -- microseconds since 1970, UTC
+  at_offset INTEGER NOT NULL,                 -- seconds east of UTC, as the speaker's clock showed it
+  recorded_at INTEGER NOT NULL,
+  meta TEXT,
+  text ANY NOT NULL
+) STRICT;
+
+CREATE INDEX events_at ON events (space, at);
+
+CREATE UNIQUE INDEX events_id ON events (space, id);
+
+CREATE UNIQUE INDEX events_key ON events (space, key) WHERE key IS NOT NULL;
+
+CREATE INDEX events_log ON events (space);
+
+CREATE INDEX events_record ON events (space, record, seq) WHERE record IS NOT NULL;
+
+CREATE INDEX events_recorded ON events (space, recorded_at);
+
+CREATE INDEX events_session ON events (space, session, at) WHERE session IS NOT NULL;
+
+CREATE INDEX events_source ON events (space, source);
+
+CREATE INDEX events_speaker ON events (space, speaker) WHERE speaker IS NOT NULL;
+
+CREATE INDEX events_wing ON events (space, wing, at) WHERE wing IS NOT NULL;
+
+CREATE TABLE fact_claims (
+  fact INTEGER NOT NULL,
+  claim INTEGER NOT NULL,
+  PRIMARY KEY (fact, claim)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fact_claims_claim ON fact_claims (claim);
+
+CREATE TABLE facts (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,
+  subject TEXT NOT NULL,                      -- id of an entity
+  relation TEXT NOT NULL,
+  object TEXT NOT NULL,                       -- id of an entity, or words
+  single INTEGER NOT NULL,                    -- 1: one object at a time
+  conflicts INTEGER NOT NULL,                 -- 1: another says otherwise of the same time
+  valid_from INTEGER,
+  valid_to INTEGER,
+  body TEXT NOT NULL                          -- names, times with their zones, confidence; JSON
+) STRICT;
+
+CREATE INDEX facts_conflicts ON facts (space, subject) WHERE conflicts = 1;
+
+CREATE UNIQUE INDEX facts_id ON facts (space, id);
+
+CREATE INDEX facts_object ON facts (space, object);
+
+CREATE UNIQUE INDEX facts_one_open ON facts (space, subject, relation)
+  WHERE single = 1 AND valid_to IS NULL AND conflicts = 0;
+
+CREATE INDEX facts_subject ON facts (space, subject, relation, object);
+
+CREATE TABLE facts_of_file (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fold_apart (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  one TEXT NOT NULL,
+  other TEXT NOT NULL,
+  PRIMARY KEY (space, seq, one, other)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fold_edges (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  weight REAL NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that supports it
+  at INTEGER NOT NULL,                        -- when that event happened
+  born INTEGER NOT NULL,
+  born_at INTEGER NOT NULL,
+  born_by INTEGER NOT NULL,
+  closed INTEGER,
+  closed_at INTEGER,
+  closed_by INTEGER,
+  reason TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX fold_edges_born ON fold_edges (space, born);
+
+CREATE INDEX fold_edges_born_by ON fold_edges (born_by);
+
+CREATE INDEX fold_edges_closed ON fold_edges (space, closed) WHERE closed IS NOT NULL;
+
+CREATE INDEX fold_edges_closed_by ON fold_edges (closed_by) WHERE closed_by IS NOT NULL;
+
+CREATE INDEX fold_edges_event ON fold_edges (space, seq);
+
+CREATE INDEX fold_edges_joined ON fold_edges (space, target, source)
+  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+
+CREATE INDEX fold_edges_joining ON fold_edges (space, source, target)
+  WHERE closed IS NULL AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
+
+CREATE INDEX fold_edges_members ON fold_edges (space, target, number, seq, weight, at, kind, closed)
+  WHERE closed IS NULL AND kind IN ('grounds', 'reinforces');
+
+CREATE INDEX fold_edges_source ON fold_edges (space, source, kind);
+
+CREATE INDEX fold_edges_target ON fold_edges (space, target, kind);
+
+CREATE TABLE fold_journal (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that caused it
+  at INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  debt TEXT NOT NULL,
+  node TEXT NOT NULL,
+  target TEXT,
+  edge TEXT,
+  reason TEXT NOT NULL,
+  events TEXT NOT NULL,                       -- ids of the events that it rests on, JSON
+  undone INTEGER                              -- seq of the event that took it back
+) STRICT;
+
+CREATE UNIQUE INDEX fold_journal_id ON fold_journal (space, id);
+
+CREATE INDEX fold_journal_node ON fold_journal (space, node);
+
+CREATE INDEX fold_journal_seq ON fold_journal (space, seq);
+
+CREATE INDEX fold_journal_target ON fold_journal (space, target);
+
+CREATE TABLE fold_loose (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  settled INTEGER,                            -- seq of the event from which on it looks no more
+  at INTEGER NOT NULL,
+  vector BLOB NOT NULL,
+  body TEXT NOT NULL,                         -- its words, names and themes; JSON
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fold_loose_settled ON fold_loose (space, settled);
+
+CREATE TABLE fold_marks (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,                     -- moves when something is taken back
+  profile TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE fold_nodes (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  label_key TEXT NOT NULL,                    -- the label, case-folded: two concepts of one label are one
+  born INTEGER NOT NULL,                      -- seq of the event that caused it
+  born_at INTEGER NOT NULL,                   -- when the memory learned of that event
+  born_by INTEGER NOT NULL,                   -- number of the entry in the journal
+  closed INTEGER,
+  closed_at INTEGER,
+  closed_by INTEGER,
+  merged_into TEXT,
+  body TEXT NOT NULL                          -- label, description, keys, names, theme; JSON
+) STRICT;
+
+CREATE INDEX fold_nodes_born ON fold_nodes (space, born);
+
+CREATE INDEX fold_nodes_born_by ON fold_nodes (born_by);
+
+CREATE INDEX fold_nodes_closed ON fold_nodes (space, closed) WHERE closed IS NOT NULL;
+
+CREATE INDEX fold_nodes_closed_by ON fold_nodes (closed_by) WHERE closed_by IS NOT NULL;
+
+CREATE INDEX fold_nodes_id ON fold_nodes (space, id);
+
+CREATE INDEX fold_nodes_label ON fold_nodes (space, label_key) WHERE closed IS NULL;
+
+CREATE INDEX fold_nodes_open ON fold_nodes (space, closed, number);
+
+CREATE TABLE fold_plan_sources (
+  space INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  PRIMARY KEY (space, source, seq, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fold_plan_sources_of ON fold_plan_sources (space, seq, place);
+
+CREATE TABLE fold_plans (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the last event that was folded then
+  place INTEGER NOT NULL,                     -- its number among the plans after that event
+  extractor TEXT NOT NULL,
+  refused INTEGER NOT NULL,                   -- 1: it was not let in, and is kept to be counted
+  body TEXT NOT NULL,                         -- operations, by ids; JSON
+  PRIMARY KEY (space, seq, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fold_work (
+  space INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  touched INTEGER NOT NULL,                   -- seq of the event that last changed it
+  size INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  total BLOB NOT NULL,                        -- the sum of its events' vectors, 64-bit floats that are whole numbers
+  recent TEXT NOT NULL,                       -- words and names of its latest events, JSON
+  PRIMARY KEY (space, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX fold_work_touched ON fold_work (space, touched);
+
+CREATE TABLE forgotten (
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  tag INTEGER NOT NULL,
+  PRIMARY KEY (space, tag)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE graphs (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER,                               -- events behind this one are still to be read; NULL: none
+  version INTEGER NOT NULL DEFAULT 0,         -- moves with every change of names
+  epoch INTEGER NOT NULL DEFAULT 0            -- moves when names go: caches in memory start anew
+) STRICT;
+
+CREATE TABLE imports (
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  path TEXT NOT NULL,                         -- of the file; a file in a zip by the zip's path and its name in there
+  reading TEXT NOT NULL,                      -- how it was read: format, its version, wing, with or without secrets
+  bytes INTEGER NOT NULL,
+  modified INTEGER NOT NULL,                  -- nanoseconds since 1970; 0 where a later change might not show
+  hash BLOB NOT NULL,                         -- SHA-256 of the first so many bytes
+  position TEXT NOT NULL,                     -- where reading goes on, as the format names places; JSON
+  events INTEGER NOT NULL,                    -- read from it so far
+  whole INTEGER NOT NULL,                     -- 1: all that was there has been read
+  PRIMARY KEY (space, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL DEFAULT 0,
+  error TEXT
+) STRICT;
+
+CREATE INDEX jobs_of_space ON jobs (space);
+
+CREATE UNIQUE INDEX jobs_once ON jobs (kind, seq);
+
+CREATE TABLE journal (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that caused it
+  at INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  artifact TEXT,
+  target TEXT,                                -- what it was done to
+  reason TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX journal_of_artifact ON journal (space, artifact);
+
+CREATE INDEX journal_of_event ON journal (space, seq);
+
+CREATE INDEX journal_of_target ON journal (space, target);
+
+CREATE TABLE marking (
+  space INTEGER PRIMARY KEY,
+  upto INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE marks (
+  space INTEGER NOT NULL,
+  kind TEXT NOT NULL,                         -- goal, deed, answer, state
+  seq INTEGER NOT NULL,                       -- of the event
+  place INTEGER NOT NULL,                     -- its number among the marks of the event
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  body TEXT NOT NULL,                         -- JSON
+  PRIMARY KEY (space, kind, seq, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX marks_of_event ON marks (space, seq);
+
+CREATE TABLE mentions (
+  space INTEGER NOT NULL,
+  name INTEGER NOT NULL,                      -- number of the name
+  seq INTEGER NOT NULL,
+  start INTEGER NOT NULL,                     -- -1: it is who speaks; -2: it was only known, and led to other words
+  stop INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  votes INTEGER NOT NULL,                     -- hundredths: how sure
+  body TEXT,                                  -- the relation in "my sister Mia"; JSON
+  PRIMARY KEY (space, name, seq, start)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX mentions_seq ON mentions (space, seq);
+
+CREATE TABLE models (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,       -- never used twice: caches know a model by it
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  dims INTEGER NOT NULL,
+  token_dims INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('active', 'building', 'retired'))
+) STRICT;
+
+CREATE UNIQUE INDEX models_one_active ON models (state) WHERE state = 'active';
+
+CREATE UNIQUE INDEX models_one_building ON models (state) WHERE state = 'building';
+
+CREATE TABLE names (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,                           -- follows from the name
+  key TEXT NOT NULL,                          -- the name, folded
+  home TEXT NOT NULL,                         -- the id of the name whose entity it belongs to
+  changed INTEGER NOT NULL,                   -- the graph's version when it last changed: what caches read anew
+  events INTEGER NOT NULL,                    -- how many name it
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  body TEXT NOT NULL                          -- spellings, votes for each type, whose relation it is; JSON
+) STRICT;
+
+CREATE INDEX names_changed ON names (space, changed);
+
+CREATE INDEX names_home ON names (space, home);
+
+CREATE UNIQUE INDEX names_id ON names (space, id);
+
+CREATE INDEX names_key ON names (space, key);
+
+CREATE TABLE pooled_blocks (
+  block INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  model INTEGER NOT NULL,
+  last_position INTEGER NOT NULL,
+  positions BLOB NOT NULL,                    -- 64-bit integers
+  units BLOB NOT NULL,                        -- 64-bit integers
+  pooled BLOB NOT NULL                        -- one row of signed bytes a unit
+) STRICT;
+
+CREATE INDEX pooled_blocks_of ON pooled_blocks (space, model, last_position);
+
+CREATE TABLE pooled_tail (
+  space INTEGER NOT NULL,
+  model INTEGER NOT NULL,
+  position INTEGER NOT NULL,                  -- counts up within a space and model
+  unit INTEGER NOT NULL,
+  pooled BLOB NOT NULL,
+  PRIMARY KEY (space, model, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE postings (
+  space INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  term INTEGER NOT NULL,
+  first INTEGER NOT NULL,                     -- seq of the first event in the chunk
+  chunk BLOB NOT NULL,
+  PRIMARY KEY (space, generation, term, first)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading_sources (
+  space INTEGER NOT NULL,
+  source INTEGER NOT NULL,                    -- seq of the event that was shown beside the one that was read
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (space, source, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reading_sources_of ON reading_sources (space, seq);
+
+CREATE TABLE readings (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that was read
+  extractor TEXT NOT NULL,                    -- which prompts, which model
+  body TEXT NOT NULL,                         -- drafts by their spans, and what was refused and why; JSON
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE receipts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  upto INTEGER NOT NULL,                      -- the last seq then: an event with a higher one was remembered anew
+  receipt TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE session_summaries (
+  space INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  events INTEGER NOT NULL,                    -- how many it was made of
+  pending INTEGER NOT NULL,                   -- how many came since
+  body TEXT NOT NULL,
+  PRIMARY KEY (space, session)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE spaces (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  events INTEGER NOT NULL DEFAULT 0,          -- how many events are in the log
+  words INTEGER NOT NULL DEFAULT 0,           -- the sum of their lengths in terms, for BM25's average
+  generation INTEGER NOT NULL DEFAULT 1,      -- which postings are searched; rebuild fills the next one beside it
+  next_generation INTEGER NOT NULL DEFAULT 2, -- the number that the next rebuild takes
+  words_upto INTEGER NOT NULL DEFAULT 0,      -- events up to this seq are in postings, later ones in word_tail
+  word_tail INTEGER NOT NULL DEFAULT 0,       -- how many those later ones are
+  epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
+) STRICT;
+
+CREATE TABLE vectors (
+  unit INTEGER PRIMARY KEY,                   -- model, event and window in one number; see storage/nearest.py
+  space INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  windows INTEGER NOT NULL,                   -- how many windows the event has
+  tokens BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE webhooks (
+  id TEXT PRIMARY KEY,
+  space TEXT NOT NULL,
+  url TEXT NOT NULL,
+  secret TEXT NOT NULL,                       -- what deliveries are signed with
+  kinds TEXT NOT NULL,                        -- which changes are sent, JSON; none: all
+  created_at INTEGER NOT NULL,
+  position TEXT NOT NULL,                     -- in the feed: sent and acknowledged up to here
+  delivered INTEGER NOT NULL DEFAULT 0,       -- how many changes
+  attempts INTEGER NOT NULL DEFAULT 0,        -- that failed since the last success
+  due_at INTEGER NOT NULL DEFAULT 0,
+  error TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE word_tail (
+  space INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  terms BLOB NOT NULL,                        -- n 64-bit terms, then n counts of one byte
+  PRIMARY KEY (space, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE written_sessions (
+  space INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  events INTEGER NOT NULL,                    -- how many it was written of: with more, it is stale
+  extractor TEXT NOT NULL,                    -- which prompt, which model
+  refused INTEGER NOT NULL,                   -- sentences that were not let in
+  body TEXT NOT NULL,                         -- sentences, each with the events that it cites; JSON
+  PRIMARY KEY (space, session)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,323 @@
+"""Compare every index with the log, in memory that does not grow with the file.
+
+Postings are compared by sums: each (term, event, count, length) is mixed into 64 bits, and the sums over ranges of
+events must be the same from the index as from the words analysed anew. A difference names the range.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everyword.storage.nearest import seqs_of, unit_bounds
+from everyword.storage.postings import Postings, flatten, terms_of, unpack
+from everyword.storage.rows import EMBED, ArtifactFilter, Audit, Model
+from everyword.storage.sql.reader import Reader
+from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
+from everyword.storage.sql.snapshot import Space
+from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
+from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
+from everyword.types.events import Event, Problem
+from everyword.types.ids import content_of, event_id, identity_of
+from everyword.types.statements import artifact_id
+
+REBUILD = "everyword rebuild"
+RESTORE = "restore a backup, or export what can be read into a new memory"
+UNREADABLE = "rows"  # where a problem is that ended a check
+_BATCH = 2_000
+_STATEMENTS = 200  # artifacts at a time: each comes with the text of its event
+_RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
+_MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
+
+
+def audit(reader: Reader, *, deep: bool, only: str | None = None) -> Audit:
+    """Check pages, counters, the log's own hashes, and each index against the log.
+
+    only: the one space to look at, and to count; pages are everybody's, and not told of then unless they are damaged.
+    """
+    checked: dict[str, int] = defaultdict(int)
+    problems = list(_own_problems(reader, checked, deep=deep))
+    if only is not None:
+        checked.clear()
+    if not problems:  # on damaged pages nothing else can be told
+        problems += _changed_tables(reader)
+        problems += islice(while_readable(_index_problems(reader, checked, deep=deep, only=only)), _MOST_PROBLEMS)
+    return Audit(checked=dict(checked), problems=tuple(problems))
+
+
+def _changed_tables(reader: Reader) -> Iterator[Problem]:
+    for table, what in reader.changed_tables():
+        made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
+        yield Problem(where=f"table {table}", what=what, fix=REBUILD if made else RESTORE)
+
+
+def _index_problems(reader: Reader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
+    for space in _spaces(reader, only):
+        yield from _space_problems(reader, space, checked, deep=deep)
+    yield from _file_problems(reader)
+
+
+def _spaces(reader: Reader, only: str | None) -> Iterator[Space]:
+    for name in reader.spaces() if only is None else [only]:
+        if (space := reader.space(name)) is not None:
+            yield space
+
+
+def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    checked["spaces"] += 1
+    count = reader.one("count_events", (space.id,))
+    checked["events"] += count
+    checked["records"] += reader.one("count_records", (space.id,))
+    if count != space.events:
+        yield Problem(
+            where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=REBUILD
+        )
+    if deep:
+        sums = _Sums()
+        yield from _log_problems(reader, space, sums)
+        yield from _word_problems(reader, space, sums, checked)
+    for model in reader.models():
+        if model.state == "active":
+            yield from _vector_problems(reader, space, model, checked)
+    yield from _derived_problems(reader, space, checked)
+    if deep:
+        yield from _quote_problems(reader, space)
+    yield from _receipt_problems(reader, space, checked)
+
+
+def _own_problems(reader: Reader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    checked.update(reader.own_parts())
+    for line in reader.own_problems(deep=deep):
+        yield Problem(where="file", what=line, fix=RESTORE)
+
+
+def _file_problems(reader: Reader) -> Iterator[Problem]:
+    if reader.scrubs_itself and reader.scrub_owed():
+        yield Problem(
+            where="file",
+            what="a scrub after forgetting is still to be done",
+            fix="everyword settle, when no other process is reading",
+        )
+    if (analysis := reader.analysis_version()) > ANALYSIS_VERSION:
+        yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
+
+
+def _log_problems(reader: Reader, space: Space, sums: _Sums) -> Iterator[Problem]:
+    after = 0
+    while rows := reader.log(space.name, after=after, limit=_BATCH):
+        contents = {row[0]: row[1] for row in reader.rows("contents_after", (space.id, after, _BATCH))}
+        for seq, event in rows:
+            yield from _event_problems(event, contents[seq])
+        terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
+        sums.words += sum(term.length for _, term in terms)
+        flat = flatten([(seq, term.length, term.packed) for seq, term in terms])
+        sums.add_log(flat.terms, Postings(flat.seqs, flat.counts, flat.lengths))
+        after = rows[-1][0]
+
+
+def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
+    if content_of(event) != content or event_id(identity_of(event.key, content)) != event.id:
+        yield Problem(
+            where=f"event {event.id}",
+            what="the text or its fields are not what was stored: their hash differs",
+            fix="restore a backup",
+        )
+
+
+def _word_problems(reader: Reader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
+    for term, first, chunk in reader.each("all_postings", (space.id, space.generation)):
+        sums.add_index(term, unpack(first, chunk))
+    tail_rows = reader.rows("word_tail_after", (space.id, 0))
+    tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
+    sums.add_tail(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
+    # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
+    same = reader.analysis_version() >= ANALYSIS_VERSION
+    if len(tail_rows) != space.word_tail or (same and sums.words != space.words):
+        yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=REBUILD)
+    if not same:
+        return
+    checked["postings"] += sums.postings
+    for first in sums.differing():
+        yield Problem(
+            where=f"words of space {space.name}",
+            what=f"postings of events {first * _RANGE} to {(first + 1) * _RANGE - 1} differ from the log",
+            fix=REBUILD,
+        )
+
+
+def _vector_problems(reader: Reader, space: Space, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
+    where = f"vectors of space {space.name}"
+    low, high = unit_bounds(model.id)
+    units = np.array([row[0] for row in reader.rows("units_between", (low, high, space.id))], np.int64)
+    checked["windows"] += len(units)
+    events = np.array([row[0] for row in reader.rows("matching_seqs", {"space": space.id})], np.int64)
+    queued = np.array([row[0] for row in reader.rows("job_seqs", (space.id, EMBED))], np.int64)
+    seen = np.unique(seqs_of(units))
+    if missing := len(np.setdiff1d(events, np.union1d(seen, queued))):
+        yield Problem(where=where, what=f"{missing} events have no vector and no job for one", fix=REBUILD)
+    if strays := len(np.setdiff1d(seen, events)):
+        yield Problem(where=where, what=f"{strays} vectors belong to no event", fix=REBUILD)
+    tail = reader.rows("pooled_tail_after", (space.id, model.id, 0))
+    pooled = [np.array([row[1] for row in tail], np.int64)]
+    for _, _, block_units, block in reader.each("blocks_after", (space.id, model.id, 0)):
+        pooled.append(np.frombuffer(block_units, np.int64))
+        if len(block) != len(pooled[-1]) * model.dims:
+            yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=REBUILD)
+    if not np.array_equal(np.sort(np.concatenate(pooled)), units):
+        yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=REBUILD)
+
+
+def _derived_problems(reader: Reader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+    """Find what was derived and points to something that is not there."""
+    for name, query in _COUNTED.items():
+        checked[name] += reader.one(query, (space.id,))
+    for part, loose in (("artifacts", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
+        for query, what in loose.items():
+            if count := reader.one(query, (space.id,)):
+                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=REBUILD)
+
+
+_COUNTED = {
+    "names": "count_names",
+    "mentions": "count_mentions",
+    "claims": "count_claims",
+    "facts": "count_facts",
+    "summaries": "count_summaries",
+    "artifacts": "count_artifacts",
+    "edges": "count_edges",
+    "changes": "count_changes",
+    "tags": "count_tags",
+    "marks": "count_marks",
+    "concepts": "count_concepts",
+    "concept edges": "count_fold_edges",
+    "folding steps": "count_fold_entries",
+    "readings": "count_readings",
+    "written summaries": "count_written",
+    "proposed plans": "count_plans",
+}
+_LOOSE = {
+    "lost_artifacts": "artifacts have lost the event that states them",
+    "loose_versions": "artifacts follow a version that is not there",
+    "loose_edges": "edges lead to an artifact that is not there",
+    "loose_changes": "entries of the journal speak of what is not there",
+    "loose_tags": "tags belong to no event",
+    "loose_marks": "marks belong to no event",
+    "loose_accesses": "counts of recalls belong to no event",
+    "loose_readings": "readings of an LLM belong to no event",
+    "loose_sources": "sources of readings lead nowhere",
+}
+_LOOSE_IN_GRAPH = {
+    "lost_mentions": "mentions have lost their event or their name",
+    "unnamed_names": "names stand in no event",
+    "homeless_names": "names belong to nobody",
+    "lost_claims": "claims have lost the event that makes them",
+    "loose_claims": "claims are in no fact",
+    "baseless_facts": "facts rest on no claim",
+    "lost_summaries": "summaries are of no session",
+    "lost_written": "written summaries are of no session",
+}
+_LOOSE_CONCEPTS = {
+    "lost_fold_edges": "edges of concepts have lost the event that they rest on",
+    "loose_fold_edges": "edges lead to a concept that is not there",
+    "groundless_concepts": "concepts have no event",
+    "lost_plans": "proposed plans have lost their event",
+    "loose_plan_sources": "sources of proposed plans lead nowhere",
+}
+
+
+def _quote_problems(reader: Reader, space: Space) -> Iterator[Problem]:
+    """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
+    after = 0
+    while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
+        for _, artifact in rows:
+            start, end = artifact.span
+            if start < 0 or start >= end or len(artifact.quote) != end - start:
+                yield Problem(where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=REBUILD)
+            elif artifact_id(artifact) != artifact.id:
+                yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=REBUILD)
+        after = rows[-1][0]
+
+
+def _receipt_problems(reader: Reader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+    for _, kept in reader.rows("receipts", (space.id,)):
+        checked["receipts"] += 1
+        receipt = receipt_from_json(kept)
+        for event in reader.fetch(space.name, seqs_from_json(kept)).values():
+            yield Problem(
+                where=f"event {event.id}",
+                what=f"was forgotten at {receipt.at.isoformat()} and is still there",
+                fix=f"everyword forget --id {event.id}",
+            )
+
+
+def while_readable(problems: Iterator[Problem]) -> Iterator[Problem]:
+    """Pass problems on until a row can't be read, which is one too."""
+    try:
+        yield from problems
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"one can't be read ({type(error).__name__}: {error}); what comes after it was not checked"
+        yield Problem(where=UNREADABLE, what=what, fix=RESTORE)
+
+
+class _Sums:
+    """Sums of postings by range of events, from the log and from the index."""
+
+    def __init__(self) -> None:
+        self.words = 0
+        self.postings = 0  # of the log
+        self._log: dict[int, int] = defaultdict(int)
+        self._index: dict[int, int] = defaultdict(int)
+        self._sealed: list[tuple[NDArray[np.int64], Postings]] = []
+        self._waiting = 0
+
+    def add_log(self, terms: NDArray[np.int64], postings: Postings) -> None:
+        self.postings += len(terms)
+        _add(self._log, terms, postings)
+
+    def add_tail(self, terms: NDArray[np.int64], postings: Postings) -> None:
+        _add(self._index, terms, postings)
+
+    def add_index(self, term: int, postings: Postings) -> None:
+        # Most chunks are tiny: summed a hundred thousand postings at a time.
+        self._sealed.append((np.full(len(postings.seqs), term, np.int64), postings))
+        self._waiting += len(postings.seqs)
+        if self._waiting > 100_000:
+            self._flush()
+
+    def differing(self) -> list[int]:
+        """List the ranges in which log and index differ."""
+        self._flush()
+        return sorted(
+            first
+            for first in self._log.keys() | self._index.keys()
+            if self._log.get(first, 0) != self._index.get(first, 0)
+        )
+
+    def _flush(self) -> None:
+        if self._sealed:
+            terms = np.concatenate([terms for terms, _ in self._sealed])
+            parts = zip(*(postings for _, postings in self._sealed), strict=True)
+            _add(self._index, terms, Postings(*map(np.concatenate, parts)))
+        self._sealed, self._waiting = [], 0
+
+
+def _add(sums: dict[int, int], terms: NDArray[np.int64], postings: Postings) -> None:
+    mixed = _mix(terms, postings)
+    ranges, inverse = np.unique(postings.seqs // _RANGE, return_inverse=True)
+    totals = np.zeros(len(ranges), np.uint64)
+    np.add.at(totals, inverse, mixed)
+    for first, total in zip(ranges.tolist(), totals.tolist(), strict=True):
+        sums[first] = (sums[first] + total) % (1 << 64)
+
+
+def _mix(terms: NDArray[np.int64], postings: Postings) -> NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        mixed = terms.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= postings.seqs.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+        mixed ^= (postings.counts.astype(np.uint64) << np.uint64(8)) + postings.lengths
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        return mixed ^ (mixed >> np.uint64(32))

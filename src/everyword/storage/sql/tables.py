@@ -1,0 +1,267 @@
+"""Read and write whole tables, to copy or compare stores; the backends list columns and set sequences."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from everyword.storage.rows import COPYING, SCRUB_OWED
+
+SPACES = "spaces"
+FIRST = (SPACES, "artifacts")  # copied before the others, which point to their rows
+# Where "space" is a name: what is there stands for itself, also where nobody has written yet.
+BY_NAME = frozenset(("webhooks",))
+# What belongs to one server, or is made anew from what was copied.
+LEFT_OUT = frozenset(("schema_steps", "turns", "near", "near_spaces", "digests"))
+# Tables that `rebuild` makes anew from the log and from what people and LLMs said; the words and vectors first.
+WORD_TABLES = frozenset(("word_tail", "postings"))
+VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
+DERIVED_TABLES = frozenset(
+    (
+        *("artifacts", "artifact_keys", "artifact_edges", "journal", "event_tags", "derivations"),
+        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks", "marking"),
+        *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
+    )
+)
+_FACTS = "facts_of_file"
+
+
+class Table(NamedTuple):
+    """A table: its columns, and which of them are its key, in the key's order."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+class Column(NamedTuple):
+    """A column, its place in the key or 0, and whether it is copied: one that follows from others is not."""
+
+    table: str
+    name: str
+    place: int
+    copied: bool
+
+
+class Tables(ABC):
+    """Reads and writes tables within one transaction."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] | None = None
+        self._numbered: dict[str, int] | None = None
+        self._tables: list[Table] | None = None
+
+    @abstractmethod
+    def listed(self) -> list[Column]:
+        """List all columns in their order."""
+
+    @abstractmethod
+    def read(self, template: str, values: Sequence[Any], **parts: str) -> Iterator[Sequence[Any]]:
+        """Run a query of `tables.sql` and read its rows one by one."""
+
+    @abstractmethod
+    def change(self, template: str, several: Sequence[Sequence[Any]], **parts: str) -> None:
+        """Run a query of `tables.sql` for each row of values."""
+
+    @abstractmethod
+    def marks(self, count: int) -> str:
+        """Write so many places for values."""
+
+    @abstractmethod
+    def last_number(self) -> int:
+        """Tell the highest number that a row was given when it was added."""
+
+    @abstractmethod
+    def reserve(self, count: int) -> int:
+        """Give a number behind which so many are free for rows that are numbered."""
+
+    @abstractmethod
+    def number_of(self, name: str) -> int:
+        """Give the number that a space of this name is to have."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Finish a copied store: let its sequences go on behind the highest numbers."""
+
+    @abstractmethod
+    def fact(self, name: str) -> str | None:
+        """Read a fact about the store."""
+
+    @abstractmethod
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep a fact about the store."""
+
+    def selected(self, table: str, column: str) -> str:
+        """Write how a column is read."""
+        return column
+
+    def of_space(self, table: str, number: int) -> str:
+        """Write the condition that a row belongs to a space."""
+        return f"space = {number:d}"
+
+    def holds(self, table: str, column: str) -> bool:
+        """Tell whether a column is written."""
+        return True
+
+    def stored(self, value: Any) -> Any:
+        """Give a value as the database can hold it."""
+        return value
+
+    def tables(self) -> list[Table]:
+        """List the tables that make up a memory."""
+        if self._tables is None:  # nobody changes a schema while its rows are copied
+            self._tables = self._described()
+        return self._tables
+
+    def _described(self) -> list[Table]:
+        by_name: dict[str, list[Column]] = {}
+        for column in self.listed():
+            if column.table not in LEFT_OUT:
+                by_name.setdefault(column.table, []).append(column)
+        return [
+            Table(
+                name,
+                tuple(one.name for one in columns if one.copied and not _is_number_of_space(name, one.name)),
+                tuple(one.name for one in sorted(columns, key=lambda one: one.place) if one.place),
+            )
+            for name, columns in by_name.items()
+        ]
+
+    def count(self, table: Table) -> int:
+        """Count a table's rows."""
+        return next(int(row[0]) for row in self.read("count", (), table=table.name, where=_where(table)))
+
+    def each(self, table: Table, after: Sequence[Any] | None, space: str | None = None) -> Iterator[dict[str, Any]]:
+        """Read rows in the order of the key, from behind one; of one space, or of all."""
+        columns = list(dict.fromkeys((*table.key, *table.columns)))
+        key = self._own(table, after) if after else ()
+        where = _where(table, f"({', '.join(table.key)}) > ({self.marks(len(key))})" if after else "")
+        if space is not None:
+            where = f"{where} {'AND' if where else 'WHERE'} {self.of_space(table.name, self._numbers()[space])}"
+        rows = self.read(
+            "rows",
+            key,
+            table=table.name,
+            columns=", ".join(self.selected(table.name, column) for column in columns),
+            where=where,
+            key=", ".join(table.key),
+        )
+        for row in rows:
+            yield self._travelling(table, dict(zip(columns, row, strict=True)))
+
+    def put(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add rows."""
+        mine = next(one for one in self.tables() if one.name == table.name)
+        columns = [name for name in mine.columns if name in rows[0] and self.holds(mine.name, name)]
+        number = [name for name in mine.key if _is_number_of_space(mine.name, name)]
+        self.change(
+            "put",
+            [
+                [
+                    *(self.number_of(row["name"]) for _ in number),
+                    *(self._settled(mine, name, row[name]) for name in columns),
+                ]
+                for row in rows
+            ],
+            table=mine.name,
+            columns=", ".join((*number, *columns)),
+            marks=self.marks(len(number) + len(columns)),
+        )
+        if table.name == SPACES:
+            self._forget_names()
+
+    def clear(self, table: Table) -> None:
+        """Remove all rows."""
+        self.change("clear", [()], table=table.name, where=_where(table))
+        self._forget_names()
+
+    # Inside
+
+    def names(self) -> dict[int, str]:
+        """Read the names of spaces by their numbers."""
+        if self._names is None:
+            spaces = next(table for table in self.tables() if table.name == SPACES)
+            number = spaces.key[0]
+            rows = self.read("rows", (), table=SPACES, columns=f"{number}, name", where="", key=number)
+            self._names = {row[0]: row[1] for row in rows}
+        return self._names
+
+    def _travelling(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+        if "space" in row and _is_of_space(table.name, "space"):
+            row["space"] = self.names()[row["space"]]
+        if isinstance(text := row.get("text"), bytes):
+            row["text"] = as_text(text)
+        return row
+
+    def _settled(self, table: Table, column: str, value: Any) -> Any:
+        if _is_of_space(table.name, column):
+            return self._numbers()[value]
+        return self.stored(value) if column == "text" else value
+
+    def _own(self, table: Table, key: Sequence[Any]) -> Sequence[Any]:
+        return [
+            self._numbers()[value] if _is_of_space(table.name, name) else value
+            for name, value in zip(table.key, key, strict=True)
+        ]
+
+    def _numbers(self) -> dict[str, int]:
+        if self._numbered is None:
+            self._numbered = {name: number for number, name in self.names().items()}
+        return self._numbered
+
+    def _forget_names(self) -> None:
+        self._names = self._numbered = None
+
+
+def _where(table: Table, condition: str = "") -> str:
+    """Write the conditions of a query; how far a copy is, and what lies on a disk, belongs to one store alone."""
+    conditions = [condition] if condition else []
+    if table.name == _FACTS:
+        conditions.append(f"name NOT IN ('{COPYING}', '{SCRUB_OWED}')")
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _is_of_space(table: str, column: str) -> bool:
+    """Tell whether a column is the number of the space that a row belongs to."""
+    return column == "space" and table != SPACES and table not in BY_NAME
+
+
+def _is_number_of_space(table: str, column: str) -> bool:
+    return table == SPACES and column in ("id", "space")
+
+
+class Sum:
+    """The number of rows, and a sum of their hashes: the same whatever the order."""
+
+    def __init__(self, rows: int = 0, total: int = 0) -> None:
+        self.rows = rows
+        self.total = total
+
+    def add(self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+        """Add rows."""
+        for row in rows:
+            self.rows += 1
+            self.total = (self.total + row_hash(row, columns)) % (1 << 64)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sum) and (self.rows, self.total) == (other.rows, other.total)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def row_hash(row: Mapping[str, Any], columns: Sequence[str]) -> int:
+    """Hash the values of some columns."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name in columns:
+        value = row[name]
+        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        digest.update(b"%s %d " % (type(value).__name__.encode(), len(data)))
+        digest.update(data)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def as_text(value: str | bytes) -> str:
+    """Give a text as Python has it, where a store had to keep it as bytes."""
+    return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")

@@ -1,0 +1,206 @@
+"""Check that a file is a memory before it is touched, and open configured connections to it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import struct
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from everyword.errors import (
+    BadLocation,
+    Closed,
+    EverywordError,
+    ForeignFile,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from everyword.private_files import open_private
+from everyword.settings import Settings
+from everyword.storage.sqlite.fork_safety import check_openable, track
+from everyword.storage.sqlite.schema import APPLICATION_ID
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_WRITES_AHEAD = slice(18, 20)  # of the header: two bytes that say how the file is written
+_PAGE_BYTES = 16384  # seven rows of token vectors fit with little left over; half of it would waste a fifth of the file
+_CACHE_KIB = 32 * 1024  # of pages a connection keeps: the postings and rows that questions come back to
+_LOOKS = 20  # at a file that seems cut short; writing a log back takes milliseconds
+_BETWEEN_LOOKS_S = 0.01
+_WAL_KEPT_BYTES = 64 * 1024 * 1024  # a write-ahead log that once grew larger is cut back to this
+
+_creating = threading.Lock()
+
+Frozen = tuple[int, int] | None  # bytes, and when they were last changed
+
+
+def inspect(path: Path, *, create: bool) -> bool:
+    """Check what lies at a path without changing it; tell whether a memory is there."""
+    try:
+        if path.is_dir():
+            raise BadLocation(f"{path} is a folder; name a file in it, for example {path / 'memory.db'}.")
+        if not path.exists():
+            return _absent(path, create=create)
+        if not path.is_file():
+            raise BadLocation(f"{path} is a device or a pipe, not a file; choose another path.")
+        header, size = _head(path)
+        looks = 1
+        while (short := _is_short(path, header, size)) and looks < _LOOKS:
+            # Another process may just be writing its log back and removing it: look again before calling it damaged.
+            time.sleep(_BETWEEN_LOOKS_S)
+            header, size = _head(path)
+            looks += 1
+    except PermissionError as error:
+        raise BadLocation(f"{path} can't be read ({error.strerror}); check its permissions.") from error
+    except (OSError, ValueError) as error:
+        raise BadLocation(f"{path!s} is not a path that can be opened ({error}).") from error
+    if not header:
+        return _absent(path, create=create)
+    _check_header(path, header)
+    if short:
+        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_bytes_told(header)}. Restore a backup.")
+    return True
+
+
+def rests(path: Path) -> bool:
+    """Tell a file that nobody has open: then it has no log beside it, though it is written by one."""
+    return _head(path)[0][_WRITES_AHEAD] == b"\x02\x02" and not Path(f"{path}-wal").exists()
+
+
+def _absent(path: Path, *, create: bool) -> bool:
+    if not create:
+        raise BadLocation(f"There is no memory at {path}; write to it first, or check the path.")
+    if not path.parent.is_dir():
+        raise BadLocation(f"The folder {path.parent} does not exist; make it first, or check the path.")
+    if not os.access(path.parent, os.W_OK):
+        raise StoreReadOnly(f"The folder {path.parent} can't be written; a new memory needs it.")
+    return False
+
+
+def _check_header(path: Path, header: bytes) -> None:
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise ForeignFile(f"{path} is not an Everyword memory. The file was not touched; choose another path.")
+    (application,) = struct.unpack(">I", header[68:72])
+    if application != APPLICATION_ID:
+        raise ForeignFile(f"{path} is a SQLite file of another program. It was not touched; choose another path.")
+
+
+def _head(path: Path) -> tuple[bytes, int]:
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    # By SQLite's own hand: where a process closes a file that it opened by itself, the system drops every lock that it
+    # has on it, also those of the memories that it has open there already.
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        size = path.stat().st_size  # to SQLite, a file of a single byte is an empty one
+        return file.xRead(min(size, _HEADER_BYTES), 0), size
+    finally:
+        file.xClose()
+
+
+def _is_short(path: Path, header: bytes, size: int) -> bool:
+    """Tell whether pages are missing. With a write-ahead log they may still be there, and SQLite puts them back."""
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or _bytes_told(header) <= size:
+        return False
+    try:
+        return not Path(f"{path}-wal").stat().st_size
+    except FileNotFoundError:
+        return True
+
+
+def _bytes_told(header: bytes) -> int:
+    (page_bytes,) = struct.unpack(">H", header[16:18])
+    (pages,) = struct.unpack(">I", header[28:32])
+    return pages * (65536 if page_bytes == 1 else page_bytes)
+
+
+def connect(path: Path | None, settings: Settings, *, read_only: bool, spills: bool = False) -> apsw.Connection:
+    """Open a connection with the settings that every connection has.
+
+    spills: what is in memory goes to disk where it is too large, to a file without a name, gone with the process.
+    """
+    check_openable(path)
+    if path is None:
+        connection = apsw.Connection("" if spills else ":memory:")
+    elif read_only:
+        connection = apsw.Connection(_read_only_uri(path), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    else:
+        create(path)
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    track(connection, path)
+    connection.set_busy_timeout(int(settings.busy_timeout_s * 1000))
+    connection.pragma("cache_size", -_CACHE_KIB)
+    connection.pragma("temp_store", "memory")
+    if not read_only:
+        connection.pragma("page_size", _PAGE_BYTES)
+        connection.pragma("secure_delete", True)
+        connection.pragma("foreign_keys", True)
+        connection.pragma("synchronous", settings.durability)
+        connection.pragma("journal_size_limit", _WAL_KEPT_BYTES)
+    return connection
+
+
+def create(path: Path) -> None:
+    """Make an empty file for its owner alone, if there is none; SQLite gives what it puts beside it the same mode.
+
+    One at a time, and for everybody who is about to connect: to close the file would drop the locks that another
+    thread has on it by then. What can't be made, SQLite says better.
+    """
+    with _creating, contextlib.suppress(OSError):
+        os.close(open_private(path, os.O_RDWR | os.O_EXCL))
+
+
+def frozen(path: Path) -> Frozen:
+    """Tell how a file stands that SQLite is told not to watch; None where it sees by itself what others write."""
+    if not _is_frozen(path):
+        return None
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _read_only_uri(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_frozen(path) else ''}"
+
+
+def _is_frozen(path: Path) -> bool:
+    # Without a log beside it, and no right to make one, SQLite must be told that nobody else will write.
+    return not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
+
+
+_IN_OUR_WORDS: tuple[tuple[type[apsw.Error], type[EverywordError]], ...] = (
+    (apsw.ConnectionClosedError, Closed),
+    (apsw.FullError, StoreFull),
+    (apsw.ReadOnlyError, StoreReadOnly),
+    (apsw.PermissionsError, StoreReadOnly),
+    (apsw.BusyError, StoreBusy),
+    (apsw.LockedError, StoreBusy),
+    (apsw.CantOpenError, BadLocation),
+    (apsw.NotADBError, ForeignFile),
+    (apsw.CorruptError, StoreCorrupt),
+)
+
+
+@contextmanager
+def in_our_words() -> Generator[None]:
+    """Turn a driver's error into one of ours."""
+    try:
+        yield
+    except EverywordError:
+        raise
+    except apsw.Error as error:
+        for theirs, ours in _IN_OUR_WORDS:
+            if isinstance(error, theirs):
+                raise ours(f"{(ours.__doc__ or '').strip()} (SQLite: {error})") from error
+        raise StoreError(f"The store could not do this; nothing was changed. (SQLite: {error})") from error
+    except MemoryError as error:
+        raise StoreError("There is not enough memory for this; nothing was changed.") from error

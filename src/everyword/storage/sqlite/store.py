@@ -1,0 +1,394 @@
+"""A SQLite file as a store: snapshots for readers, a fair write lock and one transaction for a writer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from everyword.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreForked, StoreReadOnly
+from everyword.settings import Settings, beside
+from everyword.storage.open_files import Held
+from everyword.storage.rows import IN_MEMORY, Audit, Commits
+from everyword.storage.sql.audit import audit
+from everyword.storage.sql.caches import Caches
+from everyword.storage.sqlite import schema
+from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in_our_words, inspect
+from everyword.storage.sqlite.digests import Digests, renew
+from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
+from everyword.storage.sqlite.queries import query
+from everyword.storage.sqlite.snapshot import SqliteReader, SqliteWriter
+from everyword.storage.sqlite.tables import SqliteTables
+from everyword.storage.sqlite.write_lock import Turn
+
+_IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
+_CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
+
+
+class SqliteStore:
+    """One file, shared by any number of threads and processes."""
+
+    def __init__(
+        self, location: str | os.PathLike[str], settings: Settings, *, create: bool = True, spills: bool = False
+    ) -> None:
+        self._settings = settings
+        self._spills = spills
+        self._path = None if os.fspath(location) == IN_MEMORY else _real(location)
+        self._pid = os.getpid()
+        self._closed = False
+        self._caches = Caches()
+        self._commits = Commits()
+        self._writing: apsw.Connection | None = None  # the one that writes; a fork closes it
+        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._seen: Frozen = None  # as the idle ones saw the file, where it is for us to see
+        self._looking = threading.Lock()
+        self._memory_lock = threading.RLock()  # an in-memory store has one connection: its users take turns
+        check_openable(self._path)
+        with in_our_words(), in_use(self):
+            self._open(create=create)
+        register(self)
+
+    @property
+    def location(self) -> str:
+        return str(self._path or IN_MEMORY)
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    @property
+    def commits(self) -> int:
+        return self._commits.count
+
+    @contextmanager
+    def reader(self) -> Generator[SqliteReader]:
+        self._check_usable()
+        with in_our_words(), in_use(self), self._reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteReader(connection, self._caches)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writer(self, *, patience_s: float | None = None) -> Generator[SqliteWriter]:
+        self._check_usable()
+        if self._read_only:
+            raise StoreReadOnly
+        deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
+        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
+            self._check_usable()
+            connection = self._connected()
+            # Other programs may lock the file without taking our turn: wait for them in the time that is left.
+            self._set_busy_timeout(connection, max(0.0, deadline - time.monotonic()))
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                self._set_busy_timeout(connection, self._settings.busy_timeout_s)
+            self._digests.begin()
+            try:
+                yield SqliteWriter(connection, self._caches)
+                self._digests.write()
+                connection.execute("COMMIT")
+                self._commits.count += 1
+            except BaseException:
+                if self._is_ours() and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._caches.clear()
+                raise
+
+    @contextmanager
+    def table_reader(self) -> Generator[SqliteTables]:
+        with self.reader() as reader:
+            yield SqliteTables(reader)
+
+    @contextmanager
+    def table_writer(self) -> Generator[SqliteTables]:
+        with self.writer() as writer:
+            yield SqliteTables(writer)
+        self._caches.clear()
+
+    @contextmanager
+    def exchange(self) -> Generator[tuple[SqliteWriter, SqliteTables]]:
+        with self.writer() as writer:
+            yield writer, SqliteTables(writer)
+        self._caches.clear()
+
+    def tend(self) -> int:
+        return 0
+
+    @property
+    def scrubs_itself(self) -> bool:
+        return True
+
+    @property
+    def unscrubbed(self) -> tuple[str, ...]:
+        return ("unused space in the file and its write-ahead log, until settle() rewrites it",)
+
+    def scrub(self) -> tuple[str, ...]:
+        # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
+        # left copies of themselves in unused space. A rewritten file has no unused space.
+        self._check_usable()
+        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard():
+            self._connected().execute("VACUUM")
+        if self._path is not None:
+            self._empty_the_log()
+        return ()
+
+    def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
+        with self.reader() as reader:
+            return audit(reader, deep=deep, only=only)
+
+    def renew_digests(self, tables: Collection[str]) -> None:
+        with self.writer() as writer:
+            renew(writer.connection, tables)
+
+    def backup(self, path: str) -> None:
+        self._check_usable()
+        target = Path(path).expanduser()
+        if target.exists():
+            raise BadLocation(f"{target} exists already; a backup never overwrites. Choose another name.")
+        if not target.parent.is_dir():
+            raise BadLocation(f"The folder {target.parent} does not exist; make it first.")
+        partial = beside(target)
+        try:
+            with in_our_words(), in_use(self), self._reading() as source:
+                create(partial)
+                copy = track(apsw.Connection(str(partial)), partial)
+                try:
+                    # One step: pages copied in several would start anew whenever another process writes.
+                    with copy.backup("main", source, "main") as task:
+                        task.step(-1)
+                    copy.pragma("journal_mode", "delete")
+                finally:
+                    copy.close()
+            os.replace(partial, target)
+        finally:
+            for left in ("", "-journal", "-wal", "-shm"):  # what SQLite had begun beside it, where the disk was full
+                partial.with_name(partial.name + left).unlink(missing_ok=True)
+
+    def schema(self) -> int:
+        self._check_usable()
+        with in_our_words(), in_use(self), self._reading() as connection:
+            return schema.version(connection)
+
+    def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
+        self._check_usable()
+        with in_our_words(), in_use(self), self._reading() as connection:
+            pages = connection.pragma("page_count") * connection.pragma("page_size")
+            parts = dict(connection.execute(query("bytes_by_part"))) if by_part else {}
+        return self._bytes_on_disk() or pages, parts
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if not self._is_ours():  # a forked child must not touch its parent's connections
+            return
+        # A thread that is writing finishes first; those that wait behind it are told that the store is closed.
+        with in_our_words(), self._turn.taken_here(), in_use(self), self._memory_guard():
+            self._close_connections()
+            self._turn.close()
+            self._let_others_read()
+
+    def disconnect(self) -> None:
+        # What is in memory alone would be lost; in a forked child it is a copy that nobody can use.
+        if self._held is not None and not self._closed:
+            self._close_connections()
+            self._held.drop_gone()
+
+    # Inside
+
+    def _open(self, *, create: bool) -> None:
+        there = inspect(self._path, create=create and not self._settings.read_only) if self._path else False
+        writable = self._path is None or not there or os.access(self._path, os.W_OK)
+        self._read_only = self._settings.read_only or not writable
+        self._turn = Turn(
+            None if self._path is None or self._read_only else Path(f"{self._path}-lock"), self._settings.busy_timeout_s
+        )
+        self._held = None if self._path is None else Held(self._path)
+        try:
+            self._keep_others_out()
+            self._turn.check_locks(new=not there)
+            self._writing = connect(self._path, self._settings, read_only=self._read_only, spills=self._spills)
+        except BaseException:
+            self._let_others_read()
+            raise
+        writing = self._writing
+        try:
+            if self._read_only:
+                self._check_schema(writing)
+            elif schema.version(writing) < schema.newest():
+                with self._turn.taken():
+                    schema.migrate(writing)
+            else:
+                self._check_schema(writing)
+            if self._path is not None and not self._read_only and writing.pragma("journal_mode") != "wal":
+                with self._turn.taken():  # the switch needs the file alone, and nobody's patience covers it
+                    writing.pragma("journal_mode", "wal")
+            self._digests = Digests(writing)
+            self._inode = None if self._path is None else _inode(self._path)
+            self._keep_others_out()  # also of what was made just now, such as the log
+        except BaseException:
+            writing.close()
+            self._turn.close()
+            self._let_others_read()
+            raise
+
+    def _keep_others_out(self) -> None:
+        if self._held is not None:
+            self._held.take(self._settings.busy_timeout_s)
+
+    def _let_others_read(self) -> None:
+        if self._held is not None:
+            self._held.release()
+
+    def _check_schema(self, connection: apsw.Connection) -> None:
+        have = schema.version(connection)
+        if have > schema.newest():
+            raise NewerSchema(
+                f"This memory has schema {have}; this Everyword knows {schema.newest()}.", fix=NewerSchema.__doc__
+            )
+        if have < schema.newest():
+            raise StoreError(
+                f"This memory has the older schema {have} and was opened read-only.",
+                fix="Open it once for writing, so that it is brought up to date.",
+            )
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise Closed
+        if not self._is_ours():
+            raise StoreForked
+
+    def _is_ours(self) -> bool:
+        return os.getpid() == self._pid
+
+    def _connected(self) -> apsw.Connection:
+        """Give the connection that writes, opened again if a fork closed it; the caller holds the turn."""
+        if self._closed:
+            raise Closed
+        self._check_in_place()
+        if self._writing is None:
+            self._writing = connect(self._path, self._settings, read_only=self._read_only)
+            self._digests = Digests(self._writing)
+            self._keep_others_out()  # of a log that was made since
+        return self._writing
+
+    def _check_in_place(self) -> None:
+        # What is written to a file that has lost its name is written nowhere, and a new connection would go elsewhere.
+        if self._path is not None and not _is_at(self._path, self._inode):
+            raise StoreError(
+                f"{self._path} was moved, deleted or replaced while it was open; nothing was changed.",
+                fix="Open it again; what it held is where it was moved to.",
+            )
+
+    @contextmanager
+    def _reading(self) -> Generator[apsw.Connection]:
+        if self._path is None:
+            with self._memory_lock:
+                yield self._connected()
+            return
+        self._check_in_place()
+        seen = self._look_again(self._path) if self._read_only else None
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            connection = connect(self._path, self._settings, read_only=self._read_only)
+        try:
+            yield connection
+        except BaseException:
+            if self._is_ours():
+                connection.close()
+            raise
+        if self._idle.qsize() < _IDLE_READERS and not self._closed and seen == self._seen:
+            self._idle.put(connection)
+        else:
+            connection.close()
+
+    def _look_again(self, path: Path) -> Frozen:
+        """Let go of connections that were told that nobody writes, as soon as somebody did: they would never see it."""
+        seen = frozen(path)
+        with self._looking:
+            if seen != self._seen:
+                self._seen = seen
+                self._let_go_of_idle()
+                self._caches.clear()
+        return seen
+
+    def _close_connections(self) -> None:
+        self._let_go_of_idle()
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
+
+    def _let_go_of_idle(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
+
+    @contextmanager
+    def _memory_guard(self) -> Generator[None]:
+        if self._path is not None:
+            yield
+            return
+        with self._memory_lock:
+            yield
+
+    def _empty_the_log(self) -> None:
+        deadline = time.monotonic() + _CHECKPOINT_TRIES_S
+        while True:
+            # A try at a time and without waiting inside it: a slow reader must not keep writers from their turn.
+            with in_our_words(), self._turn.taken(), in_use(self):
+                connection = self._connected()
+                self._set_busy_timeout(connection, 0)
+                try:
+                    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+                finally:
+                    self._set_busy_timeout(connection, self._settings.busy_timeout_s)
+            if not busy:
+                return
+            if time.monotonic() > deadline:
+                raise StoreBusy("A reader keeps the write-ahead log in use, so that it could not be emptied yet.")
+            time.sleep(0.01)
+
+    @staticmethod
+    def _set_busy_timeout(connection: apsw.Connection, seconds: float) -> None:
+        connection.set_busy_timeout(int(seconds * 1000))
+
+    def _bytes_on_disk(self) -> int:
+        if self._path is None:
+            return 0
+        return sum(path.stat().st_size for path in (self._path, Path(f"{self._path}-wal")) if path.exists())
+
+
+def _real(location: str | os.PathLike[str]) -> Path:
+    # Where it is, whatever it is called: a link joins the same queue of writers, and chdir() changes nothing.
+    try:
+        return Path(os.path.realpath(Path(location).expanduser()))
+    except RuntimeError as error:  # a ~ of nobody
+        raise BadLocation(f"{os.fspath(location)!r} is not a path that can be opened ({error}).") from error
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _is_at(path: Path, inode: tuple[int, int] | None) -> bool:
+    """Tell whether a file still has its name; on Windows, an open one does. Who may not look, takes it so."""
+    if os.name == "nt":
+        return True
+    try:
+        return _inode(path) == inode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,1 @@
+"""Tokenising, spans, sentences and dates in text."""

@@ -1,0 +1,427 @@
+"""Find dates in a text, and read the words before each: the end of March, three days before Christmas, since 2019."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from everyword.text.dates.absolute_rules import CALENDAR_RULES, PERIOD_RULES
+from everyword.text.dates.calendar import (
+    DAY,
+    Interval,
+    add_months,
+    as_utc,
+    day_window,
+    days,
+    month_of,
+    month_window,
+    to_seconds,
+    week_window,
+    weekday,
+    weekend_window,
+)
+from everyword.text.dates.lexicon import (
+    AMOUNT,
+    GAP,
+    MONTHS,
+    ORDINALS,
+    WEEKDAY,
+    WEEKDAYS,
+    amount,
+    pattern,
+    weekday_number,
+)
+from everyword.text.dates.position import DateContext, Rule
+from everyword.text.dates.relative_rules import DUE_RULES, RELATIVE_RULES
+from everyword.text.dates.windows import Bound, DateMention, Granularity
+from everyword.types.events import Span
+
+MOST_READ = 64_000  # characters of a text that are searched, about as many as a model reads
+MOST_FOUND = 1_000  # dates in one text; a text with more is a table
+_LONGEST_HEAD = 12  # letters of the longest word that a date can begin with
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_DIGIT = re.compile(r"[0-9]")
+_GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # signs that make a number part of a price, a path, a phone number
+_JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
+_AND = r"(?:,|,? (?:and|or)) (?:on )?(?:the )?"
+_RANGE_BEFORE = r"\b(?P<word>from|between)\s(?:the\s)?$"
+
+# Every date has one of these words or a digit; other texts are skipped quickly.
+_TELLING = (
+    frozenset(
+        """today tonight yesterday tomorrow ago back week weeks weekend weekends weekdays month months year years decade
+    decades day days night nights morning afternoon evening hour hours minute minutes mins fortnight quarter recently
+    lately now hence q spring summer autumn fall winter christmas xmas boxing halloween valentine valentines easter
+    thanksgiving memorial labor labour mlk juneteenth independence patrick april veterans twenties thirties forties
+    fifties sixties seventies eighties nineties teens youth childhood college kindergarten university school kid kids
+    child children boy girl baby teen teenager teenagers toddler student students young younger little small growing
+    daily weekly biweekly monthly yearly annually quarterly nightly freshman sophomore senior undergrad youngster
+    ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty years eod eow eom eoq eoy cob business play
+    work""".split()
+    )
+    | MONTHS.keys()
+    | WEEKDAYS.keys()
+    | {f"{name}s" for name in WEEKDAYS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    start: int
+    end: int
+    interval: Interval
+    rule: Rule
+    match: re.Match[str]
+    guessed: bool = False
+
+
+def find_dates(
+    text: str, anchor: datetime, *, past: bool | None = None, mostly: bool = False, nearest: bool = False
+) -> list[DateMention]:
+    """List the dates in a text, in order, each as a window in UTC.
+
+    `anchor` is when the text was said (or the question's now); its own clock says what "yesterday" was. Without an
+    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say; `past` decides instead of them, or with
+    `mostly` unless a verb or a thing in between has that time: "I hired a cook who starts on Friday". Where none does
+    it is `guessed`: behind, or with `nearest` the one that lies nearer.
+    """
+    read = text[:MOST_READ]
+    if _TELLING.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
+        return []
+    context = DateContext(text=read.replace("’", "'"), now=to_seconds(anchor), past=past, mostly=mostly)
+    offset = anchor.utcoffset() or timedelta(0)
+    mentions = (_mention(text, found, offset) for found in _ranges(context, _scan(context, nearest)))
+    return [mention for mention in mentions if mention is not None]
+
+
+def _scan(context: DateContext, nearest: bool) -> list[_Found]:
+    finds: list[_Found] = []
+    reached = 0
+    for word in _WORD.finditer(context.text):
+        start, end = word.span()
+        if len(finds) >= MOST_FOUND:
+            break
+        if start < reached or end - start > _LONGEST_HEAD:
+            continue
+        head = word[0]
+        rules = RULES_BY_HEAD.get("#" if head[0].isdigit() else head.lower())
+        found = _longest(context, start, rules) if rules and _begins(context.text, start) else None
+        if found is None:
+            continue
+        found = _directed(context, found, nearest)
+        begin, interval = composed(context, found.start, found.interval)
+        while finds and finds[-1].end > begin:
+            if finds[-1].start < begin:
+                begin, interval = found.start, found.interval
+                break
+            finds.pop()
+        finds.append(replace(found, start=begin, interval=interval))
+        reached = found.end
+    return finds
+
+
+def _longest(context: DateContext, start: int, rules: tuple[Rule, ...]) -> _Found | None:
+    best: _Found | None = None
+    for rule in rules:
+        match = pattern(rule.source).match(context.text, start)
+        if match is None or (best is not None and match.end() <= best.end) or not _ends(context.text, match.end()):
+            continue
+        interval = rule.resolve(match, context)
+        if interval is not None:
+            best = _Found(start, match.end(), interval, rule, match)
+    return best
+
+
+def _directed(context: DateContext, found: _Found, nearest: bool) -> _Found:
+    """Mark a date that could also lie ahead as guessed; with `nearest`, choose the nearer one."""
+    ahead = found.rule.resolve(found.match, replace(context, unsaid=False))
+    if ahead is None or ahead == found.interval:
+        return found
+    nearer = ahead.start - context.now < context.now - found.interval.end
+    if not nearer and context.by_verb(*found.match.span()):
+        return found  # the verb is past, and the future date would be farther away
+    return replace(found, interval=ahead if nearest and nearer else found.interval, guessed=True)
+
+
+def _begins(text: str, start: int) -> bool:
+    """Tell whether a date can begin here: not inside a word, a path, a price, a phone number."""
+    if not start:
+        return True
+    before = text[start - 1]
+    if before.isalnum() or before == "_":
+        return False
+    if text[start].isdigit() and before in _GLUE:
+        return before == "-" and start > 1 and not text[start - 2].isalnum()
+    return True
+
+
+def _ends(text: str, end: int) -> bool:
+    follows = text[end : end + 2]
+    if follows[:1] == "." and follows[1:].islower():
+        return False  # a host, a file
+    return not (follows[:1].isalnum() or follows[:1] == "_")
+
+
+def _ranges(context: DateContext, finds: list[_Found]) -> list[_Found]:
+    """Join two dates into a range: "from ... to", "between ... and", or a dash."""
+    joined: list[_Found] = []
+    for found in finds:
+        if joined and (pair := _pair(context, joined[-1], found)) is not None:
+            joined[-1] = pair
+        else:
+            joined.append(_alike(context, joined[-1], found) if joined else found)
+    return joined
+
+
+def _alike(context: DateContext, one: _Found, two: _Found) -> _Found:
+    """Give the second date of "this Thursday and Friday" the direction of the first."""
+    if two.start != two.match.start() or not pattern(_AND).fullmatch(context.text, one.end, two.start):
+        return two
+    if context.past is not None or not one.interval.joinable:
+        return two
+    resolved = two.rule.resolve(two.match, replace(context, past=one.interval.start <= context.now))
+    if resolved is None:
+        return two
+    return replace(two, interval=replace(resolved, bound=two.interval.bound), guessed=one.guessed)
+
+
+def _pair(context: DateContext, one: _Found, two: _Found) -> _Found | None:
+    begin = two.match.start() if two.interval.bound is Bound.UNTIL else two.start  # its "through" joins them
+    join = pattern(_JOIN).fullmatch(context.text, one.end, begin)
+    if join is None or not (one.interval.joinable and two.interval.joinable):
+        return None
+    opening = pattern(_RANGE_BEFORE).search(context.text, max(0, one.start - 16), one.start)
+    if opening is None and "and" in join[0]:
+        return None
+    if context.moved_from(one.match.start()):
+        return None
+    first, last = one.interval, two.interval
+    if not first.dated:
+        nearer = DateContext(text=context.text, now=last.end - 1, past=True)
+        first = one.rule.resolve(one.match, nearer) if one.start == one.match.start() else first
+    elif not last.dated:
+        farther = DateContext(text=context.text, now=first.start, past=False)
+        last = two.rule.resolve(two.match, farther) if two.start == two.match.start() else last
+    if first is None or last is None or first.start >= last.end:
+        return None
+    interval = replace(last, start=first.start, certain=first.certain and last.certain, bound=None)
+    guessed = (one.guessed or two.guessed) and not (first.dated or last.dated)
+    return replace(two, start=opening.start() if opening else one.start, interval=interval, guessed=guessed)
+
+
+def _mention(text: str, found: _Found, offset: timedelta) -> DateMention | None:
+    start, end = as_utc(found.interval.start, offset), as_utc(found.interval.end, offset)
+    if start >= end:
+        return None  # outside the calendar
+    return DateMention(
+        span=Span(found.start, found.end),
+        text=text[found.start : found.end],
+        start=start,
+        end=end,
+        granularity=found.interval.granularity,
+        certain=found.interval.certain,
+        repeats=found.interval.repeats,
+        bound=found.interval.bound,
+        guessed=found.guessed,
+    )
+
+
+_REACH = 48  # characters before a date that can belong to it
+_THIRD = 3  # early, mid and late are the thirds of a window
+
+_COMPOSING = frozenset(
+    "early mid late of in the before after from to following since until till 'til by through eod cob on day business "
+    "play work".split()
+)
+_DOUBT = frozenset("around about circa roughly approximately maybe probably sometime".split())
+_DOUBT_BEFORE = (
+    rf"\b(?:around|about|circa|roughly|approximately|maybe|probably|sometime)(?:{GAP}(?:in|on))?{GAP}(?:the{GAP})?$"
+)
+_PART = (
+    rf"(?:\bthe{GAP})?\b(?:very{GAP})?(?P<part>early|mid|late|beginning|start|middle|end)"
+    rf"(?:{GAP}(?:part{GAP})?of{GAP}|{GAP}in{GAP}|{GAP}|-)(?:the{GAP})?$"
+)
+_NTH = (
+    rf"(?:\bthe{GAP})?\b(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th){GAP}"
+    rf"(?P<unit>day|weekend|week|half|month|{WEEKDAY}){GAP}(?:of|in){GAP}(?:the{GAP})?$"
+)
+_UNIT_OF = rf"(?:\bthe{GAP})?\b(?P<unit>weekend|week|morning|evening|night|afternoon){GAP}of{GAP}$"
+_FROM = (
+    rf"\b(?:(?P<n>{AMOUNT})|the){GAP}(?P<unit>(?:day|night|morning|evening|week|weekend|month|year)|{WEEKDAY})s?{GAP}"
+    rf"(?P<side>before|after|from|following|prior{GAP}to){GAP}(?:the{GAP})?$"
+)
+# "Before the end of March" means by its last day; "by the start of March" means before its first.
+_THE_END = (
+    rf"(?:the{GAP})?(?:very{GAP})?(?:end|close)\b"
+    rf"|(?:the{GAP})?(?:month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b|eo[dwmqy]\b|cob\b"
+)
+_THE_START = rf"(?:the{GAP})?(?:very{GAP})?(?:beginning|start)\b"
+_NO_EDGE = "lately|recently"  # "what have you been up to lately"
+_BOUND = (
+    rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
+    rf"(?:(?:eod|cob|(?:end|close){GAP}of{GAP}(?:day|business|play|work)){GAP}(?:on{GAP})?)?$"
+)
+_GRANULARITIES = {"week": Granularity.WEEK, "month": Granularity.MONTH, "year": Granularity.YEAR}
+_BOUNDS = {
+    "since": Bound.SINCE,
+    "until": Bound.UNTIL,
+    "till": Bound.UNTIL,
+    "'til": Bound.UNTIL,
+    "through": Bound.UNTIL,
+    "before": Bound.BEFORE,
+    "after": Bound.AFTER,
+    "by": Bound.BY,
+}
+
+
+def composed(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    """Read backwards from a date; return where the whole expression starts and what it means."""
+    if found.repeats or found.granularity is Granularity.LIFE:
+        return start, found
+    for step in (_narrowed, _counted, _moved, _bounded):
+        if not _may_compose(context, start):
+            break
+        start, found = step(context, start, found)
+    return start, found
+
+
+def _may_compose(context: DateContext, start: int) -> bool:
+    before = context.before(start)
+    return before in _COMPOSING or before in _DOUBT or before.endswith(("-", "early", "late"))
+
+
+def _narrowed(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    begin = max(0, start - _REACH)
+    if pattern(_DOUBT_BEFORE).search(context.text, begin, start):
+        found = found.vague()
+    part = pattern(_PART).search(context.text, begin, start)
+    if part is None or found.end_day - found.first_day < _THIRD:
+        return start, found
+    third = (found.end_day - found.first_day) // _THIRD
+    which = part["part"].lower()
+    first, end = found.first_day, found.end_day
+    if which in {"early", "beginning", "start"}:
+        end = first + third
+    elif which in {"late", "end"}:
+        first = end - third
+    else:
+        first, end = first + third, end - third
+    return part.start(), replace(found, start=first * DAY, end=end * DAY)
+
+
+def _counted(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    begin = max(0, start - _REACH)
+    whole = pattern(_UNIT_OF).search(context.text, begin, start)
+    if whole and found.granularity is Granularity.DAY:
+        unit = whole["unit"].lower()
+        if unit in {"week", "weekend"}:
+            window = week_window(found.first_day) if unit == "week" else weekend_window(found.first_day)
+            return whole.start(), replace(window, certain=found.certain, dated=found.dated)
+        return whole.start(), found
+    nth = pattern(_NTH).search(context.text, begin, start)
+    if nth is None:
+        return start, found
+    counted = _nth_of(nth["nth"].lower(), nth["unit"].lower(), found)
+    return (nth.start(), replace(counted, certain=found.certain, dated=found.dated)) if counted else (start, found)
+
+
+def _nth_of(nth: str, unit: str, whole: Interval) -> Interval | None:
+    number = 0 if nth == "last" else ORDINALS[nth] if nth in ORDINALS else int(nth[0])
+    first, end = whole.first_day, whole.end_day
+    if unit == "half" and number in {0, 1, 2}:
+        middle = add_months(first, 6) if whole.granularity is Granularity.YEAR else (first + end) // 2
+        return replace(whole, end=middle * DAY) if number == 1 else replace(whole, start=middle * DAY)
+    if unit == "month":
+        return month_window(month_of(end - 1) if number == 0 else month_of(first) + number - 1)
+    if unit == "day":
+        return day_window(end - 1 if number == 0 else first + number - 1)
+    which = 5 if unit == "weekend" else WEEKDAYS.get(unit.rstrip("."))
+    if unit == "week":
+        # People count the first seven days as the first week, not the calendar week.
+        start = end - 7 if number == 0 else first + 7 * (number - 1)
+        return days(start, min(start + 7, end) if number else end, Granularity.WEEK) if start < end else None
+    if which is None:
+        return None
+    last = end - 1 - (weekday(end - 1) - which) % 7
+    day = last if number == 0 else first + (which - weekday(first)) % 7 + 7 * (number - 1)
+    return weekend_window(day) if unit == "weekend" else day_window(day)
+
+
+def _moved(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    before = pattern(_FROM).search(context.text, max(0, start - _REACH), start)
+    if before is None:
+        return start, found
+    back = before["side"].lower().startswith(("before", "prior"))
+    unit, written = before["unit"].lower(), before["n"]
+    if unit.rstrip(".") in WEEKDAYS:
+        if written:
+            return start, found
+        return before.start(), replace(_weekday_beside(weekday_number(unit), found, back), dated=found.dated)
+    low, high = amount(written) if written else (1, 1)
+    if low % 1:
+        return start, found
+    window = _beside(unit, int(low), int(high), found, back, alone=written is None)
+    return before.start(), replace(window, certain=found.certain and low == high, dated=found.dated)
+
+
+def _weekday_beside(which: int, found: Interval, back: bool) -> Interval:
+    if back:
+        day = found.first_day - 1
+        return day_window(day - (weekday(day) - which) % 7)
+    day = found.end_day
+    return day_window(day + (which - weekday(day)) % 7)
+
+
+def _beside(unit: str, low: int, high: int, found: Interval, back: bool, *, alone: bool) -> Interval:
+    """Return the window some units before or after another; "the week before" is the seven days next to it."""
+    edge = found.first_day if back else found.end_day
+    if unit == "weekend":
+        return weekend_window(edge - 7 if back else edge + 7 - (weekday(edge) == 0) * 7)
+    granularity = _GRANULARITIES.get(unit, Granularity.DAY)
+    near, far = _steps(unit, edge, low, back), _steps(unit, edge, high, back)
+    if alone and granularity is not Granularity.DAY:
+        return days(min(near, edge), max(near, edge), granularity)
+    if back:
+        return days(far, near + (found.end_day - found.first_day), granularity)
+    return days(near - (found.end_day - found.first_day), far, granularity)
+
+
+def _steps(unit: str, edge: int, count: int, back: bool) -> int:
+    sign = -1 if back else 1
+    if unit in {"month", "year"}:
+        return add_months(edge, sign * count * (12 if unit == "year" else 1))
+    return edge + sign * count * (7 if unit == "week" else 1)
+
+
+def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    before = pattern(_BOUND).search(context.text, max(0, start - _REACH), start)
+    if before is None or pattern(_NO_EDGE).match(context.text, start):
+        return start, found
+    word = before["bound"].lower()
+    bound = _BOUNDS.get(word, Bound.UNTIL)
+    if bound is Bound.SINCE and found.start < context.now:
+        return before.start(), replace(found, end=max(found.start + DAY, (context.day + 1) * DAY), bound=bound)
+    if bound is Bound.UNTIL and context.moved_to(start):
+        return start, found  # the new date, not a period up to it
+    if bound is Bound.UNTIL:
+        begin = min(found.start, context.day * DAY)
+        return before.start(), replace(found, start=begin if found.end > context.now else found.start, bound=bound)
+    if bound is Bound.BEFORE and pattern(_THE_END).match(context.text, start):
+        bound = Bound.BY
+    elif bound is Bound.BY and pattern(_THE_START).match(context.text, start):
+        bound = Bound.BEFORE
+    return start, replace(found, bound=bound)
+
+
+def _by_head(rules: tuple[Rule, ...]) -> dict[str, tuple[Rule, ...]]:
+    heads: dict[str, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        for head in rule.heads:
+            heads[head].append(rule)
+    return {head: tuple(found) for head, found in heads.items()}
+
+
+RULES_BY_HEAD = _by_head((*CALENDAR_RULES, *PERIOD_RULES, *RELATIVE_RULES, *DUE_RULES))

@@ -1,0 +1,258 @@
+"""Tense: whether the verbs around a date point to the past or the future. The nearest verb decides."""
+
+from __future__ import annotations
+
+import re
+
+# A date that is past by its own words; "the last day of" something may lie ahead.
+LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
+
+_CLAUSE = 120  # characters on either side of a place searched for its verb
+_AFTER_PENALTY = 4  # words: the verb mostly precedes its date, so one after it counts as farther away
+_OBJECT = 5  # words between "want" and what is to be done with it: "I want the first two chapters finished"
+
+_CLAUSE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
+_VERB_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]{1,3})?")
+# After a date these words begin another clause with its own verb.
+_OTHER_CLAUSE = frozenset("and but because so which that since while if".split())
+_FUTURE = frozenset(
+    """will won't shall gonna tomorrow upcoming scheduled postponed rescheduled hopefully deadline due let's should
+    might could plan plans planning wanna remind reminder expect expects expecting appointment starts begins leaves
+    arrives flies i'll we'll he'll she'll they'll you'll it'll ahead""".split()
+)
+_FUTURE_PAIRS = frozenset(
+    """going-to about-to hope-to hoping-to want-to wants-to need-to needs-to have-to has-to like-to love-to supposed-to
+    set-to looking-forward can't-wait see-you thinking-of thinking-about""".split()
+)
+# Scheduled events are told in the present tense: "we ship on 14 May", "the sync moves to Thursday".
+_FIXED = frozenset(
+    """ship launch release start begin leave arrive fly travel move meet open close end finish land depart return come
+    go present deploy deliver publish submit kick host graduate retire resume expire renew migrate switch play perform
+    compete interview freeze merge premiere debut ride drive""".split()
+)
+_WHO_DOES = frozenset("i we they you".split())
+_GOING_ON = frozenset("and then but".split())  # "I quit here and start there on Monday": of verbs that are no nouns
+_SETTING_OUT = frozenset("start begin leave arrive fly go come depart resume".split())
+# Words that precede a plural noun, not a verb.
+_COUNTING = frozenset(
+    """the a an two three four five six some several many few more most all both my your his her its our their these
+    those new old other first last next of in on for with from by""".split()
+)
+_IS = frozenset("is are isn't aren't it's that's".split())
+_AT_A_TIME = frozenset("on at in by this the for until till".split())
+_BEING = frozenset("am are is i'm we're you're they're he's she's it's be".split())
+_NOT_DOING = frozenset("being during evening morning thing something anything nothing everything spring".split())
+_PAST = frozenset(
+    """was were wasn't weren't did didn't had hadn't i've we've they've you've been ago yesterday finally went
+    got came saw met took made gave told said found bought ate drank ran began left felt lost won spent
+    wrote sold sent taught thought caught brought flew drove rode swam sang slept broke chose grew knew
+    heard held kept paid became built fell forgot led woke wore threw spoke stood hit fought sat shot
+    stuck drew swore gone done seen""".split()
+)
+_HAVING = frozenset("have haven't has hasn't".split())  # past with a participle: "have you seen", not "have a visit"
+_WITHIN = frozenset("in on at during".split())
+_LIKENED = frozenset(("just", "exactly", "much", "almost", ""))  # "just like on Monday", not "I would like on Monday"
+_OWNED = frozenset("a an my our another".split())  # "I have a meeting on Friday"
+_NOT_PAST = frozenset(
+    """need feed speed indeed exceed excited interested supposed tired hundred sacred wicked unexpected embed bed red
+    shed wed seed weed""".split()
+)
+
+# A participle says nothing by itself: "was delivered" is past, "will be delivered" and "must be paid" are to come.
+_PARTICIPLES = frozenset(
+    """been met made told said found bought left felt lost won spent sold sent taught thought caught brought heard held
+    kept paid built led hit shot stuck gone done seen""".split()
+)
+_PARTICIPLES_ALONE = frozenset(  # never past without a helper verb, so that the helper tells
+    """planned taken given written chosen broken driven eaten shown known drawn flown thrown spoken stolen worn
+    begun""".split()
+)
+# Feelings may come from past or future events: "I'm thrilled about the concert on Friday".
+_FEELING = frozenset(
+    """pleased thrilled relieved worried scared stressed exhausted bored shocked surprised annoyed disappointed
+    overwhelmed delighted amazed impressed inspired obsessed""".split()
+)
+_HELPERS = frozenset("be been being have get getting".split())
+_BETWEEN = frozenset("not also already just still soon now never ever always all both fully back".split())
+_WILL = frozenset("will won't shall gonna".split())
+_MODALS = frozenset("can can't cannot could may might must mustn't should shouldn't would needn't".split())
+_ARE = frozenset("am are is i'm we're you're they're isn't aren't".split())
+_IS_OR_HAS = frozenset("he's she's it's that's who's what's there's".split())
+_PUTTING_AHEAD = frozenset("decided agreed promised planned expected scheduled supposed asked offered".split())
+_RAISED = frozenset("used seems seem appears appear claims claim".split())  # "seems to have arrived"
+_WAS = frozenset("was were wasn't weren't did didn't had hadn't".split())
+_WISHING = frozenset("want wants need needs".split())
+_WOULD = frozenset("would i'd we'd he'd she'd they'd you'd".split())
+_FUTURE_VERBS = frozenset("starts begins leaves arrives flies".split())
+
+# Deeds that arrange something for a time, and those that do so if it is a thing which has its own.
+_ARRANGING = frozenset("booked reserved scheduled arranged planned".split())
+_ARRANGING_FOR = frozenset("registered enrolled invited signed".split())  # "registered for the regatta", not "the car"
+_GETTING = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
+_TO_COME = frozenset(
+    """ticket tickets flight flights appointment appointments reservation reservations booking table seat seats slot
+    slots spot invitation invitations invite invites pass passes""".split()
+)
+_TOWARDS = frozenset(("for", "to"))
+_BARE = 2  # words after such a deed that name no thing: "it on"
+_SUBJECTS = frozenset("i we he she they who which that".split())
+
+
+def verbs_look_back(text: str, start: int, end: int, *, verbs_only: bool = False) -> bool | None:
+    """Tell whether the verbs around a date point to the past (True) or the future (False); None where unclear.
+
+    Nouns ("my appointment") and what was once meant to be ("I was going to fly") count too, unless `verbs_only`.
+    """
+    behind = words_before(text, start)
+    if _compares(behind):
+        return True
+    after = text[end : end + _CLAUSE]
+    stop = _CLAUSE_END.search(after)
+    ahead = _VERB_WORD.findall(after[: stop.start()].lower() if stop else after.lower())
+    for distance in range(max(len(behind), len(ahead) + _AFTER_PENALTY)):
+        if distance < len(behind):
+            hint = _hint(behind, len(behind) - 1 - distance, verbs_only)
+            if hint is not None:
+                return hint
+        place = distance - _AFTER_PENALTY
+        if 0 <= place < len(ahead):
+            if ahead[place] in _OTHER_CLAUSE:
+                ahead = ahead[:place]
+                continue
+            hint = _hint(ahead, place, verbs_only)
+            if hint is not None:
+                return hint
+    return None
+
+
+def _compares(words: list[str]) -> bool:
+    """Tell "the same question as in February", which was asked then, from "as early as in February"."""
+    *earlier, joins, preposition = ["", "", "", *words]
+    if preposition not in _WITHIN:
+        return False
+    return (joins == "as" and "as" not in earlier[-2:]) or (joins == "like" and earlier[-1] in _LIKENED)
+
+
+def words_before(text: str, start: int) -> list[str]:
+    """List the words of the clause before a position, in lower case."""
+    before = text[max(0, start - _CLAUSE) : start]
+    ends = [found.end() for found in _CLAUSE_END.finditer(before)]
+    return _VERB_WORD.findall(before[ends[-1] :].lower() if ends else before.lower())
+
+
+def arranged(text: str, start: int) -> bool | None:
+    """Tell whether a date belongs to the verb before it (True) or to the thing that the verb arranged (False).
+
+    "I booked a table for Friday" dates the table (False); "I bought tickets for the concert on 3 June" may date
+    either (None).
+    """
+    words = words_before(text, start)
+    deed = next((place for place in range(len(words) - 1, -1, -1) if _hint(words, place)), None)
+    if deed is None:
+        return True
+    thing = words[deed + 1 :]
+    for_it = thing[-1:] == ["for"] or thing[-2:] == ["for", "the"]
+    if words[deed] in _ARRANGING or (words[deed] in _ARRANGING_FOR and not _TOWARDS.isdisjoint(thing)):
+        # "I booked it on Friday" dates the deed.
+        return False if for_it else None if len(thing) > _BARE else True
+    if words[deed] in _GETTING and not _TO_COME.isdisjoint(thing):
+        return False if for_it else None
+    return True
+
+
+def _hint(words: list[str], place: int, verbs_only: bool = False) -> bool | None:
+    """Return the tense of one word: True for past, False for future, None where unclear."""
+    word = words[place]
+    follows = words[place + 1] if place + 1 < len(words) else ""
+    if word in _FUTURE or f"{word}-{follows}" in _FUTURE_PAIRS:
+        return None if verbs_only and not (word in _WILL or word in _FUTURE_VERBS or word.endswith("'ll")) else False
+    if word in _NOT_PAST:
+        return None
+    if word in _PARTICIPLES or word in _PARTICIPLES_ALONE or word.endswith("ed"):
+        return _done(words, place)
+    if word in _PAST:
+        return True
+    if word in _HAVING:
+        if any(map(_is_done, words[place + 1 : place + 4])):
+            return True
+        return False if follows in _OWNED else None
+    if _is_fixed(word, words[place - 1] if place else "") or (word in _IS and (not follows or follows in _AT_A_TIME)):
+        return False
+    if word.endswith("ing") and word not in _NOT_DOING and place:
+        aide = words[place - 2] if words[place - 1].endswith("ly") and place > 1 else words[place - 1]
+        return False if aide in _BEING or words[place - 1] == "not" else None
+    return None
+
+
+def _is_fixed(word: str, before: str) -> bool:
+    if word in _FIXED:
+        return before in _WHO_DOES or (word in _SETTING_OUT and before in _GOING_ON)
+    verb = word.removesuffix("s")
+    return (verb in _FIXED or verb.removesuffix("e") in _FIXED) and verb != word and before not in _COUNTING
+
+
+def _is_done(word: str) -> bool:
+    return word in _PAST or (word.endswith(("ed", "en", "wn")) and word not in _NOT_PAST and word != "planned")
+
+
+def _done(words: list[str], place: int) -> bool | None:
+    """Return the tense of a participle or preterite, by its auxiliaries."""
+    past = _governed(words, place)
+    if words[place] in _FEELING and past is False:
+        return None
+    return None if words[place] in _PARTICIPLES_ALONE and past else past
+
+
+def _governed(words: list[str], place: int) -> bool | None:
+    helpers: set[str] = set()
+    at = place - 1
+    while at >= 0 and (words[at] in _HELPERS or words[at] in _BETWEEN or words[at].endswith("ly")):
+        helpers.add(words[at])
+        at -= 1
+    governor = words[at] if at >= 0 else ""
+    if governor == "to":
+        return _infinitive(words, at, perfect="have" in helpers)
+    if governor in _WILL or governor.endswith("'ll"):
+        return False
+    if governor in _MODALS:
+        return "have" in helpers
+    if "been" in helpers:
+        return True
+    if governor in _ARE or "be" in helpers:  # "will the parcel be delivered" has its modal elsewhere
+        return False
+    if not helpers.isdisjoint(("get", "getting")) or governor == "gets":
+        return any(word in _WAS for word in words[max(0, at - 1) : at + 1]) or "have" in helpers
+    if governor in _IS_OR_HAS:
+        return None
+    return not _wished(words, place)
+
+
+def _infinitive(words: list[str], to: int, *, perfect: bool = False) -> bool:
+    """Tell whether "to be done" lies behind: it does after "had", "managed" or "was supposed"."""
+    before = words[to - 1] if to else ""
+    if to > 1 and words[to - 2] in _WAS:
+        return True
+    if before in _PUTTING_AHEAD:
+        return False
+    if before in _RAISED or before in _PAST or (before.endswith("ed") and before not in _NOT_PAST):
+        return True
+    return perfect and f"{before}-to" not in _FUTURE_PAIRS
+
+
+def _wished(words: list[str], place: int) -> bool:
+    """Tell whether a participle is what somebody wants of a thing: "I want it finished", "to get this done"."""
+    if not place or words[place - 1] in _SUBJECTS:
+        return False
+    for at in range(place - 1, max(-1, place - 2 - _OBJECT), -1):
+        word, before = words[at], words[at - 1] if at else ""
+        if word in _OTHER_CLAUSE:
+            return False
+        if word in _WISHING:
+            return before not in _WAS
+        if word in ("like", "love"):
+            return before in _WOULD
+        if word in ("get", "have"):
+            if before == "to":
+                return not _infinitive(words, at - 1)
+            return before in ("", "please", "let's", "and") or before in _WILL or before.endswith("'ll")
+    return False

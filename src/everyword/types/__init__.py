@@ -1,0 +1,1 @@
+"""Values that several layers share, and their JSON."""

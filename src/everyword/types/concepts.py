@@ -1,0 +1,286 @@
+"""The concept graph: nodes, edges, plans that change it, and the journal of its changes.
+
+Nodes are events, concepts, intents and moments; edges are typed, weighted and dated. Only an `UpdatePlan` changes the
+graph, and each operation of a plan names its reason and its events.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+from everyword.types.events import DEFAULT_SPACE, Json
+from everyword.types.ids import fingerprint
+
+CONCEPT_PREFIX = "co_"
+INTENT_PREFIX = "in_"
+ENTRY_PREFIX = "jo_"
+LEAST_GROUNDS = 3  # events; two may agree by chance
+STRENGTH_BEGINS = 0.5  # strength of a new concept
+STRENGTH_GAINS = 0.1  # per further event, up to 1
+DECAY_PER_HOUR = 0.005  # of an edge's weight since its last support; it halves in six days
+
+
+class NodeKind(StrEnum):
+    """The kind of a node."""
+
+    EVENT = "event"
+    CONCEPT = "concept"
+    INTENT = "intent"
+    TIME = "time"
+
+
+class EdgeKind(StrEnum):
+    """The kind of an edge."""
+
+    GROUNDS = "grounds"  # event -> the concept or intent that it helped to create
+    REINFORCES = "reinforces"  # event -> a concept that already existed
+    CAUSES = "causes"  # concept -> concept: an event says that one led to the other
+    TRIGGERS = "triggers"  # concept -> intent
+    PART_OF = "part_of"  # the narrower concept -> the broader
+    RELATED_TO = "related_to"
+    DERIVED_FROM = "derived_from"  # intent -> what it came from
+    DEADLINE_FOR = "deadline_for"  # moment -> intent
+    USER_FEEDBACK = "user_feedback"  # event of an answer -> intent
+
+
+DEFAULT_WEIGHT: Mapping[EdgeKind, float] = MappingProxyType(
+    {
+        EdgeKind.CAUSES: 0.9,
+        EdgeKind.GROUNDS: 0.9,
+        EdgeKind.TRIGGERS: 0.8,
+        EdgeKind.USER_FEEDBACK: 0.8,
+        EdgeKind.REINFORCES: 0.7,
+        EdgeKind.PART_OF: 0.7,
+        EdgeKind.DERIVED_FROM: 0.6,
+        EdgeKind.DEADLINE_FOR: 0.6,
+        EdgeKind.RELATED_TO: 0.5,
+    }
+)
+_EVENT, _CONCEPT, _INTENT, _TIME = NodeKind.EVENT, NodeKind.CONCEPT, NodeKind.INTENT, NodeKind.TIME
+# The kinds of nodes that an edge may join, from -> to.
+EDGE_ENDS: Mapping[EdgeKind, frozenset[tuple[NodeKind, NodeKind]]] = MappingProxyType(
+    {
+        EdgeKind.GROUNDS: frozenset({(_EVENT, _CONCEPT), (_EVENT, _INTENT)}),
+        EdgeKind.REINFORCES: frozenset({(_EVENT, _CONCEPT), (_EVENT, _INTENT)}),
+        EdgeKind.CAUSES: frozenset({(_CONCEPT, _CONCEPT)}),
+        EdgeKind.PART_OF: frozenset({(_CONCEPT, _CONCEPT)}),
+        EdgeKind.RELATED_TO: frozenset({(_CONCEPT, _CONCEPT)}),
+        EdgeKind.TRIGGERS: frozenset({(_CONCEPT, _INTENT)}),
+        EdgeKind.DERIVED_FROM: frozenset({(_INTENT, _CONCEPT), (_INTENT, _EVENT), (_CONCEPT, _CONCEPT)}),
+        EdgeKind.DEADLINE_FOR: frozenset({(_TIME, _INTENT)}),
+        EdgeKind.USER_FEEDBACK: frozenset({(_EVENT, _INTENT)}),
+    }
+)
+MEMBERSHIP = frozenset({EdgeKind.GROUNDS, EdgeKind.REINFORCES})  # edges that make an event a member of a concept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptEdge:
+    """An edge of the concept graph; an end is the id of an event, concept or intent, or a moment as ISO text."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    weight: float  # 0 to 1, at its last support; `weight_at` includes decay
+    created_at: datetime  # when the memory learned it
+    supported_at: datetime  # time of the last supporting event
+    closed_at: datetime | None = None  # None while it is open
+    events: tuple[str, ...] = ()  # ids of its supporting events
+    reason: str = ""
+
+    def weight_at(self, now: datetime) -> float:
+        """Compute the weight after decay."""
+        return decayed(self.weight, self.supported_at, now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concept:
+    """A theme that three or more events share."""
+
+    id: str
+    label: str  # a phrase from its events
+    description: str  # one line, in words of its events
+    strength: float  # 0.5 to 1; grows by .1 with each further event
+    events: int  # number of events with a weight of .5 or more
+    created_at: datetime  # when the memory learned it
+    first_at: datetime  # time of its first event
+    last_at: datetime  # time of its last event
+    space: str = DEFAULT_SPACE
+    keys: tuple[str, ...] = ()  # further phrases, best first
+    entities: tuple[str, ...] = ()  # names in its events, most frequent first
+    wings: tuple[str, ...] = ()  # of its events; a concept of two wings is a tunnel
+    written_by: str = "rules"  # or the name of the LLM that wrote label and description
+    closed_at: datetime | None = None  # None while it is open
+    merged_into: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """An event of a concept, and how strongly it belongs to it."""
+
+    event_id: str
+    kind: EdgeKind  # grounds or reinforces
+    weight: float  # similarity, 0 to 1
+    at: datetime  # when it happened
+    quote: str = ""  # the beginning of its text, verbatim
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptView:
+    """One concept with its events, edges and journal."""
+
+    concept: Concept
+    grounds: tuple[Ground, ...]  # in order of time
+    edges: tuple[ConceptEdge, ...]  # to other concepts and intents
+    journal: tuple[JournalEntry, ...] = ()
+
+
+# Plans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNode:
+    """Add a concept together with its events."""
+
+    id: str
+    label: str
+    description: str
+    reason: str
+    grounded_in: tuple[str, ...]  # ids of events
+    kind: NodeKind = NodeKind.CONCEPT
+    body: Mapping[str, Json] = field(default_factory=dict[str, Json])  # further members of this kind of node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddEdge:
+    """Add an edge, or support an existing one again."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    weight: float
+    reason: str
+    grounded_in: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateNode:
+    """Reword a node; its history keeps the old wording."""
+
+    id: str
+    reason: str
+    grounded_in: tuple[str, ...]
+    label: str | None = None
+    description: str | None = None
+    body: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeNodes:
+    """Let the stronger of two concepts absorb the other with all its edges and their history."""
+
+    id: str  # the one that stays
+    absorbed: str
+    reason: str
+    grounded_in: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveNode:
+    """Close a node, or one edge of it where `edge` and `target` are given."""
+
+    id: str
+    reason: str
+    grounded_in: tuple[str, ...]
+    edge: EdgeKind | None = None
+    target: str | None = None
+
+
+Operation = AddNode | AddEdge | UpdateNode | MergeNodes | RemoveNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatePlan:
+    """Changes of the graph that are applied together or not at all."""
+
+    operations: tuple[Operation, ...] = ()
+    proposed_by: str = "rules"  # or the name of an LLM
+
+
+class Debt(StrEnum):
+    """Why the graph was changed."""
+
+    EMERGENCE = "emergence"  # events that belong together had no concept
+    REINFORCEMENT = "reinforcement"
+    MERGING = "merging"
+    COMPLETION = "completion"  # a concept had no neighbours
+    STRUCTURE = "structure"  # part_of and causes, as events say
+    WORDING = "wording"
+    PROPOSAL = "proposal"  # an LLM proposed it
+    UNDO = "undo"  # a person reverted a change
+    INTENT = "intent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One change of the graph, with its reason and events."""
+
+    id: str  # the same after a rebuild; `unfold` takes it
+    at: datetime  # when the memory learned its cause
+    action: str  # add_node, add_edge, update_node, merge_nodes, remove_node
+    debt: Debt
+    reason: str
+    node_id: str
+    target_id: str | None = None
+    edge: EdgeKind | None = None
+    events: tuple[str, ...] = ()  # ids
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """The result of folding events into the graph; with a dry run, what it would do."""
+
+    events: int  # that were read
+    waiting: int  # not read yet
+    dry_run: bool
+    entries: tuple[JournalEntry, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Count the changes by their cause."""
+        found: dict[str, int] = {}
+        for entry in self.entries:
+            found[entry.debt.value] = found.get(entry.debt.value, 0) + 1
+        return found
+
+
+def concept_id(space: str, founders: tuple[str, ...]) -> str:
+    """Derive a concept's id from its first events, in any order."""
+    return CONCEPT_PREFIX + fingerprint("concept", space, *sorted(founders)).hex()
+
+
+def entry_id(event: str, place: int) -> str:
+    """Derive an entry's id from the event that caused it and its number among that event's entries."""
+    return ENTRY_PREFIX + fingerprint("fold", event, place).hex()
+
+
+# Number of events at which a concept's strength reaches 1.
+STRONGEST_FROM = LEAST_GROUNDS + round((1.0 - STRENGTH_BEGINS) / STRENGTH_GAINS)
+
+
+def strength_of(events: int) -> float:
+    """Compute the strength of a concept from its number of events."""
+    return min(1.0, round(STRENGTH_BEGINS + STRENGTH_GAINS * max(0, events - LEAST_GROUNDS), 3))
+
+
+def decayed(weight: float, since: datetime, now: datetime) -> float:
+    """Compute a weight after decay since its last support."""
+    hours = max(0.0, (now - since).total_seconds() / 3600)
+    return weight * math.exp(-DECAY_PER_HOUR * hours)

@@ -1,0 +1,354 @@
+"""Events, and the values that reading, writing and maintaining a memory return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from everyword.types.times import utc_now
+
+DEFAULT_SPACE = "default"
+
+# Any JSON value. It is Any because a recursive alias makes callers' own annotations fail.
+Json = Any
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` (exclusive) of an event's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One verbatim message or happening. Immutable; everything else is derived from events and cites them."""
+
+    text: str
+    id: str = ""  # derived by the memory from the key, or from text, session, speaker and time
+    key: str | None = None  # the caller's own id, unique in its space
+    space: str = DEFAULT_SPACE
+    wing: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    role: str | None = None
+    source: str = ""  # user, assistant, import, tool or web; derived from the role where it is empty
+    at: datetime = field(default_factory=utc_now)  # when it happened
+    recorded_at: datetime = field(default_factory=utc_now)  # when the memory learned it
+    meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    # None for an ordinary event, else the kind of an edit (types/records.py). Only the memory sets it.
+    record: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Conditions on events; all must hold, and None means any value."""
+
+    wing: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    since: datetime | None = None  # at >= since
+    until: datetime | None = None  # at < until
+    as_of: datetime | None = None  # recorded_at <= as_of
+    tag: str | None = None  # derived from the event: topic:..., relationship:..., action:required
+    role: tuple[str, ...] | None = None  # one of these; "!tool" excludes a role
+    source: tuple[str, ...] | None = None  # one of these; "!tool" excludes a source
+    meta: Mapping[str, Json] | None = None  # each member must be equal
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether it lets every event through."""
+        return self == EVERYTHING
+
+
+EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The result of writing one event: stored now, or already known."""
+
+    event: Event
+    new: bool
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # removed secrets, by kind
+
+    @property
+    def id(self) -> str:
+        """Give the event's id."""
+        return self.event.id
+
+
+class WrittenBatch(list[Written]):
+    """The results of writing a batch, in its order."""
+
+    @property
+    def ids(self) -> list[str]:
+        """List the events' ids, in the order given."""
+        return [written.id for written in self]
+
+    @property
+    def added(self) -> int:
+        """Count the events that are new."""
+        return sum(written.new for written in self)
+
+    @property
+    def known(self) -> int:
+        """Count the events that were already known."""
+        return len(self) - self.added
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The result of an import."""
+
+    read: int
+    added: int
+    known: int  # already there, and unchanged
+    format: str = "everyword"
+    differing: int = 0  # already there with other words, which were kept
+    skipped: Mapping[str, int] = field(default_factory=dict[str, int])  # entries that gave no event, by reason
+    not_understood: tuple[str, ...] = ()  # examples of entries that could not be read
+    redacted: Mapping[str, int] = field(default_factory=dict[str, int])  # removed secrets, by kind
+    files: int = 1
+    unchanged: int = 0  # files that were skipped because they have not changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """The score that one stage gave a hit."""
+
+    stage: str
+    score: float
+    rank: int | None = None  # from 1; None where the stage does not rank
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled event with its matching span and its scores."""
+
+    event: Event
+    score: float
+    span: Span
+    scores: tuple[Score, ...] = ()
+    seq: int = 0  # position in the log; orders events of the same moment
+
+    @property
+    def text(self) -> str:
+        """Give the event's text, verbatim."""
+        return self.event.text
+
+    @property
+    def quote(self) -> str:
+        """Give the matching part of the text, verbatim."""
+        return self.event.text[self.span.start : self.span.end]
+
+    def explain(self) -> list[dict[str, Json]]:
+        """List each stage that touched this hit: its score, the rank it gave, and why."""
+        return [
+            {"stage": score.stage, "score": score.score, "rank": score.rank, "why": score.why} for score in self.scores
+        ]
+
+
+class Hits(list[Hit]):
+    """The hits of a question, best first.
+
+    `confidence` is a calibrated probability that the memory holds an answer; None after a search by words
+    alone, where it is unknown.
+    """
+
+    def __init__(self, hits: Iterable[Hit] = (), *, confidence: float | None = None) -> None:
+        super().__init__(hits)
+        self.confidence = confidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """The source of a line of a context."""
+
+    mark: str
+    event_id: str
+    span: Span
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Prompt-ready text within a token budget, each line with the mark of its citation."""
+
+    text: str
+    tokens: int
+    budget: int
+    tokenizer: str
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer from the memory, with citations; its text is empty where the memory holds no answer."""
+
+    question: str
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    quotes: tuple[str, ...] = ()  # the words of each citation, verbatim
+    confidence: float | None = None  # probability that the memory holds an answer
+    written_by: str = "quote"  # or the name of the LLM
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether there is an answer."""
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A typed, weighted, dated link between two ids."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float  # 0 to 1
+    at: datetime | None  # since when
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One entry of a statement's journal: what changed, because of which event, and why."""
+
+    at: datetime
+    action: str
+    reason: str
+    artifact_id: str | None = None
+    target_id: str | None = None
+    event_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """A verbatim sentence of a session's summary."""
+
+    text: str
+    event_id: str
+    span: Span
+    at: datetime
+    speaker: str | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSentence:
+    """A sentence that an LLM wrote, and the events that support it."""
+
+    text: str
+    event_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A conversation or work session, derived from its events."""
+
+    name: str
+    wings: tuple[str, ...]
+    speakers: tuple[str, ...]
+    events: int
+    first_at: datetime
+    last_at: datetime
+    keys: tuple[str, ...] = ()  # characteristic phrases, best first
+    summary: tuple[Theme, ...] = ()  # its most central sentences, in order of time
+    entities: tuple[str, ...] = ()  # the names that it mentions most
+    # A summary by an LLM, each sentence with its sources; empty without an LLM, and after the session has grown.
+    written: tuple[WrittenSentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The result of `forget`.
+
+    The memory keeps the time, the counts and the log positions of the events, so that `verify` can check that none is
+    left. It does not keep the ids: an id is derived from the text, so guesses of the text could be tested against it.
+    """
+
+    at: datetime
+    space: str
+    dry_run: bool
+    ids: tuple[str, ...] = ()  # returned by `forget`, never stored
+    removed: Mapping[str, int] = field(default_factory=dict[str, int])  # number of removed rows, by kind
+    scrubbed: bool = False  # the store was rewritten: no byte of the text is left on disk
+    left: tuple[str, ...] = ()  # places that may still hold bytes of the text, in words
+
+    @property
+    def events(self) -> int:
+        """Count the removed events."""
+        return self.removed.get("events", len(self.ids))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A problem that `verify` found, and how to fix it."""
+
+    where: str
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of `verify`."""
+
+    checked: Mapping[str, int]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counts and sizes of a memory."""
+
+    location: str
+    space: str
+    spaces: int
+    events: int  # in this space
+    events_total: int
+    sessions: int
+    speakers: int
+    wings: int
+    first_at: datetime | None
+    last_at: datetime | None
+    model: str | None  # that made the vectors
+    vectors: int
+    pending: int  # waiting jobs
+    bytes: int
+    bytes_by_part: Mapping[str, int]
+    schema: int
+    artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
+    tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
+    graph: Mapping[str, int] = field(default_factory=dict[str, int])  # entities, facts, conflicts ...
+    concepts: int = 0  # open ones
+    # Events that are not derived yet, by layer: words, artifacts, graph, intents, concepts.
+    behind: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """Event counts over equal parts of a span of time, with the speakers and wings to choose from."""
+
+    begin: datetime | None  # None where there are no events
+    end: datetime | None
+    events: int
+    counts: tuple[int, ...]  # of each part, earliest first
+    speakers: tuple[str, ...]  # of all times
+    wings: tuple[str, ...]
+
+
+# Roles of events, by who speaks.
+USERS = frozenset(("user", "human"))
+ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
+PROGRAMS = frozenset(("system", "tool", "function", "developer"))  # set up or reported by programs
+SILENT = PROGRAMS  # for knowledge/legacy, to be deleted with it

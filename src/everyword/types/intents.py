@@ -1,0 +1,250 @@
+"""Intents, beliefs, the window, the palace, identity and wake-up: what a memory shows without a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from everyword.types.events import Citation, Context, Score, Span
+
+
+class IntentCategory(StrEnum):
+    """The kind of an unmet goal; feedback moves the threshold of each kind separately."""
+
+    TASK = "task"  # must, should, needs to
+    PROMISE = "promise"  # made to somebody
+    WISH = "wish"  # wanted, hoped for
+    QUESTION = "question"  # undecided, or not known yet
+    REMINDER = "reminder"  # to be told in time
+
+
+class IntentStatus(StrEnum):
+    """The status of an intent."""
+
+    PENDING = "pending"
+    SCHEDULED = "scheduled"  # accepted: it will be done
+    RESOLVED = "resolved"  # done, by later words or by hand
+    REJECTED = "rejected"
+    DEFERRED = "deferred"  # not before a time
+    EXPIRED = "expired"  # its time passed, or nobody mentions it any more
+
+
+LIVE = (IntentStatus.PENDING, IntentStatus.SCHEDULED)
+CLOSED = (IntentStatus.RESOLVED, IntentStatus.REJECTED, IntentStatus.EXPIRED)
+
+
+class IntentAnswer(StrEnum):
+    """A person's answer to an intent."""
+
+    ACCEPT = "accept"
+    MODIFY = "modify"
+    DEFER = "defer"
+    REJECT = "reject"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A quote that supports a claim."""
+
+    event_id: str
+    span: Span
+    quote: str  # verbatim
+    at: datetime
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """An unmet goal with the quotes that show it."""
+
+    id: str
+    statement: str  # in quoted words
+    category: IntentCategory
+    status: IntentStatus
+    urgency: float  # 0 to 1
+    importance: float  # 0 to 1
+    density: float  # 0 to 1: how much of the memory relates to it
+    threshold: float  # of its category; the density is above it
+    grounds: tuple[Evidence, ...]  # the quotes that show the unmet goal, oldest first
+    first_at: datetime
+    last_at: datetime
+    concepts: tuple[str, ...] = ()  # ids of related concepts
+    topics: tuple[str, ...] = ()  # their labels
+    deadline: datetime | None = None  # exclusive: the end of Friday is the beginning of Saturday
+    settled_by: Evidence | None = None  # the quote or answer that ended it
+    until: datetime | None = None  # DEFERRED: not before
+    reason: str = ""
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """List the ids of the events that ground it."""
+        return tuple(dict.fromkeys(ground.event_id for ground in self.grounds))
+
+    @property
+    def due(self) -> date | None:
+        """Return the last day before the deadline."""
+        return None if self.deadline is None else (self.deadline - timedelta(microseconds=1)).date()
+
+    @property
+    def priority(self) -> float:
+        """Combine urgency and importance; intents are shown in this order."""
+        return URGENCY_SHARE * self.urgency + (1 - URGENCY_SHARE) * self.importance
+
+
+URGENCY_SHARE = 0.6  # of an intent's priority; the rest is importance (CogniFold)
+
+
+class KnownBy(StrEnum):
+    """How somebody came to believe something."""
+
+    SAW = "saw"
+    TOLD = "told"
+    SAID = "said"
+    DID = "did"
+    FACT = "fact"  # nobody's belief: the actual state, by the latest word
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """The place or state of a thing as somebody believes it; `holder` is None for the actual state."""
+
+    holder: str | None
+    thing: str
+    value: str
+    since: datetime
+    ground: Evidence
+    by: KnownBy
+    current: bool  # whether it agrees with the latest word
+    of: str | None = None  # for a belief about a belief, whose: what Anne thinks that Sally thinks
+
+
+class Tier(StrEnum):
+    """How close to the present conversation an item is."""
+
+    IMMEDIATE = "immediate"
+    WORKING = "working"
+    BACKGROUND = "background"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowItem:
+    """An event, concept or intent in the window, with its scores."""
+
+    kind: str
+    id: str
+    text: str
+    at: datetime
+    tier: Tier
+    score: float
+    tokens: int
+    rank: float = 0.0  # PageRank, scaled so that the highest in the window is 1
+    recency: float = 0.0
+    access: float = 0.0
+    urgency: float = 1.0  # 1 to 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What matters now, in three tiers within a token budget."""
+
+    items: tuple[WindowItem, ...]
+    text: str  # the items as lines for a prompt, fenced
+    tokens: int
+    budget: int
+    tokenizer: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawer:
+    """An event in the palace."""
+
+    event_id: str
+    text: str
+    at: datetime
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closet:
+    """A session's summary and events in the palace."""
+
+    session: str | None
+    summary: str
+    drawers: tuple[Drawer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hall:
+    """The statements of one kind in a room; `kind` is None for events that state nothing."""
+
+    kind: str | None
+    closets: tuple[Closet, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A concept, as one wing knows it; `id` is None for events without a concept."""
+
+    id: str | None
+    label: str
+    events: int
+    halls: tuple[Hall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PalaceWing:
+    """A person or project; `name` is None for events without a wing."""
+
+    name: str | None
+    events: int
+    rooms: tuple[Room, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunnel:
+    """A concept that two or more wings share."""
+
+    concept: str
+    label: str
+    wings: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palace:
+    """The memory as a place to walk through: wing, room, hall, closet, drawer; tunnels join wings."""
+
+    wings: tuple[PalaceWing, ...]
+    tunnels: tuple[Tunnel, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who the agent is or whom it serves; every wake-up starts with it."""
+
+    text: str
+    event_id: str
+    set_at: datetime
+    wing: str | None = None  # only for this project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One line of a wake-up, with its citation and the reasons for it."""
+
+    layer: int  # 0: identity, 1: what matters now, 2: the given topic
+    kind: str
+    text: str
+    citation: Citation
+    priority: float
+    reasons: tuple[Score, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WakeUp(Context):
+    """A context without a question: the identity, and the few things that matter now."""
+
+    lines: tuple[Told, ...] = ()
+    considered: int = 0  # number of candidates for the lines

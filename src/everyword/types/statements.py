@@ -1,0 +1,164 @@
+"""Artifacts: typed statements with their verbatim quotes and their versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from everyword.types.events import Change, Span
+from everyword.types.ids import fingerprint
+
+ARTIFACT_PREFIX = "ar_"
+BY_HAND = "by hand"  # extractor of a statement that a person wrote as a correction; its speaker is the editor
+
+
+class ArtifactKind(StrEnum):
+    """The kind of a statement."""
+
+    DECISION = "decision"
+    TODO = "todo"  # something to be done: a duty, a promise, a plan
+    REMINDER = "reminder"
+    KEY_FACT = "key_fact"  # about a thing or a project: a name, a number, a limit, a date
+    INSIGHT = "insight"
+    PREFERENCE = "preference"  # likes, dislikes, and how somebody wants things done
+    EVENT = "event"  # something that happened, will happen, or was felt
+    RELATIONSHIP = "relationship"
+    ATTRIBUTE = "attribute"  # what somebody is, has, or habitually does
+
+
+TO_DO = (ArtifactKind.TODO, ArtifactKind.REMINDER)  # kinds that can become intents
+
+
+class Category(StrEnum):
+    """The part of life that a statement belongs to."""
+
+    IDENTITY = "identity"
+    RELATIONSHIPS = "relationships"
+    WORK_CAREER = "work_career"
+    LEARNING = "learning"
+    WELLNESS = "wellness"
+    LIFESTYLE = "lifestyle"
+    INTERESTS = "interests"
+    PREFERENCES = "preferences"
+    PLANS_GOALS = "plans_goals"
+    EXPERIENCES = "experiences"
+    OPINIONS = "opinions"
+    CONTEXT = "context"
+    MISC = "misc"
+
+
+class Status(StrEnum):
+    """Whether a statement is still true."""
+
+    CURRENT = "current"
+    SUPERSEDED = "superseded"  # a newer statement replaces it
+    RETRACTED = "retracted"  # ended, done or retracted
+
+
+class Stance(StrEnum):
+    """How a statement relates to what was true before it."""
+
+    HOLDS = "holds"
+    STILL = "still"  # it says that nothing changed
+    CHANGED = "changed"  # it says that something changed: "moved to", "instead of"
+    ENDED = "ended"  # "used to", "no longer", "decided against"
+    DONE = "done"  # an action, which may complete a todo
+    MAYBE = "maybe"  # considered, not decided
+
+
+class Slot(NamedTuple):
+    """The attribute that a statement gives a value for; two statements of one slot can agree or contradict."""
+
+    about: str
+    attribute: str
+
+
+class SaidDate(NamedTuple):
+    """A date in words, resolved to a span of time; `end` is exclusive."""
+
+    start: datetime
+    end: datetime
+    words: str
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactDraft:
+    """A statement as it was read, before it is compared with known ones."""
+
+    kind: ArtifactKind
+    content: str  # short, names its subject, in words of the quote
+    category: Category
+    quote: str  # verbatim
+    event_id: str
+    span: Span  # of the quote in the event's text
+    speaker: str | None
+    about: str | None  # a person or thing
+    confidence: float  # 0 to 1
+    date: SaidDate | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None  # exclusive; None while it holds
+    entities: tuple[str, ...] = ()
+    negated: bool = False
+    tags: tuple[str, ...] = ()
+    slot: Slot | None = None
+    value: str | None = None  # of the slot, in words of the quote
+    stance: Stance = Stance.HOLDS
+    extractor: str = ""  # name/version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact(ArtifactDraft):
+    """A stored statement, as one version in a chain."""
+
+    id: str
+    recorded_at: datetime
+    status: Status = Status.CURRENT
+    replaces: str | None = None  # the previous version
+
+
+def adopt(
+    draft: ArtifactDraft, *, recorded_at: datetime, replaces: str | None = None, superseded_at: datetime | None = None
+) -> Artifact:
+    """Turn a draft into an artifact. Its id is derived from its source, so a second run makes the same one.
+
+    `superseded_at` is for a statement that arrives late: when the newer one, already known, began to replace it.
+    """
+    given = {field.name: getattr(draft, field.name) for field in fields(ArtifactDraft)}
+    status = Status.CURRENT
+    if draft.valid_to is not None:
+        status = Status.RETRACTED  # it says that it is over: "used to", "no longer"
+    elif superseded_at is not None:
+        given["valid_to"] = superseded_at
+        status = Status.SUPERSEDED
+    return Artifact(**given, id=artifact_id(draft), recorded_at=recorded_at, replaces=replaces, status=status)
+
+
+def artifact_id(draft: ArtifactDraft) -> str:
+    """Derive the id from the quote's location and the slot; the wording of the content does not matter."""
+    attribute = draft.slot.attribute if draft.slot else None
+    parts = (draft.event_id, draft.span.start, draft.span.end, draft.kind.value, draft.about, attribute)
+    return ARTIFACT_PREFIX + fingerprint("artifact", *parts).hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of a statement with its journal entries."""
+
+    artifact: Artifact
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The versions of a statement, oldest first."""
+
+    versions: tuple[Version, ...]
+
+    @property
+    def current(self) -> Artifact | None:
+        """Return the current version, or None."""
+        standing = [one.artifact for one in self.versions if one.artifact.status is Status.CURRENT]
+        return standing[-1] if standing else None

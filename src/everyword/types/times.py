@@ -1,0 +1,88 @@
+"""Parse times in any accepted form, and convert them to and from stored integers.
+
+A time is stored as microseconds since 1970 in UTC and the offset of its zone in seconds. Integers are used because
+`datetime.astimezone` overflows in the first and last hours of the years 1 to 9999, and floats lose digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+
+from everyword.errors import InvalidTime
+
+Clock = Callable[[], datetime]
+
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# strftime would follow the machine's language, and the same log must read the same everywhere.
+_MONTHS = "January February March April May June July August September October November December".split()
+
+
+def utc_now() -> datetime:
+    """Return this machine's time in UTC."""
+    return datetime.now(UTC)
+
+
+def as_datetime(value: datetime | date | str | int | float, field: str = "at") -> datetime:
+    """Parse a time in any accepted form; without a zone it is UTC."""
+    moment = _parsed(value, field)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    offset = moment.utcoffset()
+    if offset is None or offset.microseconds:
+        raise InvalidTime(f"{field}: the zone offset of {value!r} is not in whole seconds.")
+    # Keep a fixed offset instead of the zone: its rules may change, a past 10:00+01:00 may not.
+    return moment.replace(tzinfo=timezone(offset) if offset else UTC)
+
+
+def later(moment: datetime, by: timedelta) -> datetime:
+    """Add a duration; return the last possible time where the sum is beyond it."""
+    try:
+        return moment + by
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def day_in_words(moment: date) -> str:
+    """Format a day: 8 May 2023."""
+    return f"{moment.day} {month_in_words(moment)}"
+
+
+def month_in_words(moment: date) -> str:
+    """Format a month: May 2023."""
+    return f"{_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def to_micros(moment: datetime) -> tuple[int, int]:
+    """Split a time into microseconds since 1970 in UTC and the offset of its zone in seconds."""
+    offset = moment.utcoffset() or timedelta(0)
+    local = moment.replace(tzinfo=None) - _EPOCH
+    return (local - offset) // _MICROSECOND, int(offset.total_seconds())
+
+
+def from_micros(micros: int, offset_s: int = 0) -> datetime:
+    """Reverse `to_micros`."""
+    try:
+        if not offset_s:  # the usual case, kept fast
+            return _EPOCH_UTC + timedelta(microseconds=micros)
+        local = _EPOCH + timedelta(microseconds=micros, seconds=offset_s)
+    except OverflowError:  # the first or last hours of the calendar in another zone
+        local = datetime.min if micros < 0 else datetime.max
+    return local.replace(tzinfo=timezone(timedelta(seconds=offset_s)) if offset_s else UTC)
+
+
+def _parsed(value: object, field: str) -> datetime:
+    try:
+        if isinstance(value, datetime):
+            return value
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day)
+        if isinstance(value, str):
+            return datetime.fromisoformat(value.strip())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidTime(f"{field}: {value!r} is not a time ({error}).", fix=InvalidTime.__doc__) from error
+    raise InvalidTime(f"{field}: a {type(value).__name__} is not a time.", fix=InvalidTime.__doc__)

@@ -1,1 +1,0 @@
-"""Other frameworks' interfaces on top of a memory; each module needs its own extra and says which."""

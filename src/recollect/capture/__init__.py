@@ -1,1 +1,0 @@
-"""Anything that was said or happened -> events: checking what callers give, and our own JSONL."""

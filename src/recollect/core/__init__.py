@@ -1,1 +1,0 @@
-"""The values, errors and text rules that everything else speaks in. Imports nothing of ours."""

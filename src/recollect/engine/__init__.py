@@ -1,1 +1,0 @@
-"""What a memory does with its parts: which model serves, writing, recalling, upkeep. The facade is `memory.py`."""

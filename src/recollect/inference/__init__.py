@@ -1,1 +1,0 @@
-"""Models behind small protocols: embedders and tokenizers, bundled, offline, or over HTTP."""

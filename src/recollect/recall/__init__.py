@@ -1,1 +1,0 @@
-"""Recall: one file a stage, and recipes that name pipelines of them."""

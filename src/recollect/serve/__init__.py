@@ -1,1 +1,0 @@
-"""A memory for other processes: thin adapters over the one table of operations."""

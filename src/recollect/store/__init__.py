@@ -1,1 +1,0 @@
-"""Stores: what one must do (`protocol`), what every one shares, and one package a backend."""
