@@ -64,15 +64,15 @@ def _asked(memory: Memory) -> dict[str, float]:
     assert HYBRID.artifacts is not None
     assert HYBRID.links is not None
     took: dict[str, list[float]] = {"statements": [], "links": []}
-    with memory._engine.store.reader() as reader:
+    with memory.scope.engine.store.reader("default") as reader:
         for text in QUESTIONS * ROUNDS:
             terms = dict.fromkeys(question_terms(text), 1.0)
-            found = reader.by_words("default", terms, HYBRID.artifacts.reach, None)
+            found = reader.by_words(terms, HYBRID.artifacts.reach, None)
             ranked = list(zip(found.seqs.tolist(), found.scores.tolist(), strict=True))
             begun = time.process_time()
-            by_statements(reader, "default", terms, [seq for seq, _ in ranked], HYBRID.artifacts)
+            by_statements(reader, terms, [seq for seq, _ in ranked], HYBRID.artifacts)
             between = time.process_time()
-            by_links(reader, "default", ranked[:100], HYBRID.links)
+            by_links(reader, ranked[:100], HYBRID.links)
             took["statements"].append(1e3 * (between - begun))
             took["links"].append(1e3 * (time.process_time() - between))
     return {name: statistics.median(each) for name, each in took.items()}

@@ -25,7 +25,7 @@ def folding(folder: Path, events: int = MARKS[-1]) -> list[dict[str, float]]:
         while done < events:
             memory.add_many(islice(source, min(WRITTEN, events - done) if done >= MARKS[0] else MARKS[0]))
             begun, worked = time.perf_counter(), time.process_time()
-            done += memory.fold().events
+            done += memory.concepts.fold().events
             wall += time.perf_counter() - begun
             spent += time.process_time() - worked
             if any(since < mark <= done for mark in MARKS):

@@ -55,7 +55,7 @@ def linking(folder: Path, sizes: list[int]) -> list[dict[str, Any]]:
             while written < size:
                 memory.add_many(islice(source, min(BATCH, size - written)))
                 written = min(size, written + BATCH)
-            memory.settle()
+            memory.admin.settle()
             console.print(f"{size:,} events written in {time.perf_counter() - begun:.0f} s", highlight=False)
             results.append({"events": size, **_measured(memory)})
     _print(results)
@@ -82,15 +82,15 @@ def talk(seed: int) -> Iterator[dict[str, object]]:
 
 def _measured(memory: Memory) -> dict[str, Any]:
     stats = memory.stats()
-    names = [one.name for one in memory.entities(type="person", limit=40)]
-    rare = [one.name for one in memory.entities(type="person", limit=PEOPLE)[-20:]]
+    names = [one.name for one in memory.graph.entities(type="person", limit=40)]
+    rare = [one.name for one in memory.graph.entities(type="person", limit=PEOPLE)[-20:]]
     whom = names[:10] + rare[:10]
     return {
-        "entity": _times([partial(memory.entity, name) for name in whom]),
-        "entities": _times([partial(memory.entities, limit=50)]),
+        "entity": _times([partial(memory.graph.entity, name) for name in whom]),
+        "entities": _times([partial(memory.graph.entities, limit=50)]),
         "facts": _times([partial(memory.facts, name) for name in whom]),
-        "timeline": _times([partial(memory.timeline, name) for name in whom]),
-        "conflicts": _times([memory.conflicts]),
+        "timeline": _times([partial(memory.graph.timeline, name) for name in whom]),
+        "conflicts": _times([memory.graph.conflicts]),
         "counts": dict(stats.graph),
     }
 

@@ -70,7 +70,7 @@ def fill(location: str, events: int, spaces: int) -> None:
     with Memory.open(location, embedder=EMBEDDER, durability="normal") as memory:
         for number in range(0, events, BATCH):
             memory.space(f"tenant {number // BATCH % spaces}").add_many(list(islice(made, min(BATCH, events - number))))
-        memory.settle()  # what waits would be folded while adding is timed
+        memory.admin.settle()  # what waits would be folded while adding is timed
 
 
 def _copied(source: str, target: str) -> dict[str, float]:
@@ -167,10 +167,10 @@ def _spread(location: str, spaces: int) -> None:
     store = open_store(location, Settings(durability="normal"))
     made = lines(seed=7)
     for start in range(0, spaces, 100):
-        with store.writer() as writer:
+        with store.file_writer() as writer:
             for number in range(start, start + 100):
                 drafts = drafts_of([next(made)], wing=None, clock=utc_now, settings=Settings())
-                writer.append(f"spread {number}", drafts, None, now=time.time_ns() // 1000, queue=False)
+                writer.writer(f'spread {number}').append(drafts, None, now=time.time_ns() // 1000, queue=False)
     store.close()
 
 

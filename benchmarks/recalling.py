@@ -89,18 +89,16 @@ def _measured(
 
 def _stages(memory: Memory, embedder: SampledEmbedder) -> dict[str, Times]:
     questions = [embedder.question(text) for text in QUESTIONS]
-    with memory._engine.store.reader() as reader:
-        (model,) = [one for one in reader.models() if one.state == "active"]
+    with memory.scope.engine.store.reader("default") as reader:
+        (model,) = [one for one in reader.file.models() if one.state == "active"]
         terms = [dict.fromkeys(question_terms(text), 1.0) for text in QUESTIONS]
-        near = [reader.by_vector("default", model, one.pooled, 200, None).seqs.tolist() for one in questions]
-        rows = [[row.tokens for row in reader.passages("default", model, seqs)] for seqs in near]
+        near = [reader.by_vector(model, one.pooled, 200, None).seqs.tolist() for one in questions]
+        rows = [[row.tokens for row in reader.passages(model, seqs)] for seqs in near]
         return {
             "question": times([lambda q=q: embedder.question(q) for q in QUESTIONS], ROUNDS),
-            "words": times([lambda t=t: reader.by_words("default", t, 100, None) for t in terms], ROUNDS),
-            "vectors": times(
-                [lambda q=q: reader.by_vector("default", model, q.pooled, 100, None) for q in questions], ROUNDS
-            ),
-            "fetch": times([lambda s=s: reader.passages("default", model, s) for s in near], ROUNDS),
+            "words": times([lambda t=t: reader.by_words(t, 100, None) for t in terms], ROUNDS),
+            "vectors": times([lambda q=q: reader.by_vector(model, q.pooled, 100, None) for q in questions], ROUNDS),
+            "fetch": times([lambda s=s: reader.passages(model, s) for s in near], ROUNDS),
             "late": times(
                 [lambda q=q, r=r: embedder.late_matches(q, r) for q, r in zip(questions, rows, strict=True)], ROUNDS
             ),
@@ -109,9 +107,9 @@ def _stages(memory: Memory, embedder: SampledEmbedder) -> dict[str, Times]:
 
 def _shortlist_recall(memory: Memory, embedder: SampledEmbedder) -> float:
     """Tell the share of the true nearest hundred that the shortlist finds."""
-    with memory._engine.store.reader() as reader:
-        (model,) = [one for one in reader.models() if one.state == "active"]
-        view = memory._engine.store._caches.pooled(reader, reader.space("default"), model)  # type: ignore[attr-defined]
+    with memory.scope.engine.store.reader("default") as reader:
+        (model,) = [one for one in reader.file.models() if one.state == "active"]
+        view = reader.sql.pooled_view(reader.row, model)
     shares: list[float] = []
     for text in QUESTIONS:
         vector = embedder.question(text).pooled

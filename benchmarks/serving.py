@@ -109,7 +109,7 @@ def _fill(path: Path, events: int) -> None:
     with Memory.open(path, embedder=SampledEmbedder(), durability="normal") as memory:
         for _ in range(0, events, BATCH):
             memory.add_many(list(islice(source, BATCH)))
-        memory.settle()  # large writes leave concepts to be folded later: here that would be under the load
+        memory.admin.settle()  # large writes leave concepts to be folded later: here that would be under the load
 
 
 def _serve(path: Path, processes: int) -> tuple[subprocess.Popen[str], str]:

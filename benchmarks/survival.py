@@ -84,7 +84,7 @@ def kill_round(path: str | os.PathLike[str], seed: int) -> KillReport:
     delay_s = random.Random(seed).uniform(0.0, 0.4)
     said = _killed(path, seed, delay_s)
     with Memory.open(path, embedder="hashing") as memory:
-        memory.settle()  # an interrupted forget has still to rewrite the file
+        memory.admin.settle()  # an interrupted forget has still to rewrite the file
         events = {event.key or "": event for event in memory.events()}
         batches: dict[str, int] = {}
         for event in events.values():
@@ -92,7 +92,7 @@ def kill_round(path: str | os.PathLike[str], seed: int) -> KillReport:
                 batches[event.session] = batches.get(event.session, 0) + 1
         mine = [key for key in sorted(said.added) if key in events]
         sample = random.Random(seed).sample(mine, min(20, len(mine)))
-        problems = tuple(f"{problem.where}: {problem.what}" for problem in memory.verify().problems)
+        problems = tuple(f"{problem.where}: {problem.what}" for problem in memory.admin.verify().problems)
         unfindable = tuple(key for key in sample if key not in {hit.event.key for hit in memory.recall(_word(key))})
     return KillReport(
         seed=seed,
@@ -136,7 +136,7 @@ def _summed(
     new = sum(one.get("new", 0) for one in wrote)
     with Memory.open(path, embedder="hashing") as memory:
         stored = [event.key or "" for event in memory.events()]
-        problems = tuple(f"{problem.where}: {problem.what}" for problem in memory.verify().problems)
+        problems = tuple(f"{problem.where}: {problem.what}" for problem in memory.admin.verify().problems)
     waits = sorted(wait for one in wrote for wait in one.get("waits", []))
     turns = [len(one.get("waits", [])) for one in wrote]
     return StormReport(

@@ -94,7 +94,7 @@ def measure_stream(task: Task, store: str, embedder: Any, *, llm: Any = None) ->
             some = slice(start, start + LOOKED_AT_EVERY)
             clock.now = days[some][-1]
             memory.add_many([event_of(line) for line in lines[some]])
-            memory.settle()
+            memory.admin.settle()
         produced = graph_of(memory, now=max(days) + AFTERWARDS)
     gold, texts = task.graph[store], event_texts(task, store)
     vectors: Embed = cache(lambda text: np.asarray(embedder.passages([text])[0].pooled, np.float64))
@@ -118,7 +118,7 @@ class _Clock:
 def graph_of(memory: Memory, *, now: datetime) -> dict[str, Any]:
     """Lay a memory's concept graph out as the metrics want it, with the intents that it shows at a time."""
     keys = {event.id: event.key for event in memory.events()}
-    views = [memory.concept(concept.id) for concept in memory.concepts()]
+    views = [memory.concepts.get(concept.id) for concept in memory.concepts.list()]
     edges = {(edge.source, edge.target, edge.kind.value) for view in views for edge in view.edges}
     return {
         "concepts": [
@@ -136,7 +136,7 @@ def graph_of(memory: Memory, *, now: datetime) -> dict[str, Any]:
                 "events": [keys[id] for id in intent.events],
                 "concepts": list(intent.concepts),
             }
-            for intent in memory.intents(now=now)
+            for intent in memory.intents.list(now=now)
         ],
     }
 

@@ -56,9 +56,9 @@ def talks_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
 def _measured(lines: Sequence[Line], embedder: Any) -> dict[str, Any]:
     with Memory.open(":memory:", embedder) as memory:
         memory.add_many([event_of(line) for line in lines])
-        memory.settle()
+        memory.admin.settle()
         texts = {event.id: event.text for event in memory.events()}
-        views = [memory.concept(concept.id) for concept in memory.concepts()]
+        views = [memory.concepts.get(concept.id) for concept in memory.concepts.list()]
     held = {view.concept.label: [one.event_id for one in view.grounds if one.weight >= COUNTED] for view in views}
     largest = sorted(held, key=lambda label: (-len(held[label]), label))
     vector = cache(lambda id: _unit(sentence_vector(texts[id])))

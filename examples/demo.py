@@ -91,7 +91,7 @@ def what_was_said(memory: Memory) -> None:
     """Show what was decided and is to be done, with the words that say so."""
     console.print("\n[bold]Decided, and still to be done[/], by rules, each with its quote:", highlight=False)
     for kind in ("decision", "todo"):
-        for one in memory.artifacts(kind=kind)[-3:]:
+        for one in memory.statements(kind=kind)[-3:]:
             since = f"{one.valid_from:%d %b %Y}" if one.valid_from else ""
             console.print(f"  [green]{since}[/] [magenta]{kind}[/] “{escape(one.quote)}”", highlight=False)
 
@@ -111,7 +111,7 @@ def weigh(memory: Memory) -> None:
     table.add_row("file", f"{stats.bytes / 1e6:.1f} MB, {memory.location}")
     table.add_row("statements", ", ".join(f"{count} {kind}" for kind, count in stats.artifacts.items()))
     table.add_row("model", str(stats.model))
-    table.add_row("verified", "every index agrees with the log" if memory.verify().ok else "[red]problems[/]")
+    table.add_row("verified", "every index agrees with the log" if memory.admin.verify().ok else "[red]problems[/]")
     console.print()
     console.print(table)
 

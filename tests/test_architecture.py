@@ -16,7 +16,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Each part may import itself and the parts before it.
 LAYERS = (
     "errors", "settings", "extras", "fork_safety", "private_files", "types", "text", "storage", "models", "engine",
-    "knowledge", "ingest", "retrieval", "jobs", "facade", "memory", "aio", "client", "interfaces",
+    "knowledge", "ingest", "retrieval", "jobs", "api", "memory", "aio", "client", "interfaces",
 )  # fmt: skip
 # Imports that still point upwards. Remove entries; never add one.
 UPWARDS = {
@@ -56,7 +56,7 @@ def test_imports_point_downwards() -> None:
 def test_only_the_factory_knows_the_backends() -> None:
     backends = ("everyword.storage.sqlite", "everyword.storage.postgres")
     for module in MODULES:
-        if _part(module) in ("retrieval", "knowledge", "ingest", "jobs", "engine", "memory", "facade", "aio"):
+        if _part(module) in ("retrieval", "knowledge", "ingest", "jobs", "engine", "memory", "api", "aio"):
             assert not [name for name in _imports(module) if name.startswith(backends)], _relative(module)
 
 

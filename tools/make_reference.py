@@ -9,12 +9,17 @@ from pathlib import Path
 
 from everyword import Memory, errors
 from everyword import settings as settings_module
+from everyword.api.admin import Admin
+from everyword.api.concepts import Concepts
+from everyword.api.graph import Graph
+from everyword.api.intents import Intents
 from everyword.interfaces.operations import OPERATIONS, Operation, Parameter
 from everyword.settings import Settings
 from everyword.types import events as values
 from everyword.types import intents as attention
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
+PARTS = {"graph": Graph, "concepts": Concepts, "intents": Intents, "admin": Admin}
 VALUES = (values.Event, values.Hit, values.Score, values.Context, values.Citation, values.Written, values.Session)
 VALUES += (values.Receipt, values.Report, values.Problem, values.Stats, values.Imported)
 VALUES += (attention.Intent, attention.Evidence, attention.Belief, attention.Window, attention.WindowItem)
@@ -24,7 +29,9 @@ VALUES += (attention.Palace, attention.PalaceWing, attention.Room, attention.Hal
 def reference() -> str:
     """Make the whole page."""
     parts = ["# Reference", "", "Made from the code by `tools/make_reference.py`.", ""]
-    parts += ["## The library", "", inspect.getdoc(Memory) or "", "", *_methods()]
+    parts += ["## The library", "", inspect.getdoc(Memory) or "", "", *_methods(Memory)]
+    for name, part in PARTS.items():
+        parts += [f"## `memory.{name}`", "", inspect.getdoc(part) or "", "", *_methods(part)]
     parts += ["## Settings", "", "Keyword options of `Memory.open`, or a `Settings` object.", "", *_settings()]
     parts += ["## Values", "", *(_value(kind) for kind in VALUES)]
     parts += ["## The command line", "", _COMMAND_LINE, ""]
@@ -40,9 +47,9 @@ _COMMAND_LINE = (
 )
 
 
-def _methods() -> list[str]:
+def _methods(kind: type) -> list[str]:
     lines: list[str] = []
-    for name, method in inspect.getmembers(Memory, callable):
+    for name, method in inspect.getmembers(kind, inspect.isroutine):
         if name.startswith("_"):
             continue
         signature = re.sub(r"\bself, ?|\bself\b", "", str(inspect.signature(method))).replace("'", "")
@@ -79,8 +86,7 @@ def _operation(operation: Operation) -> list[str]:
 
 def _parameter(one: Parameter) -> str:
     shown = one.name.upper() if one.positional else ", ".join(one.options) or "--" + one.name.replace("_", "-")
-    default = f" (default {one.default})" if one.default not in (None, False, True) else ""
-    return f"| `{shown}` | {one.help}{default} |"
+    return f"| `{shown}` | {one.help} |"
 
 
 def _sentence(text: str) -> str:

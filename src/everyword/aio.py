@@ -6,51 +6,166 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import islice
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from everyword.api.admin import Admin
+from everyword.api.arguments import Time
+from everyword.api.concepts import Concepts
+from everyword.api.graph import Graph
+from everyword.api.imports import LOOK_EVERY_S
+from everyword.api.intents import Intents
 from everyword.errors import EverywordError
 from everyword.memory import Memory
-from everyword.types.events import Event, Imported
+from everyword.types.events import Event, Imported, Json
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 _EVENTS_A_TURN = 100  # taken from the log in one visit to the thread
 
 
-def _in_thread(
-    method: Callable[Concatenate[Memory, P], R],
-) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+class _Wraps(Protocol[T_co]):
+    """What calls the methods of an object in threads."""
+
+    @property
+    def sync(self) -> T_co:
+        """Give the object."""
+        ...
+
+
+def _in_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Wraps[T], P], Awaitable[R]]:
     @wraps(method)
-    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+    async def call(self: _Wraps[T], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
 
     return call
 
 
-def _in_own_thread(
-    method: Callable[Concatenate[Memory, P], R],
-) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+def _in_own_thread(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[_Wraps[T], P], Awaitable[R]]:
     """Do what may last for good in a thread of its own: the loop has few, and all other calls need them."""
 
     @wraps(method)
-    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: _Wraps[T], *args: P.args, **kwargs: P.kwargs) -> R:
         with _one_thread() as own:
-            return await _loop().run_in_executor(own, partial(method, self.memory, *args, **kwargs))
+            return await _loop().run_in_executor(own, partial(method, self.sync, *args, **kwargs))
 
     return call
+
+
+class AsyncGraph:
+    """`memory.graph`, awaited."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.sync = graph
+
+    entities = _in_thread(Graph.entities)
+    entity = _in_thread(Graph.entity)
+    timeline = _in_thread(Graph.timeline)
+    held = _in_thread(Graph.held)
+    conflicts = _in_thread(Graph.conflicts)
+    map = _in_thread(Graph.map)
+    merge = _in_thread(Graph.merge)
+    split = _in_thread(Graph.split)
+    undo = _in_thread(Graph.undo)
+    edits = _in_thread(Graph.edits)
+
+
+class AsyncConcepts:
+    """`memory.concepts`, awaited."""
+
+    def __init__(self, concepts: Concepts) -> None:
+        self.sync = concepts
+
+    list = _in_thread(Concepts.list)
+    get = _in_thread(Concepts.get)
+    fold = _in_thread(Concepts.fold)
+    journal = _in_thread(Concepts.journal)
+    undo = _in_thread(Concepts.undo)
+    beliefs = _in_thread(Concepts.beliefs)
+    window = _in_thread(Concepts.window)
+    palace = _in_thread(Concepts.palace)
+
+
+class AsyncIntents:
+    """`memory.intents`, awaited."""
+
+    def __init__(self, intents: Intents) -> None:
+        self.sync = intents
+
+    list = _in_thread(Intents.list)
+    get = _in_thread(Intents.get)
+    answer = _in_thread(Intents.answer)
+
+
+class AsyncAdmin:
+    """`memory.admin`, awaited."""
+
+    def __init__(self, admin: Admin) -> None:
+        self.sync = admin
+
+    verify = _in_thread(Admin.verify)
+    rebuild = _in_thread(Admin.rebuild)
+    settle = _in_thread(Admin.settle)
+    backup = _in_thread(Admin.backup)
+    export = _in_thread(Admin.export)
+    spaces = _in_thread(Admin.spaces)
+    records = _in_thread(Admin.records)
+    jobs = _in_thread(Admin.jobs)
+    job_counts = _in_thread(Admin.job_counts)
+    next_job_due = _in_thread(Admin.next_job_due)
+    work = _in_own_thread(Admin.work)
+    pulse = _in_thread(Admin.pulse)
+    api_keys = _in_thread(Admin.api_keys)
+    create_key = _in_thread(Admin.create_key)
+    revoke_key = _in_thread(Admin.revoke_key)
+    key_for = _in_thread(Admin.key_for)
+    needs_keys = _in_thread(Admin.needs_keys)
+    webhooks = _in_thread(Admin.webhooks)
+    add_webhook = _in_thread(Admin.add_webhook)
+    remove_webhook = _in_thread(Admin.remove_webhook)
+    deliver_webhooks = _in_thread(Admin.deliver_webhooks)
+    activity = _in_thread(Admin.activity)
+    glance = _in_thread(Admin.glance)
+    page_of_events = _in_thread(Admin.page_of_events)
+    page_of_statements = _in_thread(Admin.page_of_statements)
+    fenced = _in_thread(Admin.fenced)
+    redacted = _in_thread(Admin.redacted)
+    forgotten = _in_thread(Admin.forgotten)
+
+    def follow(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: str | None = None,
+        defer_embeddings: bool = False,
+        every_s: float = LOOK_EVERY_S,
+        stop: threading.Event | None = None,
+    ) -> AsyncIterator[Imported | EverywordError]:
+        """Import a folder and whatever comes to it from then on; see `Admin.follow`."""
+        left = stop or threading.Event()
+        found = self.sync.follow(
+            path, format=format, redact=redact, defer_embeddings=defer_embeddings, every_s=every_s, stop=left
+        )
+        return _each(found, left)
 
 
 class AsyncMemory:
     """A `Memory` whose methods are awaited. `async with await AsyncMemory.open(...) as memory:`"""
 
     def __init__(self, memory: Memory) -> None:
-        self.memory = memory
+        self.sync = memory
+        self.graph = AsyncGraph(memory.graph)
+        self.concepts = AsyncConcepts(memory.concepts)
+        self.intents = AsyncIntents(memory.intents)
+        self.admin = AsyncAdmin(memory.admin)
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> AsyncMemory:
@@ -63,123 +178,93 @@ class AsyncMemory:
     recall = _in_thread(Memory.recall)
     context = _in_thread(Memory.context)
     ask = _in_thread(Memory.ask)
-    identity = _in_thread(Memory.identity)
     wake_up = _in_thread(Memory.wake_up)
-    artifacts = _in_thread(Memory.artifacts)
-    artifact = _in_thread(Memory.artifact)
+    identity = _in_thread(Memory.identity)
+    get = _in_thread(Memory.get)
+    sessions = _in_thread(Memory.sessions)
+    statements = _in_thread(Memory.statements)
+    statement = _in_thread(Memory.statement)
     history = _in_thread(Memory.history)
     correct = _in_thread(Memory.correct)
     retract = _in_thread(Memory.retract)
-    records = _in_thread(Memory.records)
-    entities = _in_thread(Memory.entities)
-    entity = _in_thread(Memory.entity)
     facts = _in_thread(Memory.facts)
-    timeline = _in_thread(Memory.timeline)
-    conflicts = _in_thread(Memory.conflicts)
-    merge = _in_thread(Memory.merge)
-    split = _in_thread(Memory.split)
-    undo = _in_thread(Memory.undo)
-    edits = _in_thread(Memory.edits)
-    map = _in_thread(Memory.map)
-    held = _in_thread(Memory.held)
-    activity = _in_thread(Memory.activity)
-    glance = _in_thread(Memory.glance)
-    work = _in_own_thread(Memory.work)
-    intents = _in_thread(Memory.intents)
-    intent = _in_thread(Memory.intent)
-    answer_intent = _in_thread(Memory.answer_intent)
-    beliefs = _in_thread(Memory.beliefs)
-    window = _in_thread(Memory.window)
-    palace = _in_thread(Memory.palace)
-    concepts = _in_thread(Memory.concepts)
-    concept = _in_thread(Memory.concept)
-    fold = _in_thread(Memory.fold)
-    journal = _in_thread(Memory.journal)
-    unfold = _in_thread(Memory.unfold)
-    get = _in_thread(Memory.get)
-    sessions = _in_thread(Memory.sessions)
     stats = _in_thread(Memory.stats)
     forget = _in_thread(Memory.forget)
-    forgotten = _in_thread(Memory.forgotten)
-    redacted = _in_thread(Memory.redacted)
-    fenced = _in_thread(Memory.fenced)
-    verify = _in_thread(Memory.verify)
-    rebuild = _in_thread(Memory.rebuild)
-    settle = _in_thread(Memory.settle)
-    backup = _in_thread(Memory.backup)
-    export = _in_thread(Memory.export)
     changes = _in_thread(Memory.changes)
-    jobs = _in_thread(Memory.jobs)
-    spaces = _in_thread(Memory.spaces)
-    job_counts = _in_thread(Memory.job_counts)
-    next_job_due = _in_thread(Memory.next_job_due)
-    pulse = _in_thread(Memory.pulse)
-    api_keys = _in_thread(Memory.api_keys)
-    create_key = _in_thread(Memory.create_key)
-    revoke_key = _in_thread(Memory.revoke_key)
-    key_for = _in_thread(Memory.key_for)
-    needs_keys = _in_thread(Memory.needs_keys)
-    webhooks = _in_thread(Memory.webhooks)
-    add_webhook = _in_thread(Memory.add_webhook)
-    remove_webhook = _in_thread(Memory.remove_webhook)
-    deliver_webhooks = _in_thread(Memory.deliver_webhooks)
-    page_of_events = _in_thread(Memory.page_of_events)
-    page_of_artifacts = _in_thread(Memory.page_of_artifacts)
     close = _in_thread(Memory.close)
 
     def space(self, name: str, *, walled: bool = False, editor: str | None = None) -> AsyncMemory:
         """Give a handle on another space of the same file."""
-        return AsyncMemory(self.memory.space(name, walled=walled, editor=editor))
+        return AsyncMemory(self.sync.space(name, walled=walled, editor=editor))
 
     def wing(self, name: str) -> AsyncMemory:
         """Give a handle on one wing."""
-        return AsyncMemory(self.memory.wing(name))
+        return AsyncMemory(self.sync.wing(name))
 
     @property
     def location(self) -> str:
         """Tell where this memory lives."""
-        return self.memory.location
+        return self.sync.location
 
     @property
     def notices(self) -> list[str]:
         """List what works in a lesser way than asked for, and why."""
-        return self.memory.notices
+        return self.sync.notices
 
-    async def events(self, **filters: Any) -> AsyncIterator[Event]:
-        """Go through events; takes what `Memory.events` takes."""
-        source = self.memory.events(**filters)
+    async def events(
+        self,
+        *,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+        role: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        meta: Mapping[str, Json] | None = None,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> AsyncIterator[Event]:
+        """Go through events in the order in which they happened; see `Memory.events`."""
+        found = self.sync.events(
+            wing=wing,
+            session=session,
+            speaker=speaker,
+            since=since,
+            until=until,
+            as_of=as_of,
+            role=role,
+            source=source,
+            meta=meta,
+            newest_first=newest_first,
+            limit=limit,
+        )
 
         def some() -> list[Event]:
-            return list(islice(source, _EVENTS_A_TURN))
+            return list(islice(found, _EVENTS_A_TURN))
 
         while batch := await asyncio.to_thread(some):
             for event in batch:
                 yield event
 
     async def on(self, what: str, told: Callable[[Any], Any]) -> Callable[[], None]:
-        """Call a function with what is new; takes what `Memory.on` takes.
+        """Call a function with what is new; see `Memory.on`.
 
         What it gives to be awaited, as an `async def` does, runs on the loop that this was called from.
         """
-        return await asyncio.to_thread(self.memory.on, what, self._on_loop(told, _loop()) if callable(told) else told)
-
-    def follow(
-        self, path: str | os.PathLike[str], *, stop: threading.Event | None = None, **options: Any
-    ) -> AsyncIterator[Imported | EverywordError]:
-        """Import a folder and whatever comes to it from then on; takes what `Memory.follow` takes."""
-        told = stop or threading.Event()
-        return _each(self.memory.follow(path, stop=told, **options), told)
+        return await asyncio.to_thread(self.sync.on, what, self._on_loop(told, _loop()) if callable(told) else told)
 
     def watch(
         self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
     ) -> AsyncIterator[tuple[str, Any]]:
-        """Go through what is new as it comes; takes what `Memory.watch` takes."""
+        """Go through what is new as it comes; see `Memory.watch`."""
         left = threading.Event()
 
         def ended() -> bool:
             return left.is_set() or (stop is not None and stop())
 
-        return _each(self.memory.watch(kinds=kinds, every=every, stop=ended), left)
+        return _each(self.sync.watch(kinds=kinds, every=every, stop=ended), left)
 
     def _on_loop(self, told: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
         @wraps(told)
@@ -194,8 +279,7 @@ class AsyncMemory:
         try:
             await outcome
         except Exception as error:  # what was written is written, whatever a listener does
-            engine = self.memory._engine  # pyright: ignore[reportPrivateUsage]  a listener of it
-            engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
+            self.sync.scope.engine.models.say(f"A listener failed ({type(error).__name__}: {error}).")
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -1,4 +1,4 @@
-"""A memory that is served elsewhere: the methods of `Memory`, each a request to the service."""
+"""A memory that is served elsewhere: the methods of `Memory` and its parts, each a request to the service."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from datetime import date
 from functools import wraps
 from pathlib import Path
 from threading import TIMEOUT_MAX
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from everyword import errors
+from everyword.api.admin import Admin
+from everyword.api.concepts import Concepts
+from everyword.api.graph import Graph
+from everyword.api.intents import Intents
 from everyword.errors import (
     BadLocation,
     Closed,
@@ -35,7 +40,11 @@ from everyword.storage.open_files import opened
 from everyword.types.events import Event, Imported
 from everyword.types.feed import Page
 from everyword.types.serialization import element_type, event_to_json, from_json
+from everyword.types.statements import Artifact
 from everyword.types.times import as_datetime
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PROBLEM_PREFIX = "urn:everyword:error:"
 _PAGE = 500  # entries asked for at a time
@@ -44,16 +53,155 @@ _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the me
 _CHUNK = 1 << 16
 _JSON, _LINES, _FILE = "application/json", "application/x-ndjson", "application/vnd.sqlite3"  # what the service sends
 _STREAMED = "read changes(), or GET /v1/stream as it comes"
-_ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "follow": _STREAMED, "pulse": _STREAMED}
-
-if TYPE_CHECKING:
-    _Methods = Memory  # to a type checker a client is a memory: the same methods with the same types
-else:
-    _Methods = object
+_ELSEWHERE = {"on": _STREAMED, "watch": _STREAMED, "pulse": _STREAMED}
+_OPERATIONS = {operation.method: operation for operation in (*OPERATIONS, *API_OPERATIONS)}
 
 
-class Client(_Methods):
-    """A memory behind `everyword serve`, with the methods of `Memory`: the same arguments, values and errors.
+class _Remote(Protocol):
+    """A client or one of its parts."""
+
+    @property
+    def connection(self) -> Connection:
+        """Give the connection to the service."""
+        ...
+
+
+def _remote(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[_Remote, P], R]:
+    """Make the method that has the service run a method of Memory or of one of its parts."""
+    operation = _OPERATIONS[method.__qualname__.lower().removeprefix("memory.")]
+    returns = get_type_hints(method)["return"]
+    listed = element_type(returns) if operation.read_only and operation.result else None
+    limit = inspect.signature(method).parameters.get("limit")
+    most = None if limit is None else limit.default
+
+    def run(connection: Connection, given: dict[str, Any]) -> Any:
+        if listed is not None:
+            given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
+            return list(_each(lambda part: connection.page(operation, listed, part), given))
+        answer = connection.run(operation, given)
+        with _understood():
+            if operation.several:
+                one, several = get_args(returns)
+                if operation.several in answer:
+                    return several(from_json(one, each) for each in answer[operation.several])
+                return from_json(one, answer)
+            return from_json(returns, answer[operation.result] if operation.result else answer)
+
+    @wraps(method)
+    def call(self: _Remote, *args: P.args, **kwargs: P.kwargs) -> R:
+        return run(self.connection, _bound(method, args, kwargs))
+
+    return call
+
+
+def _missing(self: object, name: str, here: type) -> AttributeError:
+    """Say where a method can be had that only a memory in this process has."""
+    if name.startswith("_") or not hasattr(here, name):
+        return AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    where = _ELSEWHERE.get(name, "it is done where the file is: see everyword keys, webhooks and worker")
+    return AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
+
+
+class RemoteGraph:
+    """`memory.graph` of a service."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    entities = _remote(Graph.entities)
+    entity = _remote(Graph.entity)
+    timeline = _remote(Graph.timeline)
+    held = _remote(Graph.held)
+    conflicts = _remote(Graph.conflicts)
+    map = _remote(Graph.map)
+    merge = _remote(Graph.merge)
+    split = _remote(Graph.split)
+    undo = _remote(Graph.undo)
+    edits = _remote(Graph.edits)
+
+
+class RemoteConcepts:
+    """`memory.concepts` of a service."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    list = _remote(Concepts.list)
+    get = _remote(Concepts.get)
+    fold = _remote(Concepts.fold)
+    journal = _remote(Concepts.journal)
+    undo = _remote(Concepts.undo)
+    beliefs = _remote(Concepts.beliefs)
+    window = _remote(Concepts.window)
+    palace = _remote(Concepts.palace)
+
+
+class RemoteIntents:
+    """`memory.intents` of a service."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    list = _remote(Intents.list)
+    get = _remote(Intents.get)
+    answer = _remote(Intents.answer)
+
+
+class RemoteAdmin:
+    """`memory.admin` of a service. Keys and webhooks are made where the file is, not from afar."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        """Explain what is not here; only asked for names that are missing."""
+        raise _missing(self, name, Admin)
+
+    verify = _remote(Admin.verify)
+    rebuild = _remote(Admin.rebuild)
+    settle = _remote(Admin.settle)
+    records = _remote(Admin.records)
+    jobs = _remote(Admin.jobs)
+    activity = _remote(Admin.activity)
+    glance = _remote(Admin.glance)
+
+    def spaces(self) -> list[str]:
+        """List the spaces that the key opens."""
+        answer = self.connection.requested("GET", "/v1/spaces", {})
+        with _understood():
+            return from_json(list[str], answer["spaces"])
+
+    @wraps(Admin.page_of_events)
+    def page_of_events(self, **filters: Any) -> Page[Event]:
+        """Read a page of events."""
+        return self.connection.page(_OPERATIONS["events"], Event, _bound(Admin.page_of_events, (), filters))
+
+    @wraps(Admin.page_of_statements)
+    def page_of_statements(self, **filters: Any) -> Page[Artifact]:
+        """Read a page of statements."""
+        return self.connection.page(_OPERATIONS["statements"], Artifact, _bound(Admin.page_of_statements, (), filters))
+
+    def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        wiki: str | os.PathLike[str] | None = None,
+        graph: str | os.PathLike[str] | None = None,
+    ) -> int:
+        """Fetch the space's events as JSONL; count them. Never overwrites."""
+        if path is None or wiki is not None or graph is not None:
+            raise InvalidInput(
+                "A service sends events alone.", fix="Run `everyword export --wiki` or --graph where the memory is."
+            )
+        return self.connection.fetched("/v1/export", self.connection.where(wing=True), path, _LINES)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Fetch a consistent copy of the whole file. Never overwrites."""
+        self.connection.fetched("/v1/backup", {}, path, _FILE)
+
+
+class Client:
+    """A memory behind `everyword serve`, with the methods and parts of `Memory`: the same arguments, values and errors.
 
     Keys and webhooks are made where the file is, not from afar; neither can hits be sent back (`context(hits=)`).
     """
@@ -72,64 +220,64 @@ class Client(_Methods):
         key: what `everyword keys create` showed; needed unless the service is this machine's own. space: which one
         (default: the only one that the key opens, or "default"). timeout_s: how long to wait for an answer.
         """
-        httpx: Any = need("httpx", extra="http")
-        # A host that can't be one is noticed when it is asked.
-        self._failed: Any = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
-        secret = _checked_key(key)
-        headers = {"authorization": f"Bearer {secret}"} if secret else {}
-        options: dict[str, Any] = {"headers": headers, "timeout": _checked_timeout(timeout_s)}
-        try:
-            self._http: Any = httpx.Client(base_url=_checked_url(url), **options)
-        except httpx.InvalidURL as error:
-            raise _no_address(url) from error
-        self._url = url
-        self._space_name, self._wing_name = space, wing
-        self._owns = True
+        self._of(Connection(url, key=key, space=space, wing=wing, timeout_s=timeout_s), owner=True)
+
+    def _of(self, connection: Connection, *, owner: bool) -> Client:
+        self.connection = connection
+        self.graph = RemoteGraph(connection)
+        self.concepts = RemoteConcepts(connection)
+        self.intents = RemoteIntents(connection)
+        self.admin = RemoteAdmin(connection)
+        self._owner = owner
+        return self
 
     def __getattr__(self, name: str) -> Any:
-        """Say where what is not here can be had; only asked for names that are missing."""
-        if name.startswith("_") or not hasattr(Memory, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        where = _ELSEWHERE.get(name, "it is done where the file is: see everyword keys, webhooks and worker")
-        raise AttributeError(f"A memory that is served elsewhere has no {name}(): {where}.", name=name, obj=self)
+        """Explain what is not here; only asked for names that are missing."""
+        raise _missing(self, name, Memory)
+
+    add = _remote(Memory.add)
+    add_many = _remote(Memory.add_many)
+    recall = _remote(Memory.recall)
+    context = _remote(Memory.context)
+    ask = _remote(Memory.ask)
+    wake_up = _remote(Memory.wake_up)
+    identity = _remote(Memory.identity)
+    get = _remote(Memory.get)
+    sessions = _remote(Memory.sessions)
+    statements = _remote(Memory.statements)
+    statement = _remote(Memory.statement)
+    history = _remote(Memory.history)
+    correct = _remote(Memory.correct)
+    retract = _remote(Memory.retract)
+    facts = _remote(Memory.facts)
+    stats = _remote(Memory.stats)
+    forget = _remote(Memory.forget)
+    changes = _remote(Memory.changes)
 
     def space(self, name: str, *, walled: bool = True, editor: str | None = None) -> Client:
         """Give a client of another space; who edits is who holds the key."""
-        return self._scoped(name, None)
+        return object.__new__(Client)._of(self.connection.scoped(name, None), owner=False)
 
     def wing(self, name: str) -> Client:
         """Give a client of one wing."""
-        return self._scoped(self._space_name, name)
+        connection = self.connection.scoped(self.connection.space, name)
+        return object.__new__(Client)._of(connection, owner=False)
 
     @property
     def location(self) -> str:
         """Tell where the memory is served."""
-        return self._url
+        return self.connection.url
 
     @property
     def notices(self) -> list[str]:
         """List nothing: what works in a lesser way is in the service's log."""
         return []
 
-    def spaces(self) -> list[str]:
-        """List the spaces that the key opens."""
-        answer = self._requested("GET", "/v1/spaces", {})
-        with _understood():
-            return from_json(list[str], answer["spaces"])
-
+    @wraps(Memory.events)
     def events(self, **filters: Any) -> Iterator[Event]:
-        """Go through events; takes what `Memory.events` takes."""
+        """Go through events."""
         given = _bound(Memory.events, (), filters)
-        return _each(lambda part: self.page_of_events(**part), given)
-
-    def page_of_events(self, **filters: Any) -> Page[Event]:
-        """Read a page of events; takes what `Memory.page_of_events` takes."""
-        return self._page("events", Event, _bound(Memory.page_of_events, (), filters))
-
-    def page_of_artifacts(self, **filters: Any) -> Page[Any]:
-        """Read a page of statements; takes what `Memory.page_of_artifacts` takes."""
-        returns = get_type_hints(Memory.artifacts)["return"]
-        return self._page("artifacts", element_type(returns), _bound(Memory.page_of_artifacts, (), filters))
+        return _each(lambda part: self.connection.page(_OPERATIONS["events"], Event, part), given)
 
     def import_events(
         self,
@@ -153,38 +301,20 @@ class Client(_Methods):
                 f"{source} has a log beside it, {log.name}, which would not be sent.",
                 fix="Send a copy that everyword backup makes, or close whatever has it open.",
             )
-        query = {"name": source.name, **self._where(wing=True)}
+        query = {"name": source.name, **self.connection.where(wing=True)}
         query |= {name: value for name, value in (("format", format), ("redact", redact)) if value is not None}
         with opened(source) as file:
-            answer = self._sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
+            answer = self.connection.sent("POST", "/v1/import", query, content=iter(lambda: file.read(_CHUNK), b""))
         with _understood():
             imported: Imported = from_json(Imported, answer)
         if progress is not None:
             progress("events", imported.read, imported.read)
         return imported
 
-    def export(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        wiki: str | os.PathLike[str] | None = None,
-        graph: str | os.PathLike[str] | None = None,
-    ) -> int:
-        """Fetch the space's events as JSONL; count them. Never overwrites."""
-        if path is None or wiki is not None or graph is not None:
-            raise InvalidInput(
-                "A service sends events alone.", fix="Run `everyword export --wiki` or --graph where the memory is."
-            )
-        return self._fetched("/v1/export", self._where(wing=True), path, _LINES)
-
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Fetch a consistent copy of the whole file. Never overwrites."""
-        self._fetched("/v1/backup", {}, path, _FILE)
-
     def close(self) -> None:
         """Let go of the connections. A client from space() or wing() leaves that to the one it came from."""
-        if self._owns:
-            self._http.close()
+        if self._owner:
+            self.connection.close()
 
     def __enter__(self) -> Client:
         return self
@@ -195,41 +325,74 @@ class Client(_Methods):
         self.close()
 
     def __repr__(self) -> str:
-        scope = ", ".join(part for part in (self._space_name, self._wing_name and f"wing {self._wing_name}") if part)
-        return f"<Client {self._url}{f' ({scope})' if scope else ''}>"
+        one = self.connection
+        scope = ", ".join(part for part in (one.space, one.wing and f"wing {one.wing}") if part)
+        return f"<Client {one.url}{f' ({scope})' if scope else ''}>"
 
-    # Inside
 
-    def _scoped(self, space: str | None, wing: str | None) -> Client:
-        other = object.__new__(Client)
-        other.__dict__.update(self.__dict__)
-        other._space_name, other._wing_name, other._owns = space, wing, False
+class Connection:
+    """The connection to a service, and the space and wing that are asked for."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None,
+        space: str | None,
+        wing: str | None,
+        timeout_s: float,
+    ) -> None:
+        httpx: Any = need("httpx", extra="http")
+        # A host that can't be one is noticed when it is asked.
+        self._failed: Any = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
+        secret = _checked_key(key)
+        headers = {"authorization": f"Bearer {secret}"} if secret else {}
+        options: dict[str, Any] = {"headers": headers, "timeout": _checked_timeout(timeout_s)}
+        try:
+            self._http: Any = httpx.Client(base_url=_checked_url(url), **options)
+        except httpx.InvalidURL as error:
+            raise _no_address(url) from error
+        self.url = url
+        self.space, self.wing = space, wing
+
+    def scoped(self, space: str | None, wing: str | None) -> Connection:
+        """Give the same connection for another space or wing."""
+        other = copy(self)
+        other.space, other.wing = space, wing
         return other
 
-    def _where(self, *, wing: bool) -> dict[str, str]:
-        scope = {"space": self._space_name, "wing": self._wing_name if wing else None}
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    def where(self, *, wing: bool) -> dict[str, str]:
+        """Give the scope as the query of an address."""
+        scope = {"space": self.space, "wing": self.wing if wing else None}
         return {name: value for name, value in scope.items() if value is not None}
 
-    def _run(self, operation: Operation, given: Mapping[str, Any]) -> Any:
-        query = {} if operation.scope == "file" else self._where(wing=operation.scope == "wing")
-        return self._requested("POST", f"/v1/{operation.name}", query, _arguments(operation, given))
+    def run(self, operation: Operation, given: Mapping[str, Any]) -> Any:
+        """Have the service run an operation."""
+        query = {} if operation.scope == "file" else self.where(wing=operation.scope == "wing")
+        return self.requested("POST", f"/v1/{operation.name}", query, _arguments(operation, given))
 
-    def _page(self, name: str, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
-        operation = next(one for one in OPERATIONS if one.name == name)
-        answer = self._run(operation, given)
+    def page(self, operation: Operation, kind: Any, given: Mapping[str, Any]) -> Page[Any]:
+        """Have the service give a page of a list."""
+        answer = self.run(operation, given)
         with _understood():
             return Page([from_json(kind, one) for one in answer[operation.result]], next=answer["next"])
 
-    def _requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
+    def requested(self, method: str, path: str, query: Mapping[str, str], body: object = None) -> Any:
+        """Send a JSON document, and read the one that is answered."""
         content = None if body is None else _as_json(body)
-        return self._sent(method, path, query, content=content, headers={"content-type": "application/json"})
+        return self.sent(method, path, query, content=content, headers={"content-type": "application/json"})
 
-    def _sent(self, method: str, path: str, query: Mapping[str, str], **options: Any) -> Any:
+    def sent(self, method: str, path: str, query: Mapping[str, str], **options: Any) -> Any:
+        """Send a request, and read the JSON document that is answered."""
         self._check_open()
         try:
             answer = self._http.request(method, path, params=query, **options)
         except self._failed as error:
-            raise _unreachable(self._url, error) from error
+            raise _unreachable(self.url, error) from error
         if answer.status_code != 200:
             raise _refusal(answer.status_code, answer.content)
         _check_ours(answer, _JSON)
@@ -237,7 +400,8 @@ class Client(_Methods):
             document: Any = json.loads(answer.content)
             return dict(document)
 
-    def _fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str], media_type: str) -> int:
+    def fetched(self, path: str, query: Mapping[str, str], to: str | os.PathLike[str], media_type: str) -> int:
+        """Fetch a file; count its lines."""
         self._check_open()
         target = Path(to).expanduser()
         if target.exists():
@@ -256,7 +420,7 @@ class Client(_Methods):
         except OSError as error:
             raise BadLocation(f"{target} can't be written ({error.strerror}).") from error
         except self._failed as error:
-            raise _unreachable(self._url, error) from error
+            raise _unreachable(self.url, error) from error
         finally:
             partial.unlink(missing_ok=True)
         return lines
@@ -264,35 +428,6 @@ class Client(_Methods):
     def _check_open(self) -> None:
         if self._http.is_closed:
             raise Closed("This client has been closed; make another.")
-
-
-# From the table to methods
-
-
-def _method(operation: Operation) -> Callable[..., Any]:
-    theirs = getattr(Memory, operation.method)
-    returns = get_type_hints(theirs)["return"]
-    listed = element_type(returns) if operation.read_only and operation.result else None
-    limit = inspect.signature(theirs).parameters.get("limit")
-    most = None if limit is None else limit.default
-
-    @wraps(theirs)
-    def call(self: Client, *args: Any, **kwargs: Any) -> Any:
-        given = _bound(theirs, args, kwargs)
-        if listed is not None:
-            given.setdefault("limit", most)  # the service gives pages, of which there may be more than asked for
-
-            def page(part: Mapping[str, Any]) -> Page[Any]:
-                answer = self._run(operation, part)  # pyright: ignore[reportPrivateUsage]  a method of it
-                with _understood():
-                    return Page([from_json(listed, one) for one in answer[operation.result]], next=answer["next"])
-
-            return list(_each(page, given))
-        answer = self._run(operation, given)  # pyright: ignore[reportPrivateUsage]
-        with _understood():
-            return from_json(returns, answer[operation.result] if operation.result else answer)
-
-    return call
 
 
 def _each(page: Callable[[dict[str, Any]], Page[Any]], given: Mapping[str, Any]) -> Iterator[Any]:
@@ -321,10 +456,17 @@ def _bound(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[st
 
 def _arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in operation.parameters}
+    given = {_name(operation, name, value): value for name, value in given.items()}
     # A count that is left open has a word; for anything else None is what is not given.
     open_counts = {name: AUTO for name, one in known.items() if one.kind is COUNT and given.get(name, one) is None}
     sent = {name: _argument(known.get(name), value) for name, value in given.items() if value is not None}
     return {**sent, **open_counts}
+
+
+def _name(operation: Operation, name: str, value: Any) -> str:
+    """Name what is sent: a parameter of one argument's name, or one that fills it with objects."""
+    other = next((one.name for one in operation.parameters if one.fills == name), None)
+    return name if other is None or isinstance(value, str) or value is None else other
 
 
 def _argument(parameter: Parameter | None, value: Any) -> Any:
@@ -430,8 +572,3 @@ def _unreachable(url: str, error: Exception) -> Unreachable:
     return Unreachable(
         f"{url} gave no answer ({type(error).__name__}: {error}).", fix="Check that everyword serve runs."
     )
-
-
-for _operation in (*OPERATIONS, *API_OPERATIONS):
-    if _operation.method not in Client.__dict__:
-        setattr(Client, _operation.method, _method(_operation))

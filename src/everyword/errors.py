@@ -1,22 +1,22 @@
 """Every error that reaches a caller.
 
     EverywordError
-    ├── InvalidInput            the caller's words are off; nothing was changed
+    ├── InvalidInput            the request is invalid; nothing was changed
     │   ├── InvalidEvent
     │   ├── InvalidTime
     │   ├── InvalidFilter
     │   ├── InvalidSetting
-    │   └── OutOfDate           understood, and does not fit how things stand by now
-    ├── KeyConflict             the same key with other content
+    │   └── OutOfDate           valid, but the data has changed meanwhile
+    ├── KeyConflict             an event with this key has other content
     ├── NotFound
     ├── Closed                  used after close()
-    ├── ServiceError            of the HTTP service and its client
-    │   ├── KeyNeeded           no key, or none that counts
-    │   ├── NotAllowed          the key does not reach this far
+    ├── ServiceError            errors of the HTTP service and its client
+    │   ├── KeyNeeded           no API key, or an invalid one
+    │   ├── NotAllowed          the API key does not allow this
     │   ├── TooLarge
-    │   ├── RequestTimeout      the client sent it too slowly
+    │   ├── RequestTimeout      the client sent the request too slowly
     │   ├── TooManyRequests
-    │   ├── Overloaded          more waits than can be answered soon
+    │   ├── Overloaded          too many requests are waiting
     │   └── Unreachable         the client got no answer
     ├── MissingExtra            an optional package is not installed
     ├── ModelError
@@ -25,10 +25,10 @@
     │   ├── EmbeddingFailed
     │   ├── RerankFailed
     │   └── LLMError
-    │       ├── LLMUnavailable  no answer, after several attempts; the same request may work later
-    │       ├── LLMRefused      it answered that it won't; the same request will be refused again
-    │       ├── LLMGarbage      it answered, and the answer is not what was asked for
-    │       └── AllowanceSpent  nothing was sent: the tokens of the day are used up
+    │       ├── LLMUnavailable  no answer after several attempts; the same request may work later
+    │       ├── LLMRefused      the server rejects the request and would do so again
+    │       ├── LLMGarbage      the answer does not have the requested form
+    │       └── AllowanceSpent  not sent: today's tokens are used up
     └── StoreError
         ├── BadLocation
         ├── ForeignFile
@@ -39,11 +39,11 @@
         ├── StoreForked         opened before the process forked, or unsafe to open in the child
         ├── StoreFull
         ├── StoreReadOnly
-        ├── StoreUnreachable    no server answers there, or not now
-        └── StoreInterrupted    the server broke a transaction off; the same request may work now
+        ├── StoreUnreachable    the database server does not answer
+        └── StoreInterrupted    the server aborted the transaction; the same request may work now
 
-A class's docstring is its default message and says what to do. `status` is its HTTP status, `exit_code` the
-code that the command line ends with. Errors of drivers never leak: each is turned into one of these.
+A class's docstring is its default message and says what to do. `status` is its HTTP status, `exit_code` the exit code
+of the command line. Errors of drivers never leak: each becomes one of these.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class EverywordError(Exception):
 
 
 def usual_fix(kind: type[EverywordError]) -> str:
-    """Read from a class's docstring what to do, for an error that says nothing more exact."""
-    said = (kind.__doc__ or "").strip()
-    told = said.partition("; ")[2] or said
-    return told[:1].upper() + told[1:]
+    """Return the advice in a class's docstring, for an error without a more exact fix."""
+    message = (kind.__doc__ or "").strip()
+    advice = message.partition("; ")[2] or message
+    return advice[:1].upper() + advice[1:]
 
 
 class InvalidInput(EverywordError):
@@ -94,7 +94,7 @@ class InvalidSetting(InvalidInput):
 
 
 class OutOfDate(InvalidInput):
-    """What is asked for does not fit how things stand by now; look again, then ask. Nothing was changed."""
+    """The data has changed meanwhile; read it again, then repeat the request. Nothing was changed."""
 
     status = 409
 
@@ -126,21 +126,21 @@ class ServiceError(EverywordError):
 
 
 class KeyNeeded(ServiceError):
-    """The service asks for a key that counts; send it as Authorization: Bearer KEY."""
+    """The service needs a valid API key; send it as Authorization: Bearer KEY."""
 
     status = 401
     exit_code = 17
 
 
 class NotAllowed(ServiceError):
-    """The key does not reach this far; ask for one that does (everyword keys create)."""
+    """The API key does not allow this; create one that does (everyword keys create)."""
 
     status = 403
     exit_code = 18
 
 
 class TooLarge(ServiceError):
-    """The request is larger than the service takes; send it in parts."""
+    """The request is too large for the service; send it in parts."""
 
     status = 413
 
@@ -152,13 +152,13 @@ class RequestTimeout(ServiceError):
 
 
 class TooManyRequests(ServiceError):
-    """These are more requests than one key may send; wait as long as Retry-After says."""
+    """The key sends too many requests; wait as long as Retry-After says."""
 
     status = 429
 
 
 class Overloaded(ServiceError):
-    """More requests wait than can be answered soon; try again in a moment. Nothing was changed."""
+    """Too many requests are waiting; try again in a moment. Nothing was changed."""
 
     status = 503
 
@@ -201,10 +201,10 @@ class RerankFailed(ModelError):
 
 
 class LLMError(ModelError):
-    """The LLM gave nothing that can be used; everything that needs none still works."""
+    """The LLM gave no usable answer; everything that needs no LLM still works."""
 
-    retryable: ClassVar[bool] = False  # whether the very same request may succeed later
-    tokens: int | None = None  # what was used all the same, where that is known
+    retryable: ClassVar[bool] = False  # whether the same request may succeed later
+    tokens: int | None = None  # used nevertheless, if known
 
 
 class LLMUnavailable(LLMError):
@@ -266,7 +266,7 @@ class NoFileLocks(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process holds the write turn for too long; try again, or see who does with everyword doctor."""
+    """Another process holds the write lock for too long; try again, or find that process with everyword doctor."""
 
     status = 503
     exit_code = 12
@@ -285,7 +285,7 @@ class StoreForked(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk is full; nothing of this write was kept. Free some space and try again."""
+    """The disk is full; nothing of this write was stored. Free some space and try again."""
 
     status = 507
     exit_code = 14
@@ -306,7 +306,7 @@ class StoreUnreachable(StoreError):
 
 
 class StoreInterrupted(StoreError):
-    """The database server broke this off; do it again: what was written already is known by its id."""
+    """The database server aborted the transaction; try again: events that were already stored are not stored twice."""
 
     status = 503
     exit_code = 21

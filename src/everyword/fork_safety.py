@@ -1,9 +1,9 @@
-"""Let a process fork only when none of its threads is in the middle of something that a child could not finish.
+"""Make a fork wait for threads that hold locks or are in the middle of a change.
 
-fork() copies the memory of a process but only the thread that calls it: what another thread had locked or half done
-stays so in the child. Code that a child depends on runs `with in_use(PART)`. A fork waits until all other threads have
-left such blocks, and for a limited time, since a thread may in turn wait for the one that forks; new ones wait outside
-until it is over. Each part says with `on_fork` what it does before a fork and in the child.
+fork() copies the memory of a process but only the calling thread: a lock that another thread holds is never released in
+the child. Code that a child depends on runs `with in_use(PART)`. A fork waits until all other threads have left such
+blocks, for a limited time, because they may be waiting for the forking thread; new threads wait until the fork is over.
+Each part registers with `on_fork` what to do before a fork and in the child.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from everyword.errors import StoreBusy
 
 _FORK_WAITS_S = 10.0  # for threads to finish; most take milliseconds
-_USE_WAITS_S = 3 * _FORK_WAITS_S  # for a fork to be over; it waits itself, for another fork and for threads
+_USE_WAITS_S = 3 * _FORK_WAITS_S  # for a fork to end, which may itself wait for another fork and for threads
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Use:
-    """Something that is being used."""
+    """A block of `in_use` that a thread is in."""
 
     thread: int
     part: str
@@ -31,12 +31,12 @@ class Use:
 
     @property
     def here(self) -> bool:
-        """Tell whether it is this very thread that uses it."""
+        """Whether it is the current thread."""
         return self.thread == threading.get_ident()
 
 
-BeforeFork = Callable[[Sequence[Use]], None]  # given what is still in use
-InChild = Callable[[Sequence[Use]], None]  # given what was in use when the process forked
+BeforeFork = Callable[[Sequence[Use]], None]  # gets the blocks that threads are still in
+InChild = Callable[[Sequence[Use]], None]  # gets the blocks that threads were in at the fork
 
 
 class _Process:
@@ -54,41 +54,41 @@ _parts: list[tuple[BeforeFork | None, InChild]] = []
 
 @contextmanager
 def in_use(part: str, what: object = None) -> Generator[None]:
-    """Keep the process from forking in this block, for as long as a fork waits; wait for one that is under way."""
+    """Delay forks during this block, up to the time that a fork waits; wait for a fork in progress."""
     process = check_process()
     use = Use(threading.get_ident(), part, what)
     with process.changed:
-        inside = any(one.thread == use.thread for one in process.uses)  # then a fork waits for this thread already
+        inside = any(one.thread == use.thread for one in process.uses)  # then a fork already waits for this thread
         if not process.changed.wait_for(lambda: inside or process.forking in (None, use.thread), _USE_WAITS_S):
-            raise StoreBusy("This process is forking, and that does not end; try again.")
+            raise StoreBusy("This process has been forking for too long; try again.")
         process.uses[use] = None
     try:
         yield
     finally:
-        if process is _process:  # else this is a child, forked in the block
+        if process is _process:  # else this is a child that was forked inside the block
             with process.changed:
                 process.uses.pop(use, None)
                 process.changed.notify_all()
 
 
 def on_fork(*, before: BeforeFork | None = None, in_child: InChild) -> None:
-    """Have a part called before each fork, when threads have finished or time is up, and in each child."""
+    """Register callbacks for before each fork (threads have finished or time is up) and for each child."""
     _parts.append((before, in_child))
 
 
 def check_process() -> _Process:
-    """Notice a fork that Python was not told of, as by a C library."""
+    """Detect a fork that bypassed Python's hooks, as by a C library."""
     if _process.pid != os.getpid():
         _after_in_child()
     return _process
 
 
 def never_free(thing: object) -> None:
-    """Keep an object for as long as the process lives, its destructor not run even when the interpreter ends.
+    """Keep an object until the process ends, without ever running its destructor.
 
-    For what a child inherited and can't end without touching what still belongs to its parent.
+    For inherited objects of a child whose destructor would affect the parent.
     """
-    import ctypes  # only a child that inherited something pays for it
+    import ctypes  # imported here: only such a child needs it
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
@@ -103,7 +103,7 @@ def _before() -> None:
         uses = list(process.uses)
     for before, _ in _parts:
         if before is not None:
-            with contextlib.suppress(Exception):  # a part finds in the child what it has not done
+            with contextlib.suppress(Exception):  # the part sees in the child what it did not do
                 before(uses)
 
 
@@ -113,7 +113,7 @@ def _after_in_parent() -> None:
         if process.forking == threading.get_ident():
             process.forking = None
             process.changed.notify_all()
-    with contextlib.suppress(RuntimeError):  # this thread waited for it in vain
+    with contextlib.suppress(RuntimeError):  # this thread never got the lock
         process.one_fork.release()
 
 
@@ -121,7 +121,7 @@ def _after_in_child() -> None:
     global _process
     parents, _process = _process, _Process()
     uses = list(parents.uses)
-    if parents.forking not in (None, threading.get_ident()):  # another thread was about to fork, too
+    if parents.forking not in (None, threading.get_ident()):  # another thread was also about to fork
         uses += [Use(parents.forking, part, None) for part in PARTS]
     for _, in_child in _parts:
         in_child(uses)

@@ -1,59 +1,83 @@
-"""The library as its users see it: one class, `Memory`, over the engine."""
+"""The library as its users see it: one class, `Memory`, with its parts `graph`, `concepts`, `intents` and `admin`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
+from everyword.api.admin import Admin
+from everyword.api.arguments import (
+    Conditions,
+    Time,
+    checked_clock,
+    checked_count,
+    checked_id,
+    checked_question,
+    chosen,
+    name_to_find,
+    recipe_of,
+    settings_of,
+    spelled_out,
+)
+from everyword.api.concepts import Concepts
+from everyword.api.facts import list_facts
+from everyword.api.graph import Graph
+from everyword.api.imports import import_path
+from everyword.api.intents import Intents
+from everyword.api.questions import MOST_HITS, TOKENS_A_LINE, answer_from_memory, pack_hits, search_hits
+from everyword.api.scope import Scope, public, public_in_steps
+from everyword.api.statements import (
+    correct_statement,
+    read_history,
+    read_statement,
+    retract_statement,
+    statement_filter,
+    statement_pages,
+)
+from everyword.api.wake_up import WAKE_UP_TOKENS, read_identity, set_identity, write_wake_up
 from everyword.engine.encoding import Models
 from everyword.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
 from everyword.engine.lag import lag
 from everyword.engine.retry import again
 from everyword.errors import InvalidEvent, InvalidFilter, InvalidInput, NotAllowed, NotFound
-from everyword.facade.access import Access
-from everyword.facade.arguments import (
-    Time,
-    checked_clock,
-    checked_count,
-    checked_id,
-    checked_path,
-    name_to_find,
-    recipe_of,
-    settings_of,
-)
-from everyword.facade.charting import Charting
-from everyword.facade.following import Following
-from everyword.facade.handle import resumes
-from everyword.facade.importing import Importing
-from everyword.facade.layers import Layers
-from everyword.facade.recalling import Recalling
-from everyword.facade.working import Working
-from everyword.ingest.jsonl import write_events
 from everyword.ingest.validation import checked_name
+from everyword.jobs.feed import feed, feed_scope
+from everyword.jobs.subscriptions import ChangeKind, subscribe, watch_changes
 from everyword.knowledge.sessions import with_summaries
 from everyword.models.embedders import EmbedderSpec
 from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
-from everyword.settings import Settings
+from everyword.retrieval.context import LEADS, STYLES
+from everyword.settings import AUTO, Settings
 from everyword.storage.opening import open_store
 from everyword.storage.protocol import Cursor, Reader, Seqs
 from everyword.types.events import (
     DEFAULT_SPACE,
+    Answer,
+    Context,
     Event,
     Filter,
+    Hit,
+    Hits,
+    Imported,
     Json,
     Receipt,
-    Report,
     Session,
     Stats,
     Written,
     WrittenBatch,
 )
+from everyword.types.feed import Feed
+from everyword.types.graph import Fact
+from everyword.types.intents import Identity, WakeUp
+from everyword.types.records import Reason
+from everyword.types.statements import Artifact, History, Status
 from everyword.types.times import Clock, as_datetime, from_micros, utc_now
 
 # What writes, imports and looks after a memory is imported where it is needed: reading what events state brings many
@@ -61,13 +85,13 @@ from everyword.types.times import Clock, as_datetime, from_micros, utc_now
 
 Given = Event | Mapping[str, Json]
 
-_MOST_HITS = 1_000
+_MOST = 1 << 62
+_MOST_NEWS = 1_000  # of each kind in one feed
 _PAGE = 500  # events read at a time by events(): no lock is held while the caller thinks
-_TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 
 
-class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working):
-    """Long-term memory in one file.
+class Memory:
+    """Long-term memory in one file. `graph`, `concepts`, `intents` and `admin` hold what is asked for less often.
 
     >>> memory = Memory.open(":memory:", embedder="hashing")
     >>> memory.add("I moved to Lisbon in March.", speaker="Ana", at="2026-04-02T10:00Z").new
@@ -78,6 +102,14 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
     A handle sees one space. `space()` and `wing()` give handles on other scopes of the same file; closing the memory
     that `open` returned closes them all. Handles may be used from any number of threads.
     """
+
+    def __init__(self, scope: Scope, *, owner: bool = False) -> None:
+        self.scope = scope
+        self.graph = Graph(scope)
+        self.concepts = Concepts(scope)
+        self.intents = Intents(scope)
+        self.admin = Admin(scope)
+        self._owner = owner  # closes the store
 
     @classmethod
     def open(
@@ -120,7 +152,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             )
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
-            return cls(engine, space=checked_name("space", space, chosen), wing=None, owner=True)
+            return cls(Scope(engine, checked_name("space", space, chosen)), owner=True)
         except BaseException:
             store.close()
             raise
@@ -133,28 +165,30 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         walled: one that does not even tell where the file is, what it weighs and how many others it holds. editor: who
         is named as the author of all edits through this handle, whatever `by` says.
         """
-        checked = checked_name("space", name, self._engine.settings)
-        return Memory(self._engine, space=checked, wing=None, owner=False, walled=walled, editor=editor)
+        checked = checked_name("space", name, self.scope.engine.settings)
+        return Memory(Scope(self.scope.engine, checked, walled=walled, editor=editor))
 
     def wing(self, name: str) -> Memory:
         """Give a handle on one wing: events written by it belong to the wing, and reads see the wing alone."""
-        checked = self.redacted({"wing": checked_name("wing", name, self._engine.settings)})["wing"]
-        return Memory(
-            self._engine, space=self._space, wing=checked, owner=False, walled=self._walled, editor=self._editor
-        )
+        from everyword.ingest.redaction.redact import redact_event, rules_of
+
+        settings = self.scope.engine.settings
+        clean, _ = redact_event({"wing": checked_name("wing", name, settings)}, rules_of(settings, None))
+        return Memory(replace(self.scope, wing=clean["wing"]))
 
     @property
     def location(self) -> str:
         """Tell where this memory lives; a walled handle does not."""
-        return "" if self._walled else self._engine.store.location
+        return "" if self.scope.walled else self.scope.engine.store.location
 
     @property
     def notices(self) -> list[str]:
         """List what works in a lesser way than asked for, and why."""
-        return list(self._engine.models.notices)
+        return list(self.scope.engine.models.notices)
 
     # Writing
 
+    @overload
     def add(
         self,
         text: str,
@@ -168,27 +202,61 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         source: str | None = None,
         meta: Mapping[str, Json] | None = None,
         redact: str | None = None,
-    ) -> Written:
-        """Remember one event. It is on disk and searchable when this returns.
+    ) -> Written: ...
+
+    @overload
+    def add(
+        self,
+        text: Sequence[Mapping[str, Any]],
+        *,
+        session: str | None = None,
+        at: Time | None = None,
+        wing: str | None = None,
+        source: str | None = None,
+        meta: Mapping[str, Json] | None = None,
+        redact: str | None = None,
+    ) -> WrittenBatch: ...
+
+    @public_in_steps
+    def add(
+        self,
+        text: str | Sequence[Mapping[str, Any]],
+        *,
+        speaker: str | None = None,
+        session: str | None = None,
+        at: Time | None = None,
+        key: str | None = None,
+        wing: str | None = None,
+        role: str | None = None,
+        source: str | None = None,
+        meta: Mapping[str, Json] | None = None,
+        redact: str | None = None,
+    ) -> Written | WrittenBatch:
+        """Remember one event, or a list of chat messages. It is on disk and searchable when this returns.
 
         source: where it comes from: "user", "assistant", "import" (a file by anybody), "tool" or "web". Left out, it
         follows from the role. What comes from a tool or a web page is trusted less than what a person said.
         redact: what is taken out of its text, names and meta first: "credentials", "personal" (also numbers of persons)
         or "none" (default: as the memory is set). What was taken out is in `redacted` of the result, by kind.
-        """
-        event = {
-            "text": text,
-            "speaker": speaker,
-            "session": session,
-            "at": at,
-            "key": key,
-            "wing": wing,
-            "role": role,
-            "source": source,
-            "meta": meta,
-        }
-        return self.add_many([event], redact=redact)[0]
 
+        Messages are {"role", "content"}, as the SDKs of OpenAI and Anthropic have them, where "name" is the speaker and
+        "at" or "timestamp" the time; all other arguments hold for each of them. The result is a list, in their order.
+        """
+        if isinstance(text, str) or not isinstance(text, Sequence):
+            event: dict[str, Json] = {"text": text, "speaker": speaker, "key": key, "role": role}
+            event |= {"session": session, "at": at, "wing": wing, "source": source, "meta": meta}
+            return self._write([event], redact)[0]
+        if (speaker, key, role) != (None, None, None):
+            raise InvalidInput(
+                "speaker, key and role are for one event.", fix='Say who speaks in each message: "role", "name".'
+            )
+        from everyword.ingest.chat_messages import events_of_messages
+
+        clock = self.scope.engine.clock
+        events = events_of_messages(text, session=session, at=at, wing=wing, source=source, meta=meta, clock=clock)
+        return self._write(events, redact)
+
+    @public_in_steps
     def add_many(self, events: Iterable[Given], *, redact: str | None = None) -> WrittenBatch:
         """Remember a batch in one transaction: all of it or, on any error, nothing.
 
@@ -196,27 +264,173 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         as not new. The same key with other content is a KeyConflict; so is, without a key, the same event for another
         wing than it is in. redact: as for `add`.
         """
-        from everyword.ingest.write import write
-
         if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
             raise InvalidEvent("add_many takes a list of events.")
-        return write(self._engine, self._space, list(events), wing=self._wing, redact=redact)
+        return self._write(list(events), redact)
+
+    @public_in_steps
+    def import_events(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: str | None = None,
+        defer_embeddings: bool = False,
+        again: bool = False,
+        progress: Progress = silent,
+    ) -> Imported:
+        """Read a file, folder or zip of any known format, another memory's file too, in batches, each a transaction.
+
+        Running it again reads what is new: files that have not changed are not opened, those that have grown are read
+        from where reading stopped. format: its name, where it can't be told by looking. redact: "credentials",
+        "personal" or "none", as `add` has it; what an export wrote stays as it was. defer_embeddings: make words
+        searchable at once; vectors and statements follow with admin.settle(). again: read also what was read before,
+        and bring back what was forgotten since. `admin.follow` goes on for as long as something comes.
+        """
+        return import_path(
+            self.scope,
+            path,
+            format=format,
+            redact=redact,
+            defer=defer_embeddings,
+            again=again,
+            progress=progress,
+            waits=False,
+        )
+
+    # Asking
+
+    @public
+    @spelled_out
+    def recall(
+        self,
+        query: str,
+        k: int | Literal["auto"] | None = 10,
+        *,
+        now: Time | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Hits:
+        """Find the events that answer a question, best first; `confidence` tells whether an answer is there at all.
+
+        k: "auto" or None lets the question decide: those near the best one, more where it asks for several things.
+        since/until: when it happened (until is exclusive). as_of: only what was known then. now: the asker's clock,
+        from which "last week" is counted.
+        """
+        which = self.scope.filter(**conditions)
+        count = None if k is None or k == AUTO else checked_count("k", k, MOST_HITS)
+        hits = search_hits(self.scope, checked_question(query), count, which, self.scope.moment(now), further=True)
+        engine = self.scope.engine
+        engine.accesses.note(self.scope.space, (hit.seq for hit in hits), engine.clock())
+        return hits
+
+    @public
+    @spelled_out
+    def context(
+        self,
+        query: str,
+        budget: int = 1200,
+        *,
+        hits: Sequence[Hit] | None = None,
+        style: str = "plain",
+        lead: str = "events",
+        now: Time | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Context:
+        """Write the lines that answer a question, each with a citation mark, within a token budget.
+
+        hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
+        instruction before the lines that fits the kind of question, for an LLM that answers from them. lead:
+        "artifacts" begins with the statements that hold now and fit the question, each with its date and citation.
+        """
+        which, question = self.scope.filter(**conditions), checked_question(query)
+        if style not in STYLES:
+            raise InvalidInput(f"style={style!r} is not known.", fix=f"Choose {' or '.join(STYLES)}.")
+        if lead not in LEADS:
+            raise InvalidInput(f"lead={lead!r} is not known.", fix=f"Choose {' or '.join(LEADS)}.")
+        most = min(MOST_HITS, max(10, checked_count("budget", budget, 1_000_000) // TOKENS_A_LINE))
+        moment = self.scope.moment(now)
+        if hits is None:
+            hits = search_hits(self.scope, question, most, which, moment)
+        elif not isinstance(hits, Sequence) or not all(isinstance(hit, Hit) for hit in hits):
+            raise InvalidInput("hits is what recall() gave: a list of hits.")
+        elif which != self.scope.filter():
+            raise InvalidInput("Give either hits or conditions on what to search, not both.")
+        return pack_hits(self.scope, question, hits[:most], budget, which, moment, style=style, lead=lead)
+
+    @public_in_steps
+    @spelled_out
+    def ask(
+        self,
+        query: str,
+        budget: int = 1200,
+        *,
+        told: Callable[[str], None] | None = None,
+        now: Time | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Answer:
+        """Answer a question from the memory alone, with citations, or say that it holds no answer.
+
+        Without an LLM the answer is a quote, or the date that the quote comes to. With one it is written from a context
+        of `budget` tokens, and its citations are checked; told: gets the words as they are written.
+        """
+        question, which = checked_question(query), self.scope.filter(**conditions)
+        checked_count("budget", budget, 1_000_000)
+        return answer_from_memory(self.scope, question, budget, which, self.scope.moment(now), told)
+
+    @public
+    def wake_up(
+        self,
+        budget: int = WAKE_UP_TOKENS,
+        *,
+        wing: str | None = None,
+        topic: str | None = None,
+        now: Time | None = None,
+    ) -> WakeUp:
+        """Write what an agent should know before the first word, within a token budget, each line cited.
+
+        L0, who it is; L1, what was decided, is to be done, is preferred, and where the last session stood; with a
+        `topic`, L2, what is known about it. L3 is recall(). wing: the project at hand (default: that of the last
+        event). Each line says in `reasons` why it was chosen; while nothing happens, the choice stays the same.
+        """
+        return write_wake_up(self.scope, budget, wing=wing, topic=topic, now=now)
+
+    @public_in_steps
+    def identity(
+        self, text: str | None = None, *, wing: str | None = None, by: str | None = None, redact: str | None = None
+    ) -> Identity | None:
+        """Tell who the agent is, or set it; about 50 tokens are told at every start.
+
+        Only this sets it, and the last one that was set counts; earlier ones stay in the log. wing: for one project
+        alone. by: who sets it (default: "user"). redact: as for `add`.
+        """
+        scope = self.scope.wing if wing is None else checked_name("wing", wing, self.scope.engine.settings)
+        which = self.scope.filter(wing=wing)  # refuses another wing than the handle's
+        if text is not None:
+            set_identity(self.scope, text, wing=scope, by=by, redact=redact)
+
+        def current() -> Identity | None:
+            with self.scope.reader() as reader:
+                return read_identity(self.scope, reader, which.wing)
+
+        return again(self.scope.engine, current)
 
     # Reading
 
+    @public
     def get(self, id: str | None = None, *, key: str | None = None) -> Event:
         """Read one event by its id or by its key."""
         if (id is None) == (key is None):
             raise InvalidInput("Give either an id or a key.")
-        with self._engine.store.reader() as reader:
+        with self.scope.reader() as reader:
             if key is not None:
-                known = reader.find_key(self._space, name_to_find("key", key, self._engine.settings))
+                known = reader.find_key(name_to_find("key", key, self.scope.engine.settings))
             else:
-                known = next(iter(reader.find(self._space, [checked_id(id or "")]).values()), None)
-        if known is None or (self._wing is not None and known.event.wing != self._wing):
+                known = next(iter(reader.find([checked_id(id or "")]).values()), None)
+        if known is None or (self.scope.wing is not None and known.event.wing != self.scope.wing):
             raise NotFound(f"There is no event with {'key' if key is not None else 'id'} {key or id!r} here.")
         return known.event
 
+    @public
     def events(
         self,
         *,
@@ -233,7 +447,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         limit: int | None = None,
     ) -> Iterator[Event]:
         """Go through events in the order in which they happened; memory stays flat however many there are."""
-        which = self._filter(
+        which = self.scope.filter(
             wing=wing,
             session=session,
             speaker=speaker,
@@ -248,6 +462,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             checked_count("limit", limit, 1 << 62)
         return self._pages(which, newest_first=newest_first, limit=limit)
 
+    @public
     def sessions(
         self,
         *,
@@ -259,27 +474,93 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         limit: int | None = None,
     ) -> list[Session]:
         """List sessions, the latest first, each with what it was about."""
-        which = self._filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
+        which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
-        with self._engine.store.reader() as reader:
-            return with_summaries(reader, self._space, reader.sessions(self._space, which, limit=most), which)
+        with self.scope.reader() as reader:
+            return with_summaries(reader, reader.sessions(which, limit=most), which)
 
+    @public
+    def statements(
+        self,
+        *,
+        kind: str | None = None,
+        about: str | None = None,
+        status: str = Status.CURRENT,
+        tag: str | None = None,
+        as_of: Time | None = None,
+        limit: int | None = None,
+    ) -> list[Artifact]:
+        """List typed statements, each with the words that it rests on, in the order in which they were learned.
+
+        status: "current", "superseded", "retracted" or "any". as_of: what was known then, as it was known then.
+        """
+        which = statement_filter(self.scope, kind=kind, about=about, status=status, tag=tag, as_of=as_of)
+        most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+        return list(statement_pages(self.scope, which, most))
+
+    @public
+    def statement(self, id: str) -> Artifact:
+        """Read one statement by its id."""
+        return read_statement(self.scope, id)
+
+    @public
+    def history(self, id: str) -> History:
+        """Tell the story of a statement: every version, with its quote, and why each followed the one before."""
+        return read_history(self.scope, id)
+
+    @public_in_steps
+    def correct(self, id: str, text: str, *, by: str | None = None) -> Artifact:
+        """Put a statement right in your own words, and the facts that rest on it; the old version stays in the history.
+
+        by: who corrects it (default: "user").
+        """
+        return correct_statement(self.scope, id, text, by=by)
+
+    @public_in_steps
+    def retract(
+        self, id: str, *, reason: str = Reason.ENDED, at: Time | None = None, by: str | None = None
+    ) -> Artifact:
+        """Take a statement back, and end the facts that rest on it; it stays in the history.
+
+        reason: "ended", it was so and is no longer, since `at` (default: now); or "never_true", so that also what is
+        asked of the past is answered without it, and what it had replaced holds again. by: who takes it back
+        (default: "user").
+        """
+        return retract_statement(self.scope, id, reason=reason, at=at, by=by)
+
+    @public
+    def facts(
+        self,
+        subject: str | None = None,
+        relation: str | None = None,
+        *,
+        as_of: Time | None = None,
+        known_at: Time | None = None,
+        limit: int | None = None,
+    ) -> list[Fact]:
+        """List what is true of somebody or something, each with the words that it rests on and its window of time.
+
+        as_of: what was true then; without it, all that ever was. known_at: as the memory knew it then.
+        """
+        return list_facts(self.scope, subject, relation, as_of=as_of, known_at=known_at, limit=limit)
+
+    @public
     def stats(self, *, parts: bool = False) -> Stats:
         """Count what this space holds and what the file weighs; `parts` reads all of it to say what takes how much."""
-        with self._engine.store.reader() as reader:
-            tally = reader.tally(self._space)
-            active = next((model for model in reader.models() if model.state == "active"), None)
-            spaces, total = len(reader.spaces()), reader.total_events()
-            artifacts, tags = reader.artifact_counts(self._space), reader.tag_counts(self._space)
-            graph, concepts = reader.graph_counts(self._space), reader.concept_count(self._space)
-            not_yet = lag(reader, self._space)
-        size, by_part = (0, {}) if self._walled else self._engine.store.size(by_part=parts)
+        with self.scope.reader() as reader:
+            tally = reader.tally()
+            active = next((model for model in reader.file.models() if model.state == "active"), None)
+            spaces, total = len(reader.file.spaces()), reader.file.total_events()
+            artifacts, tags = reader.artifact_counts(), reader.tag_counts()
+            graph, concepts = reader.graph_counts(), reader.concept_count()
+            not_yet = lag(reader)
+        size, by_part = (0, {}) if self.scope.walled else self.scope.engine.store.size(by_part=parts)
         return Stats(
             location=self.location,
-            space=self._space,
-            spaces=1 if self._walled else spaces,
+            space=self.scope.space,
+            spaces=1 if self.scope.walled else spaces,
             events=tally.events,
-            events_total=tally.events if self._walled else total,
+            events_total=tally.events if self.scope.walled else total,
             sessions=tally.sessions,
             speakers=tally.speakers,
             wings=tally.wings,
@@ -290,7 +571,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             pending=tally.pending,
             bytes=size,
             bytes_by_part=by_part,
-            schema=self._engine.store.schema(),
+            schema=self.scope.engine.store.schema(),
             artifacts=artifacts,
             tags=tags,
             graph=graph,
@@ -298,8 +579,7 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
             behind=not_yet,
         )
 
-    # Upkeep
-
+    @public_in_steps
     def forget(
         self,
         *,
@@ -315,9 +595,9 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         """Remove events, everything derived from them, and every byte of their text from the file.
 
         Several conditions narrow: an event must meet all of them. At least one is needed; a handle on a wing never
-        reaches beyond it. `verify` checks from then on that none of them is still there. The receipt says whether bytes
-        of them may be left, and where. A file is rewritten at once. On a server that would lock the tables of everybody
-        who uses it, so that they are rewritten only with scrub=True, here or in `settle`.
+        reaches beyond it. `admin.verify` checks from then on that none of them is still there. The receipt says whether
+        bytes of them may be left, and where. A file is rewritten at once. On a server that would lock the tables of
+        everybody who uses it, so that they are rewritten only with scrub=True, here or in `admin.settle`.
         """
         from everyword.jobs import upkeep
 
@@ -326,78 +606,69 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         for field, several in (("ids", ids), ("keys", keys)):
             if several is not None and (isinstance(several, str) or not isinstance(several, Iterable)):
                 raise InvalidFilter(f"{field} takes a list, not {type(several).__name__}.")
-        if scrub and self._walled and not self._engine.store.scrubs_itself:
+        if scrub and self.scope.walled and not self.scope.engine.store.scrubs_itself:
             raise NotAllowed(
                 "scrub=True locks the tables of every space, and this key is for one.",
                 fix="Leave it out, and ask whoever runs the service to run: everyword settle --scrub",
             )
         raw_ids = None if ids is None else [checked_id(id) for id in ids]
-        keys = None if keys is None else [name_to_find("key", key, self._engine.settings) for key in keys]
+        keys = None if keys is None else [name_to_find("key", key, self.scope.engine.settings) for key in keys]
         end = None if before is None else as_datetime(before, "before")
-        which = self._filter(wing=wing, session=session, speaker=speaker, until=end)
+        which = self.scope.filter(wing=wing, session=session, speaker=speaker, until=end)
 
         def seqs_of(reader: Reader) -> Seqs:
             return self._named(reader, raw_ids, keys, which)
 
-        return upkeep.forget(self._engine, self._space, seqs_of, dry_run=dry_run, scrub=scrub)
+        return upkeep.forget(self.scope.engine, self.scope.space, seqs_of, dry_run=dry_run, scrub=scrub)
 
-    def verify(self, *, deep: bool = False, progress: Progress = silent) -> Report:
-        """Check that the file is as it was written: its pages, every row of every table, and what belongs together.
+    # News
 
-        deep: also that all derived rows and vectors are what the log gives, by deriving them anew beside the file. That
-        takes as long as `rebuild`. On PostgreSQL, rows are compared by a deep check alone.
+    @public
+    def changes(self, *, after: str | None = None, limit: int = 100) -> Feed:
+        """Read what happened behind a position: events, statements, concepts, intents, jobs, what was forgotten.
+
+        Each kind is in order. An intent is told again whenever an event speaks of it, as it stands now.
+        after: the `position` of the feed before; None begins at the beginning, "now" gives only the position to go on
+        from. limit: how many of each kind at most.
         """
-        from everyword.jobs.verify import verify
+        checked_count("limit", limit, _MOST_NEWS)
+        with self.scope.reader() as reader:
+            return feed(feed_scope(self.scope.engine, reader, self.scope.wing), after, limit=limit)
 
-        return verify(self._engine, deep=deep, only=self._space if self._walled else None, progress=progress)
+    @public
+    def on(self, what: str, told: Callable[[Any], None]) -> Callable[[], None]:
+        """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.
 
-    @resumes
-    def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
-        """Make every index anew from the log. The old ones serve until the new are complete."""
-        from everyword.jobs import upkeep
-
-        upkeep.rebuild(self._engine, progress, vectors=vectors)
-
-    @resumes
-    def settle(self, *, scrub: bool = False, progress: Progress = silent) -> int:
-        """Do all work that waits, such as vectors that a failing model owed; tell how much was done.
-
-        scrub: on a server, also rewrite its tables after something was forgotten. That locks each of them meanwhile.
+        Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
+        most. An error in the function is a notice: what was written is written.
         """
-        from everyword.jobs import upkeep
+        if not callable(told):
+            raise InvalidInput(f"{told!r} can't be called.")
+        return subscribe(self.scope.engine, self.scope.space, self.scope.wing, _kind_of_change(what), told)
 
-        return upkeep.settle(self._engine, progress, scrub=scrub)
+    @public
+    def watch(
+        self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Go through what is new as it comes, whichever process writes: ("event", Event), ("intent", Intent) and so on.
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the whole file, consistently, while others write. Never overwrites."""
-        self._engine.store.backup(str(checked_path(path)))
-
-    def export(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        wiki: str | os.PathLike[str] | None = None,
-        graph: str | os.PathLike[str] | None = None,
-    ) -> int:
-        """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites.
-
-        Edits (`records`) are not among them: no import could bring them back. `backup` copies everything.
-
-        Instead of `path`: wiki, a folder of Markdown notes on people, projects and the like, brought up to date; notes
-        by hand stay. graph, a new file for the graph, .graphml or .json. Counts notes, or nodes and edges.
+        kinds: which of event, concept, intent and job (default: all). every: seconds between two looks.
         """
-        if sum(one is not None for one in (path, wiki, graph)) != 1:
-            raise InvalidInput("Say where to: a path for the events, or wiki=FOLDER, or graph=FILE.")
-        if path is not None:
-            return write_events(checked_path(path), self._arrived())
-        return self._export_wiki(checked_path(wiki)) if wiki is not None else self._export_graph(checked_path(graph))
+        if not isinstance(every, int | float) or isinstance(every, bool) or not 0 < every < float("inf"):
+            raise InvalidInput(f"every is a number of seconds above 0, not {every!r}.")
+        if isinstance(kinds, str):
+            raise InvalidInput("kinds is a list.", fix='Give it as ["intent"].')
+        wanted = tuple(dict.fromkeys(map(_kind_of_change, kinds))) or tuple(ChangeKind)
+        scope, going = self.scope, stop or (lambda: False)
+        return watch_changes(scope.engine, scope.space, scope.wing, kinds=wanted, every=every, stop=going)
 
+    @public
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
-            self._engine.accesses.flush_all(self._engine.store)
-            self._engine.store.close()
-            self._engine.close()
+            self.scope.engine.accesses.flush_all(self.scope.engine.store)
+            self.scope.engine.store.close()
+            self.scope.engine.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -408,30 +679,21 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
         self.close()
 
     def __repr__(self) -> str:
-        scope = self._space if self._wing is None else f"{self._space}, wing {self._wing}"
+        scope = self.scope.space if self.scope.wing is None else f"{self.scope.space}, wing {self.scope.wing}"
         return f"<Memory {self.location or 'within walls'} ({scope})>"
 
     # Inside
 
-    def _arrived(self) -> Iterator[Event]:
-        """Go through events in the order of arrival, in which what they state was derived."""
-        after = 0
-        while True:
-            rows = again(self._engine, partial(self._log_page, after))
-            yield from (event for _, event in rows if event.record is None and self._wing in (None, event.wing))
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][0]
+    def _write(self, events: Sequence[Given], redact: str | None) -> WrittenBatch:
+        from everyword.ingest.write import write
 
-    def _log_page(self, after: int) -> list[tuple[int, Event]]:
-        with self._engine.store.reader() as reader:
-            return reader.log(self._space, after=after, limit=_PAGE)
+        return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact)
 
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None
         left = limit if limit is not None else 1 << 62
         while left > 0:
-            rows = again(self._engine, partial(self._events_page, which, after, newest_first, min(left, _PAGE)))
+            rows = again(self.scope.engine, partial(self._events_page, which, after, newest_first, min(left, _PAGE)))
             for _, event in rows:
                 yield event
             if len(rows) < _PAGE:
@@ -442,18 +704,18 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
     def _events_page(
         self, which: Filter, after: Cursor | None, newest_first: bool, limit: int
     ) -> list[tuple[Cursor, Event]]:
-        with self._engine.store.reader() as reader:
-            return reader.page(self._space, which, after=after, newest_first=newest_first, limit=limit)
+        with self.scope.reader() as reader:
+            return reader.page(which, after=after, newest_first=newest_first, limit=limit)
 
     def _named(
         self, reader: Reader, raw_ids: Sequence[bytes] | None, keys: Sequence[str] | None, which: Filter
     ) -> Seqs:
-        seqs = reader.matching(self._space, which)
+        seqs = reader.matching(which)
         if raw_ids is not None:
-            named = {known.seq for known in reader.find(self._space, raw_ids).values()}
+            named = {known.seq for known in reader.find(raw_ids).values()}
             seqs = _both(seqs, named)
         if keys is not None:
-            found = {known.seq for key in keys if (known := reader.find_key(self._space, key)) is not None}
+            found = {known.seq for key in keys if (known := reader.find_key(key)) is not None}
             seqs = _both(seqs, found)
         return np.empty(0, np.int64) if seqs is None else seqs
 
@@ -461,3 +723,20 @@ class Memory(Recalling, Charting, Layers, Importing, Following, Access, Working)
 def _both(seqs: Seqs | None, named: set[int]) -> Seqs:
     found = np.array(sorted(named), np.int64)
     return found if seqs is None else np.intersect1d(seqs, found)
+
+
+def _kind_of_change(what: str) -> ChangeKind:
+    """Read what somebody wants to be told of."""
+    found = chosen(ChangeKind, "what", what)
+    if found is None:
+        raise InvalidInput("Say what to be told of.", fix=f"Choose one of {', '.join(ChangeKind)}.")
+    return found
+
+
+PARTS = {"graph": Graph, "concepts": Concepts, "intents": Intents, "admin": Admin}
+
+
+def method_named(path: str) -> Callable[..., Any]:
+    """Find a method of Memory, or of one of its parts: "recall", "graph.entities"."""
+    part, _, name = path.rpartition(".")
+    return getattr(PARTS[part] if part else Memory, name)

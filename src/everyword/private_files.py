@@ -1,6 +1,6 @@
 """Create files and folders that only their owner can read: 0600 and 0700, whatever the umask.
 
-What exists keeps its mode: somebody may have shared it on purpose.
+Existing files keep their mode: the owner may have shared them on purpose.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FOLDER_MODE = 0o700
 
 
 def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.PathLike[str] | None = None) -> int:
-    """Open a file, created if need be for its owner alone, or with the mode of the file `like` where that exists."""
+    """Open a file; create it with mode 0600, or with the mode of the file `like` if that exists."""
     flags |= getattr(os, "O_CLOEXEC", 0)
     mode = _mode_of(like)
     while True:
@@ -22,22 +22,22 @@ def open_private(path: str | os.PathLike[str], flags: int, *, like: str | os.Pat
         except FileExistsError:
             if flags & os.O_EXCL:
                 raise
-            with suppress(FileNotFoundError):  # removed since
+            with suppress(FileNotFoundError):  # removed meanwhile
                 return os.open(path, flags)
         else:
             if hasattr(os, "fchmod"):
                 with suppress(OSError):  # a file system without modes
-                    os.fchmod(fd, mode)  # what the umask took, or a default ACL gave
+                    os.fchmod(fd, mode)  # undo the umask and a default ACL
             return fd
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Create files for open(..., opener=private_opener)."""
+    """Open a private file: open(..., opener=private_opener)."""
     return open_private(path, flags)
 
 
 def make_private_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder and those above it that are missing, each for its owner alone."""
+    """Create a folder and its missing parents, each with mode 0700."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(os.path.abspath(path))
@@ -50,7 +50,7 @@ def make_private_folder(path: str | os.PathLike[str]) -> None:
             raise
     else:
         with suppress(OSError):  # a file system without modes
-            os.chmod(path, FOLDER_MODE)  # what the umask took
+            os.chmod(path, FOLDER_MODE)  # undo the umask
 
 
 def _mode_of(like: str | os.PathLike[str] | None) -> int:

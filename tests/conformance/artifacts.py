@@ -52,15 +52,15 @@ def put_stated(store: Store, made: Draft, *, space: str = SPACE, **fields) -> tu
     """Append an event and the artifact that it states."""
     (seq,) = put(store, [made], space=space)
     artifact = stated(made.event, **fields)
-    with store.writer() as writer:
-        writer.put_artifact(space, seq, artifact)
+    with store.writer(space) as writer:
+        writer.put_artifact(seq, artifact)
     return seq, artifact
 
 
 def listed(store: Store, which: ArtifactFilter = ANY, *, space: str = SPACE) -> list[Artifact]:
     """Read the artifacts that a filter lets through."""
-    with store.reader() as reader:
-        return [artifact for _, artifact in reader.artifacts(space, which, limit=MANY)]
+    with store.reader(space) as reader:
+        return [artifact for _, artifact in reader.artifacts(which, limit=MANY)]
 
 
 def change(event: Event, action: str, *, artifact: str | None = None, target: str | None = None) -> Change:
@@ -83,14 +83,14 @@ class ArtifactsConformance:
     @pytest.mark.parametrize("odd", [*ODD, "half \ud83d of it", "\ud83d"], ids=ascii)
     def test_whatever_is_stated_is_read_back_where_only_its_words_are_asked_for(self, store: Store, odd: str) -> None:
         seq, _ = put_stated(store, draft("I live in Lisbon.", speaker="Ana"), content=odd)
-        with store.reader() as reader:
-            assert reader.statements(SPACE, [seq]) == [Statement(seq, odd, True)]
+        with store.reader(SPACE) as reader:
+            assert reader.statements([seq]) == [Statement(seq, odd, True)]
 
     @pytest.mark.parametrize("odd", ODD, ids=ascii)
     def test_names_are_known_as_they_were_written(self, store: Store, odd: str) -> None:
         seq, _ = put_stated(store, draft("I live in Lisbon.", speaker="Ana"), about=odd)
-        with store.reader() as reader:
-            assert reader.names_known(SPACE, limit=9) == [(odd, seq)]
+        with store.reader(SPACE) as reader:
+            assert reader.names_known(limit=9) == [(odd, seq)]
 
     def test_an_artifact_is_read_back_as_it_was_written(self, store: Store) -> None:
         made = draft("Since the divorce I live in “Lisbon” 🍵, not in Porto.", speaker="Ana")
@@ -109,9 +109,9 @@ class ArtifactsConformance:
             stance=Stance.CHANGED,
             extractor="rules/1",
         )
-        with store.reader() as reader:
-            assert reader.artifact(SPACE, artifact.id) == artifact
-            assert reader.artifacts_of(SPACE, [seq]) == {seq: [artifact]}
+        with store.reader(SPACE) as reader:
+            assert reader.artifact(artifact.id) == artifact
+            assert reader.artifacts_of([seq]) == {seq: [artifact]}
         assert listed(store) == [artifact]
         assert artifact.quote == made.event.text[slice(*artifact.span)]
 
@@ -127,25 +127,25 @@ class ArtifactsConformance:
 
     def test_what_is_not_there_is_not_found(self, store: Store) -> None:
         _, artifact = put_stated(store, draft("I live here"))
-        with store.reader() as reader:
+        with store.file_reader() as reader:
             for space in (SPACE, "nowhere"):
-                assert reader.artifact(space, "ar_nothing") is None
-                assert reader.artifacts_of(space, [99]) == {}
-                assert reader.artifacts_of(space, []) == {}
-                assert reader.standing(space, "nobody", limit=5) == []
-                assert reader.versions(space, "ar_nothing") == []
-                assert reader.changes(space, ["ar_nothing"]) == []
-                assert reader.changes(space, []) == []
-                assert reader.edges(space, ["ar_nothing"]) == []
-                assert reader.edges(space, []) == []
-                assert reader.stating(space, ["nobody"]) == []
-                assert reader.stating(space, []) == []
-                assert reader.abouts_of(space, [99]) == set()
-                assert reader.said_earlier(space, 99, limit=5) == []
-            assert reader.artifact("nowhere", artifact.id) is None
-            assert reader.artifact_counts("nowhere") == reader.tag_counts("nowhere") == {}
-            assert reader.change_counts("nowhere") == {}
-            assert reader.derived_upto("nowhere") is None
+                assert reader.reader(space).artifact("ar_nothing") is None
+                assert reader.reader(space).artifacts_of([99]) == {}
+                assert reader.reader(space).artifacts_of([]) == {}
+                assert reader.reader(space).standing("nobody", limit=5) == []
+                assert reader.reader(space).versions("ar_nothing") == []
+                assert reader.reader(space).changes(["ar_nothing"]) == []
+                assert reader.reader(space).changes([]) == []
+                assert reader.reader(space).edges(["ar_nothing"]) == []
+                assert reader.reader(space).edges([]) == []
+                assert reader.reader(space).stating(["nobody"]) == []
+                assert reader.reader(space).stating([]) == []
+                assert reader.reader(space).abouts_of([99]) == set()
+                assert reader.reader(space).said_earlier(99, limit=5) == []
+            assert reader.reader("nowhere").artifact(artifact.id) is None
+            assert reader.reader("nowhere").artifact_counts() == reader.reader("nowhere").tag_counts() == {}
+            assert reader.reader("nowhere").change_counts() == {}
+            assert reader.reader("nowhere").derived_upto() is None
 
     # Which ones
 
@@ -179,8 +179,8 @@ class ArtifactsConformance:
             put_stated(store, one)
         read: list[str] = []
         after = 0
-        with store.reader() as reader:
-            while page := reader.artifacts(SPACE, ANY, after=after, limit=7):
+        with store.reader(SPACE) as reader:
+            while page := reader.artifacts(ANY, after=after, limit=7):
                 assert len(page) <= 7
                 read += [artifact.quote for _, artifact in page]
                 after = page[-1][0]
@@ -189,11 +189,9 @@ class ArtifactsConformance:
     def test_what_stands_about_one_is_the_newest_first_and_not_what_is_closed(self, store: Store) -> None:
         artifacts = [put_stated(store, draft(f"statement {n}"), about="Ana")[1] for n in range(5)]
         put_stated(store, draft("another's"), about="Bo")
-        with store.writer() as writer:
-            writer.close_artifact(
-                SPACE, artifacts[3].id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0]
-            )
-            assert [one.quote for one in writer.standing(SPACE, "aNa", limit=3)] == [
+        with store.writer(SPACE) as writer:
+            writer.close_artifact(artifacts[3].id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
+            assert [one.quote for one in writer.standing("aNa", limit=3)] == [
                 "statement 4",
                 "statement 2",
                 "statement 1",
@@ -201,64 +199,65 @@ class ArtifactsConformance:
 
     def test_what_is_current_is_found_by_any_of_its_keys_the_newest_first(self, store: Store) -> None:
         seqs = put(store, drafts([f"statement {n}" for n in range(4)]))
-        with store.writer() as writer:
-            events = writer.fetch(SPACE, seqs)
+        with store.file_writer() as file:
+            writer = file.writer(SPACE)
+            events = writer.fetch(seqs)
             artifacts = [stated(events[seq]) for seq in seqs]
             for seq, artifact, keys in zip(seqs, artifacts, ([1, 2], [2, -3], [2], [4]), strict=True):
-                writer.put_artifact(SPACE, seq, artifact, keys)
-            assert writer.standing_by(SPACE, [2, -3], limit=9) == [artifacts[2], artifacts[1], artifacts[0]]
-            assert writer.standing_by(SPACE, [2], limit=2) == [artifacts[2], artifacts[1]]
-            assert writer.standing_by(SPACE, [1], limit=9) == [artifacts[0]]
-            assert writer.standing_by(SPACE, [5], limit=9) == writer.standing_by(SPACE, [], limit=9) == []
-            assert writer.standing_by("nowhere", [2], limit=9) == []
-            writer.close_artifact(SPACE, artifacts[1].id, status=Status.RETRACTED, valid_to=None, at=1)
-            assert writer.standing_by(SPACE, [2, -3], limit=9) == [artifacts[2], artifacts[0]]
+                writer.put_artifact(seq, artifact, keys)
+            assert writer.standing_by([2, -3], limit=9) == [artifacts[2], artifacts[1], artifacts[0]]
+            assert writer.standing_by([2], limit=2) == [artifacts[2], artifacts[1]]
+            assert writer.standing_by([1], limit=9) == [artifacts[0]]
+            assert writer.standing_by([5], limit=9) == writer.standing_by([], limit=9) == []
+            assert file.writer("nowhere").standing_by([2], limit=9) == []
+            writer.close_artifact(artifacts[1].id, status=Status.RETRACTED, valid_to=None, at=1)
+            assert writer.standing_by([2, -3], limit=9) == [artifacts[2], artifacts[0]]
         remove(store, [seqs[2]])
-        with store.reader() as reader:
-            assert reader.standing_by(SPACE, [2, -3], limit=9) == [artifacts[0]]
+        with store.reader(SPACE) as reader:
+            assert reader.standing_by([2, -3], limit=9) == [artifacts[0]]
         assert store.audit(deep=True).problems == ()
 
     def test_statements_are_read_with_their_events_and_whether_they_hold(self, store: Store) -> None:
         one, first = put_stated(store, draft("I live in Lisbon"), content="Ana lives in “Lisbon”")
         two, _ = put_stated(store, draft("I live in Porto"), content="Ana lives in Porto")
-        with store.writer() as writer:
-            writer.close_artifact(SPACE, first.id, status=Status.SUPERSEDED, valid_to=None, at=1)
-        with store.reader() as reader:
-            assert reader.statements(SPACE, [two, one, 99]) == [
+        with store.writer(SPACE) as writer:
+            writer.close_artifact(first.id, status=Status.SUPERSEDED, valid_to=None, at=1)
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.statements([two, one, 99]) == [
                 Statement(one, "Ana lives in “Lisbon”", False),
                 Statement(two, "Ana lives in Porto", True),
             ]
-            assert reader.statements(SPACE, [two]) == [Statement(two, "Ana lives in Porto", True)]
-            assert reader.statements(SPACE, []) == reader.statements("nowhere", [one]) == []
+            assert reader.statements([two]) == [Statement(two, "Ana lives in Porto", True)]
+            assert reader.statements([]) == file.reader("nowhere").statements([one]) == []
 
     def test_links_are_followed_both_ways_to_other_events(self, store: Store) -> None:
         stated_ = [put_stated(store, draft(f"statement {n}")) for n in range(3)]
         (one, first), (two, second), (three, third) = stated_
-        with store.writer() as writer:
-            writer.put_edges(SPACE, [edge(second, first, weight=0.5), edge(second, third, "causal", weight=0.75)])
-        with store.reader() as reader:
-            assert reader.linked(SPACE, [two]) == [(two, one, 0.5), (two, three, 0.75)]
-            assert reader.linked(SPACE, [one, three]) == [(one, two, 0.5), (three, two, 0.75)]
-            assert reader.linked(SPACE, [99]) == reader.linked(SPACE, []) == reader.linked("nowhere", [one]) == []
+        with store.writer(SPACE) as writer:
+            writer.put_edges([edge(second, first, weight=0.5), edge(second, third, "causal", weight=0.75)])
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.linked([two]) == [(two, one, 0.5), (two, three, 0.75)]
+            assert reader.linked([one, three]) == [(one, two, 0.5), (three, two, 0.75)]
+            assert reader.linked([99]) == reader.linked([]) == file.reader("nowhere").linked([one]) == []
 
     # Closing, and what was known when
 
     def test_a_closed_artifact_ends_and_is_still_there(self, store: Store) -> None:
         _, artifact = put_stated(store, draft("I live in Lisbon"))
         ends = START + timedelta(days=3)
-        with store.writer() as writer:
-            writer.close_artifact(SPACE, artifact.id, status=Status.RETRACTED, valid_to=ends, at=to_micros(ends)[0])
+        with store.writer(SPACE) as writer:
+            writer.close_artifact(artifact.id, status=Status.RETRACTED, valid_to=ends, at=to_micros(ends)[0])
         (closed,) = listed(store)
         assert closed == replace(artifact, status=Status.RETRACTED, valid_to=ends)
 
     def test_as_of_shows_what_was_known_and_as_it_was_known(self, store: Store) -> None:
         _, artifact = put_stated(store, draft("I live in Lisbon"))
         learned = START + timedelta(days=3)
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             # It ended long before that was learned.
-            writer.close_artifact(
-                SPACE, artifact.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(learned)[0]
-            )
+            writer.close_artifact(artifact.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(learned)[0])
 
         def at(moment: datetime, status: Status | None = None) -> list[Artifact]:
             return listed(store, ArtifactFilter(as_of=moment, status=status))
@@ -278,10 +277,10 @@ class ArtifactsConformance:
         _, beside = put_stated(store, draft("version 2b"), replaces=first.id)
         _, other = put_stated(store, draft("another matter"))
         chain = [first, second, third, beside]
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             for version in chain:
-                assert reader.versions(SPACE, version.id) == chain
-            assert reader.versions(SPACE, other.id) == [other]
+                assert reader.versions(version.id) == chain
+            assert reader.versions(other.id) == [other]
 
     # The journal
 
@@ -294,16 +293,16 @@ class ArtifactsConformance:
             (still, change(made[1].event, "none", target=first.id)),
             (moved, change(made[2].event, "update", artifact=second.id, target=first.id)),
         ]
-        with store.writer() as writer:
-            writer.put_artifact(SPACE, one, first)
-            writer.put_artifact(SPACE, moved, second)
-            writer.put_changes(SPACE, told)
-        with store.reader() as reader:
-            assert reader.changes(SPACE, [first.id]) == [entry for _, entry in told]
-            assert reader.changes(SPACE, [second.id]) == [told[2][1]]
-            assert reader.change_counts(SPACE) == {"add": 1, "none": 1, "update": 1}
-            assert reader.stating(SPACE, ["ana"]) == [one, still, moved]
-            assert reader.abouts_of(SPACE, [still]) == {"ana"}
+        with store.writer(SPACE) as writer:
+            writer.put_artifact(one, first)
+            writer.put_artifact(moved, second)
+            writer.put_changes(told)
+        with store.reader(SPACE) as reader:
+            assert reader.changes([first.id]) == [entry for _, entry in told]
+            assert reader.changes([second.id]) == [told[2][1]]
+            assert reader.change_counts() == {"add": 1, "none": 1, "update": 1}
+            assert reader.stating(["ana"]) == [one, still, moved]
+            assert reader.abouts_of([still]) == {"ana"}
 
     # Edges
 
@@ -312,24 +311,24 @@ class ArtifactsConformance:
         _, two = put_stated(store, draft("two"))
         _, three = put_stated(store, draft("three"))
         links = [edge(one, two), edge(two, three), edge(one, two, kind="causal", weight=1.0)]
-        with store.writer() as writer:
-            writer.put_edges(SPACE, links)
-            writer.put_edges(SPACE, [edge(one, two, weight=0.9)])
-        with store.reader() as reader:
-            assert sorted(reader.edges(SPACE, [two.id]), key=repr) == sorted(links, key=repr)
-            assert reader.edges(SPACE, [three.id]) == [links[1]]
+        with store.writer(SPACE) as writer:
+            writer.put_edges(links)
+            writer.put_edges([edge(one, two, weight=0.9)])
+        with store.reader(SPACE) as reader:
+            assert sorted(reader.edges([two.id]), key=repr) == sorted(links, key=repr)
+            assert reader.edges([three.id]) == [links[1]]
 
     # Tags
 
     def test_tags_are_counted_and_filter_events(self, store: Store) -> None:
         seqs = put(store, drafts(["zero", "one", "two"]))
-        with store.writer() as writer:
-            writer.put_tags(SPACE, {seqs[0]: ("topic:a", "topic:b"), seqs[2]: ("topic:a",)})
-            writer.put_tags(SPACE, {seqs[0]: ("topic:a",)})
-        with store.reader() as reader:
-            assert list(reader.tag_counts(SPACE).items()) == [("topic:a", 2), ("topic:b", 1)]
+        with store.writer(SPACE) as writer:
+            writer.put_tags({seqs[0]: ("topic:a", "topic:b"), seqs[2]: ("topic:a",)})
+            writer.put_tags({seqs[0]: ("topic:a",)})
+        with store.reader(SPACE) as reader:
+            assert list(reader.tag_counts().items()) == [("topic:a", 2), ("topic:b", 1)]
             for tag, expected in (("topic:a", [seqs[0], seqs[2]]), ("topic:b", [seqs[0]]), ("topic:", [])):
-                allowed = reader.matching(SPACE, Filter(tag=tag))
+                allowed = reader.matching(Filter(tag=tag))
                 assert allowed is not None
                 assert allowed.tolist() == expected
 
@@ -338,20 +337,19 @@ class ArtifactsConformance:
         put_stated(store, draft("two"), kind=ArtifactKind.TODO)
         put_stated(store, draft("three"), kind=ArtifactKind.DECISION)
         put_stated(store, draft("four"), kind=ArtifactKind.DECISION, valid_to=START)
-        with store.reader() as reader:
-            assert list(reader.artifact_counts(SPACE).items()) == [("todo", 2), ("decision", 1)]
+        with store.reader(SPACE) as reader:
+            assert list(reader.artifact_counts().items()) == [("todo", 2), ("decision", 1)]
 
     # Removing
 
     def test_removing_an_event_takes_all_that_was_derived_from_it(self, store: Store) -> None:
         kept_seq, kept = put_stated(store, draft("stays"))
         gone_seq, gone = put_stated(store, draft("goes"), replaces=kept.id)
-        with store.writer() as writer:
-            writer.put_edges(SPACE, [edge(kept, gone), edge(gone, kept)])
-            writer.put_tags(SPACE, {kept_seq: ("topic:a",), gone_seq: ("topic:a", "topic:b")})
-            events = writer.fetch(SPACE, [kept_seq, gone_seq])
+        with store.writer(SPACE) as writer:
+            writer.put_edges([edge(kept, gone), edge(gone, kept)])
+            writer.put_tags({kept_seq: ("topic:a",), gone_seq: ("topic:a", "topic:b")})
+            events = writer.fetch([kept_seq, gone_seq])
             writer.put_changes(
-                SPACE,
                 [
                     (kept_seq, change(events[kept_seq], "add", artifact=kept.id)),
                     (gone_seq, change(events[gone_seq], "update", artifact=gone.id, target=kept.id)),
@@ -359,42 +357,41 @@ class ArtifactsConformance:
             )
         assert remove(store, [gone_seq])["artifacts"] == 1
         assert listed(store) == [kept]
-        with store.reader() as reader:
-            assert reader.edges(SPACE, [kept.id, gone.id]) == []
-            assert reader.tag_counts(SPACE) == {"topic:a": 1}
-            assert reader.change_counts(SPACE) == {"add": 1}
-            assert reader.versions(SPACE, gone.id) == []
+        with store.reader(SPACE) as reader:
+            assert reader.edges([kept.id, gone.id]) == []
+            assert reader.tag_counts() == {"topic:a": 1}
+            assert reader.change_counts() == {"add": 1}
+            assert reader.versions(gone.id) == []
         assert store.audit(deep=True).problems == ()
 
     def test_what_is_about_some_is_dropped_with_its_journal_and_the_rest_stays(self, store: Store) -> None:
         ana_seq, ana = put_stated(store, draft("about Ana"), about="Ana")
         bo_seq, bo = put_stated(store, draft("about Bo"), about="Bo")
-        with store.writer() as writer:
-            events = writer.fetch(SPACE, [ana_seq, bo_seq])
+        with store.writer(SPACE) as writer:
+            events = writer.fetch([ana_seq, bo_seq])
             writer.put_changes(
-                SPACE,
                 [
                     (ana_seq, change(events[ana_seq], "add", artifact=ana.id)),
                     (bo_seq, change(events[bo_seq], "none", target=ana.id)),
                     (bo_seq, change(events[bo_seq], "add", artifact=bo.id)),
                 ],
             )
-            writer.put_edges(SPACE, [edge(ana, bo)])
-            writer.put_tags(SPACE, {ana_seq: ("topic:a",)})
-        with store.writer() as writer:
-            writer.drop_artifacts(SPACE, ["ana"])
-            writer.drop_loose_edges(SPACE)
+            writer.put_edges([edge(ana, bo)])
+            writer.put_tags({ana_seq: ("topic:a",)})
+        with store.writer(SPACE) as writer:
+            writer.drop_artifacts(["ana"])
+            writer.drop_loose_edges()
         assert listed(store) == [bo]
-        with store.reader() as reader:
-            assert reader.changes(SPACE, [ana.id]) == []
-            assert [entry.action for entry in reader.changes(SPACE, [bo.id])] == ["add"]
-            assert reader.edges(SPACE, [bo.id]) == []
-            assert reader.tag_counts(SPACE) == {"topic:a": 1}
-        with store.writer() as writer:
-            writer.drop_artifacts(SPACE, None)
-        with store.reader() as reader:
-            assert reader.artifacts(SPACE, ANY, limit=5) == []
-            assert reader.change_counts(SPACE) == reader.tag_counts(SPACE) == {}
+        with store.reader(SPACE) as reader:
+            assert reader.changes([ana.id]) == []
+            assert [entry.action for entry in reader.changes([bo.id])] == ["add"]
+            assert reader.edges([bo.id]) == []
+            assert reader.tag_counts() == {"topic:a": 1}
+        with store.writer(SPACE) as writer:
+            writer.drop_artifacts(None)
+        with store.reader(SPACE) as reader:
+            assert reader.artifacts(ANY, limit=5) == []
+            assert reader.change_counts() == reader.tag_counts() == {}
 
     # Spaces
 
@@ -404,29 +401,27 @@ class ArtifactsConformance:
         yours, same = put_stated(store, draft("the same words"), space="yours", tags=("topic:a",))
         assert one.id == same.id
         _, only_yours = put_stated(store, draft("your words"), space="yours", replaces=same.id)
-        with store.writer() as writer:
-            writer.put_edges("yours", [edge(same, only_yours)])
-            writer.put_tags("yours", {yours: ("topic:a",)})
-            writer.put_changes(
-                "yours", [(yours, change(writer.fetch("yours", [yours])[yours], "add", artifact=one.id))]
-            )
-            writer.close_artifact("yours", one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
-            writer.owe_derivation("yours", 1)
-        with store.reader() as reader:
-            assert reader.artifact(SPACE, one.id) == one
-            assert reader.artifact(SPACE, only_yours.id) is None
-            assert reader.versions(SPACE, one.id) == [one]
-            assert reader.standing(SPACE, "ana", limit=5) == [one]
-            assert reader.edges(SPACE, [one.id]) == []
-            assert reader.changes(SPACE, [one.id]) == []
-            assert reader.tag_counts(SPACE) == {}
-            assert reader.artifacts_of(SPACE, [mine, yours]) == {mine: [one]}
-            assert reader.stating(SPACE, ["ana"]) == [mine]
-            assert reader.abouts_of(SPACE, [yours]) == set()
-            assert reader.derived_upto(SPACE) is None
-        with store.writer() as writer:
-            writer.drop_artifacts("yours", None)
-            writer.remove("yours", np.array([yours], np.int64))
+        with store.writer("yours") as writer:
+            writer.put_edges([edge(same, only_yours)])
+            writer.put_tags({yours: ("topic:a",)})
+            writer.put_changes([(yours, change(writer.fetch([yours])[yours], "add", artifact=one.id))])
+            writer.close_artifact(one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
+            writer.owe_derivation(1)
+        with store.reader(SPACE) as reader:
+            assert reader.artifact(one.id) == one
+            assert reader.artifact(only_yours.id) is None
+            assert reader.versions(one.id) == [one]
+            assert reader.standing("ana", limit=5) == [one]
+            assert reader.edges([one.id]) == []
+            assert reader.changes([one.id]) == []
+            assert reader.tag_counts() == {}
+            assert reader.artifacts_of([mine, yours]) == {mine: [one]}
+            assert reader.stating(["ana"]) == [mine]
+            assert reader.abouts_of([yours]) == set()
+            assert reader.derived_upto() is None
+        with store.writer("yours") as writer:
+            writer.drop_artifacts(None)
+            writer.remove(np.array([yours], np.int64))
         assert listed(store) == [one]
 
     # What had been said before, and what is behind
@@ -436,36 +431,36 @@ class ArtifactsConformance:
         made = [draft(f"turn {day}", session="s", at=START + timedelta(days=day)) for day in days]
         seqs = dict(zip(days, put(store, made), strict=True))
         (other, bare) = put(store, [draft("elsewhere", session="t"), draft("alone")])
-        with store.reader() as reader:
-            assert reader.said_earlier(SPACE, seqs[4], limit=9) == [seqs[2], seqs[0]]
+        with store.reader(SPACE) as reader:
+            assert reader.said_earlier(seqs[4], limit=9) == [seqs[2], seqs[0]]
             # Day 4 comes later in time; days 1 and 2 had arrived before.
-            assert reader.said_earlier(SPACE, seqs[3], limit=9) == [seqs[2], seqs[1], seqs[0]]
-            assert reader.said_earlier(SPACE, seqs[3], limit=2) == [seqs[2], seqs[1]]
-            assert reader.said_earlier(SPACE, seqs[0], limit=9) == []
-            assert reader.said_earlier(SPACE, other, limit=9) == reader.said_earlier(SPACE, bare, limit=9) == []
+            assert reader.said_earlier(seqs[3], limit=9) == [seqs[2], seqs[1], seqs[0]]
+            assert reader.said_earlier(seqs[3], limit=2) == [seqs[2], seqs[1]]
+            assert reader.said_earlier(seqs[0], limit=9) == []
+            assert reader.said_earlier(other, limit=9) == reader.said_earlier(bare, limit=9) == []
 
     def test_how_far_deriving_is_behind_is_kept(self, store: Store) -> None:
         put(store, drafts(["one", "two"]))
-        with store.writer() as writer:
-            assert writer.derived_upto(SPACE) is None
-            writer.owe_derivation(SPACE, 1)
-            writer.owe_derivation(SPACE, 2)
-        with store.writer() as writer:
-            assert writer.derived_upto(SPACE) == 2
-            writer.owe_derivation(SPACE, None)
-            assert writer.derived_upto(SPACE) is None
+        with store.writer(SPACE) as writer:
+            assert writer.derived_upto() is None
+            writer.owe_derivation(1)
+            writer.owe_derivation(2)
+        with store.writer(SPACE) as writer:
+            assert writer.derived_upto() == 2
+            writer.owe_derivation(None)
+            assert writer.derived_upto() is None
 
     def test_a_transaction_that_fails_leaves_no_artifact(self, store: Store) -> None:
         (seq,) = put(store, [draft("I live here")])
 
         def fail() -> None:
-            with store.writer() as writer:
-                writer.put_artifact(SPACE, seq, stated(draft("I live here").event))
-                writer.put_tags(SPACE, {seq: ("topic:a",)})
+            with store.writer(SPACE) as writer:
+                writer.put_artifact(seq, stated(draft("I live here").event))
+                writer.put_tags({seq: ("topic:a",)})
                 raise RuntimeError
 
         with pytest.raises(RuntimeError):
             fail()
         assert listed(store) == []
-        with store.reader() as reader:
-            assert reader.tag_counts(SPACE) == {}
+        with store.reader(SPACE) as reader:
+            assert reader.tag_counts() == {}

@@ -52,15 +52,14 @@ def known(store: Store) -> list[int]:
         draft("I live in Porto.", speaker="Ana", at=START + timedelta(days=9)),
     ]
     seqs = put(store, made)
-    with store.writer() as writer:
-        version = writer.set_graph(SPACE, upto=None)
+    with store.writer(SPACE) as writer:
+        version = writer.set_graph(upto=None)
         writer.put_names(
-            SPACE, [name_row("Ana", "person"), name_row("Leeds", "place"), name_row("Porto", "place")], version=version
+            [name_row("Ana", "person"), name_row("Leeds", "place"), name_row("Porto", "place")], version=version
         )
-        writer.put_mentions(SPACE, [MentionRow(ANA, seq, SPEAKS, SPEAKS, "person", 500) for seq in seqs])
-        writer.put_mentions(SPACE, [MentionRow(LEEDS, seqs[0], 10, 15, "place", 90)])
+        writer.put_mentions([MentionRow(ANA, seq, SPEAKS, SPEAKS, "person", 500) for seq in seqs])
+        writer.put_mentions([MentionRow(LEEDS, seqs[0], 10, 15, "place", 90)])
         writer.put_claims(
-            SPACE,
             [(seqs[0], claim(made[0].event, "Leeds")), (seqs[1], claim(made[1].event, "Porto"))],
         )
     return seqs
@@ -72,120 +71,119 @@ class GraphConformance:
     def test_the_first_event_that_has_a_name_is_found(self, store: Store) -> None:
         first, second = known(store)
         porto = entity_id(SPACE, "Porto")
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             writer.put_mentions(
-                SPACE,
                 [
                     MentionRow(porto, first, LOOKED_UP, LOOKED_UP, "", 0),
                     MentionRow(porto, second, 10, 15, "place", 90),
                 ],
             )
-        with store.reader() as reader:
-            assert reader.first_named(SPACE, [ANA, LEEDS, porto, "en_x"]) == {ANA: first, LEEDS: first, porto: second}
-            assert reader.first_named("nowhere", [ANA]) == reader.first_named(SPACE, []) == {}
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.first_named([ANA, LEEDS, porto, "en_x"]) == {ANA: first, LEEDS: first, porto: second}
+            assert file.reader("nowhere").first_named([ANA]) == reader.first_named([]) == {}
 
     def test_names_come_back_and_add_up(self, store: Store) -> None:
         known(store)
-        with store.writer() as writer:
-            version = writer.set_graph(SPACE, upto=7, gone=True)
-            writer.put_names(SPACE, [name_row("Ana", "person")._replace(first_at=1, last_at=9_000)], version=version)
-            writer.move_names(SPACE, {PORTO: LEEDS}, version=version)
-        with store.reader() as reader:
-            (ana,) = reader.names_of(SPACE, keys=["ana"])
+        with store.writer(SPACE) as writer:
+            version = writer.set_graph(upto=7, gone=True)
+            writer.put_names([name_row("Ana", "person")._replace(first_at=1, last_at=9_000)], version=version)
+            writer.move_names({PORTO: LEEDS}, version=version)
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            (ana,) = reader.names_of(keys=["ana"])
             assert (ana.events, ana.first_at, ana.last_at, ana.known.kin) == (2, 1, 9_000, (("bo", "sister"),))
-            assert {row.id for row in reader.names_of(SPACE, homes=[LEEDS])} == {LEEDS, PORTO}
-            assert {row.id for row in reader.names(SPACE, changed_after=version - 1)} == {ANA, PORTO}
-            assert reader.graph_state(SPACE) == (7, version, 1)
-            assert reader.homes_by_prefix(SPACE, prefix="l", type="place", wing=None, limit=9) == [LEEDS]
-            assert reader.names("another") == []
+            assert {row.id for row in reader.names_of(homes=[LEEDS])} == {LEEDS, PORTO}
+            assert {row.id for row in reader.names(changed_after=version - 1)} == {ANA, PORTO}
+            assert reader.graph_state() == (7, version, 1)
+            assert reader.homes_by_prefix(prefix="l", type="place", wing=None, limit=9) == [LEEDS]
+            assert file.reader("another").names() == []
 
     def test_mentions_are_read_by_event_and_by_entity(self, store: Store) -> None:
         seqs = known(store)
-        with store.reader() as reader:
-            assert [row.start for row in reader.mentions(SPACE, seqs=[seqs[0]])] == [SPEAKS, 10]
-            assert [row.seq for row in reader.mentions(SPACE, homes=[ANA])] == seqs
-            assert [row.seq for row in reader.mentions_of_name(SPACE, LEEDS)] == seqs[:1]
+        with store.reader(SPACE) as reader:
+            assert [row.start for row in reader.mentions(seqs=[seqs[0]])] == [SPEAKS, 10]
+            assert [row.seq for row in reader.mentions(homes=[ANA])] == seqs
+            assert [row.seq for row in reader.mentions_of_name(LEEDS)] == seqs[:1]
 
     def test_claims_belong_to_whom_their_names_belong(self, store: Store) -> None:
         known(store)
-        with store.writer() as writer:
-            writer.move_names(SPACE, {LEEDS: PORTO}, version=writer.set_graph(SPACE, upto=None))
-        with store.reader() as reader:
-            claims = reader.claims(SPACE, FactKey(ANA, "lives_in"))
+        with store.writer(SPACE) as writer:
+            writer.move_names({LEEDS: PORTO}, version=writer.set_graph(upto=None))
+        with store.reader(SPACE) as reader:
+            claims = reader.claims(FactKey(ANA, "lives_in"))
             assert [(row.draft.object, row.draft.object_form, row.draft.quote) for row in claims] == [
                 (PORTO, LEEDS, "I live"),
                 (PORTO, PORTO, "I live"),
             ]
-            assert len(reader.claims_of(SPACE, names=[LEEDS])) == 1
-            assert len(reader.claims_of(SPACE, homes=[PORTO])) == 2
-            assert len(reader.claims(SPACE, FactKey(ANA, "lives_in", PORTO))) == 2
+            assert len(reader.claims_of(names=[LEEDS])) == 1
+            assert len(reader.claims_of(homes=[PORTO])) == 2
+            assert len(reader.claims(FactKey(ANA, "lives_in", PORTO))) == 2
 
     def test_facts_keep_their_windows_and_what_they_rest_on(self, store: Store) -> None:
         seqs = known(store)
-        with store.writer() as writer:
-            claims = {row.draft: row.number for row in writer.claims_of(SPACE, seqs=seqs)}
+        with store.writer(SPACE) as writer:
+            claims = {row.draft: row.number for row in writer.claims_of(seqs=seqs)}
             facts = timeline(claims)
             numbers = [[claims[source] for source in fact.sources] for fact in facts]
-            writer.put_facts(
-                SPACE, [(fact, fact_line(fact, own), own) for fact, own in zip(facts, numbers, strict=True)]
-            )
-        with store.reader() as reader:
-            assert reader.facts(SPACE, FactFilter(), limit=9) == facts
+            writer.put_facts([(fact, fact_line(fact, own), own) for fact, own in zip(facts, numbers, strict=True)])
+        with store.reader(SPACE) as reader:
+            assert reader.facts(FactFilter(), limit=9) == facts
             assert [fact.said_at for fact in facts] == [START, START + timedelta(days=9)]
-            assert {fact.recorded_at for fact in reader.facts(SPACE, FactFilter(), limit=9)} == {from_micros(NOW)}
-            (then,) = reader.facts(SPACE, FactFilter(subjects=(ANA,), as_of=START + timedelta(days=1)), limit=9)
+            assert {fact.recorded_at for fact in reader.facts(FactFilter(), limit=9)} == {from_micros(NOW)}
+            (then,) = reader.facts(FactFilter(subjects=(ANA,), as_of=START + timedelta(days=1)), limit=9)
             assert then.object == LEEDS
-            assert [fact.object for fact in reader.facts(SPACE, FactFilter(open=True), limit=9)] == [PORTO]
-            assert reader.fact_keys(SPACE, numbers[0]) == [FactKey(ANA, "lives_in")]
+            assert [fact.object for fact in reader.facts(FactFilter(open=True), limit=9)] == [PORTO]
+            assert reader.fact_keys(numbers[0]) == [FactKey(ANA, "lives_in")]
 
     def test_two_homes_at_a_time_are_impossible(self, store: Store) -> None:
         seqs = known(store)
-        with store.reader() as reader:
-            facts = timeline(row.draft for row in reader.claims_of(SPACE, seqs=seqs))
+        with store.reader(SPACE) as reader:
+            facts = timeline(row.draft for row in reader.claims_of(seqs=seqs))
         both = [replace(fact, valid_to=None) for fact in facts]
-        with pytest.raises(StoreError), store.writer() as writer:
-            writer.put_facts(SPACE, [(fact, fact_line(fact, ()), ()) for fact in both])
-        with store.writer() as writer:  # as a conflict both are kept
-            writer.put_facts(SPACE, [(replace(fact, conflicts=True), fact_line(fact, ()), ()) for fact in both])
-        with store.reader() as reader:
-            assert len(reader.facts(SPACE, FactFilter(conflicts=True), limit=9)) == 2
+        with pytest.raises(StoreError), store.writer(SPACE) as writer:
+            writer.put_facts([(fact, fact_line(fact, ()), ()) for fact in both])
+        with store.writer(SPACE) as writer:  # as a conflict both are kept
+            writer.put_facts([(replace(fact, conflicts=True), fact_line(fact, ()), ()) for fact in both])
+        with store.reader(SPACE) as reader:
+            assert len(reader.facts(FactFilter(conflicts=True), limit=9)) == 2
 
     def test_summaries_count_what_came_since(self, store: Store) -> None:
         put(store, [draft("a", session="s", at=START)])
-        with store.writer() as writer:
-            writer.put_summary(SPACE, SummaryRow("s", 1, 0, "{}"))
-            assert writer.count_pending(SPACE, {"s": 2, "t": 1}) == [("s", 1, 2, "{}"), ("t", 0, 1, "")]
-            writer.drop_summaries(SPACE, ["t"])
-        with store.reader() as reader:
-            assert reader.summaries(SPACE) == reader.summaries(SPACE, ["s"]) == [("s", 1, 2, "{}")]
+        with store.writer(SPACE) as writer:
+            writer.put_summary(SummaryRow("s", 1, 0, "{}"))
+            assert writer.count_pending({"s": 2, "t": 1}) == [("s", 1, 2, "{}"), ("t", 0, 1, "")]
+            writer.drop_summaries(["t"])
+        with store.reader(SPACE) as reader:
+            assert reader.summaries() == reader.summaries(["s"]) == [("s", 1, 2, "{}")]
 
     def test_edits_are_undone_once_and_go_with_their_names(self, store: Store) -> None:
         known(store)
-        with store.writer() as writer:
-            number = writer.put_edit(SPACE, at=5, kind="merge", pins={LEEDS: PORTO})
-            assert writer.undo_edit(SPACE, number)
-            assert not writer.undo_edit(SPACE, number)
-        with store.reader() as reader:
-            assert reader.edits(SPACE) == [(number, 5, "merge", True, {LEEDS: PORTO})]
-        with store.writer() as writer:
-            writer.drop_names(SPACE, [LEEDS])
-            writer.drop_loose_pins(SPACE)
-            assert writer.edits(SPACE) == []
+        with store.writer(SPACE) as writer:
+            number = writer.put_edit(at=5, kind="merge", pins={LEEDS: PORTO})
+            assert writer.undo_edit(number)
+            assert not writer.undo_edit(number)
+        with store.reader(SPACE) as reader:
+            assert reader.edits() == [(number, 5, "merge", True, {LEEDS: PORTO})]
+        with store.writer(SPACE) as writer:
+            writer.drop_names([LEEDS])
+            writer.drop_loose_pins()
+            assert writer.edits() == []
 
     def test_dropping_from_an_event_on_keeps_what_is_before_it(self, store: Store) -> None:
         seqs = known(store)
-        with store.writer() as writer:
-            writer.drop_graph(SPACE, from_seq=seqs[1])
-            assert [row.seq for row in writer.claims_of(SPACE)] == seqs[:1]
-            writer.drop_graph(SPACE, from_seq=0)
-            assert not any(writer.graph_counts(SPACE).values())
+        with store.writer(SPACE) as writer:
+            writer.drop_graph(from_seq=seqs[1])
+            assert [row.seq for row in writer.claims_of()] == seqs[:1]
+            writer.drop_graph(from_seq=0)
+            assert not any(writer.graph_counts().values())
 
     def test_what_writers_remember_is_gone_when_one_fails(self, store: Store) -> None:
-        with store.writer() as writer:
-            writer.memo(SPACE)["names"] = 1
-        with store.writer() as writer:
-            assert writer.memo(SPACE) == {"names": 1}
-        with pytest.raises(ZeroDivisionError), store.writer() as writer:
+        with store.writer(SPACE) as writer:
+            writer.memo()["names"] = 1
+        with store.writer(SPACE) as writer:
+            assert writer.memo() == {"names": 1}
+        with pytest.raises(ZeroDivisionError), store.file_writer() as writer:
             raise ZeroDivisionError
-        with store.writer() as writer:
-            assert writer.memo(SPACE) == {}
+        with store.writer(SPACE) as writer:
+            assert writer.memo() == {}

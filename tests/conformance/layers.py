@@ -15,13 +15,13 @@ class LayersConformance:
         made = [put_stated(store, draft(f"Ana is {n}.", speaker="Ana", wing="w" if n % 2 else None)) for n in range(5)]
         put_stated(store, draft("Decided.", speaker="Ana"), kind=ArtifactKind.DECISION)
         put_stated(store, draft("Elsewhere.", speaker="Ana"), space="other")
-        with store.writer() as writer:
-            writer.close_artifact(SPACE, made[4][1].id, status=Status.RETRACTED, valid_to=START, at=1)
+        with store.writer(SPACE) as writer:
+            writer.close_artifact(made[4][1].id, status=Status.RETRACTED, valid_to=START, at=1)
         ids = [artifact.id for _, artifact in made]
-        with store.reader() as reader:
+        with store.file_reader() as file:
 
             def latest(wing: str | None = None, limit: int = 10, space: str = SPACE) -> list[str]:
-                found = reader.latest_artifacts(space, ArtifactKind.ATTRIBUTE, wing=wing, limit=limit)
+                found = file.reader(space).latest_artifacts(ArtifactKind.ATTRIBUTE, wing=wing, limit=limit)
                 return [artifact.id for artifact in found]
 
             assert latest() == [ids[3], ids[2], ids[1], ids[0]]
@@ -34,11 +34,12 @@ class LayersConformance:
         event = draft("Ana lives in Lisbon.", speaker="Ana")
         seq, often = put_stated(store, event)
         _, once = put_stated(store, draft("Ana sails.", speaker="Ana"))
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             said = [change(event.event, "none", target=one.id) for one in (often, often, once)]
             others = [change(event.event, "add", artifact=often.id), change(event.event, "update", target=once.id)]
-            writer.put_changes(SPACE, [(seq, one) for one in (*said, *others)])
-        with store.reader() as reader:
-            assert list(reader.confirmations(SPACE, limit=10).items()) == [(often.id, 2), (once.id, 1)]
-            assert reader.confirmations(SPACE, limit=1) == {often.id: 2}
-            assert reader.confirmations("nowhere", limit=1) == {}
+            writer.put_changes([(seq, one) for one in (*said, *others)])
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert list(reader.confirmations(limit=10).items()) == [(often.id, 2), (once.id, 1)]
+            assert reader.confirmations(limit=1) == {often.id: 2}
+            assert file.reader("nowhere").confirmations(limit=1) == {}

@@ -47,21 +47,21 @@ def drafts(texts: Iterable[str], **fields) -> list[Draft]:
 
 def put(store: Store, made: Sequence[Draft], *, space: str = SPACE, model: Model | None = None) -> list[int]:
     """Append drafts in a transaction of their own; give their seqs."""
-    with store.writer() as writer:
-        return append(writer, made, space=space, model=model)
+    with store.writer(space) as writer:
+        return append(writer, made, model=model)
 
 
-def append(writer: Writer, made: Sequence[Draft], *, space: str = SPACE, model: Model | None = None) -> list[int]:
+def append(writer: Writer, made: Sequence[Draft], *, model: Model | None = None) -> list[int]:
     """Append drafts; give their seqs."""
-    writer.append(space, made, model, now=NOW, queue=True)
-    known = writer.find(space, [one.raw_id for one in made])
+    writer.append(made, model, now=NOW, queue=True)
+    known = writer.find([one.raw_id for one in made])
     return [known[one.raw_id].seq for one in made]
 
 
 def remove(store: Store, seqs: Sequence[int], *, space: str = SPACE) -> dict[str, int]:
     """Remove events in a transaction of its own."""
-    with store.writer() as writer:
-        return writer.remove(space, np.array(sorted(seqs), np.int64))
+    with store.writer(space) as writer:
+        return writer.remove(np.array(sorted(seqs), np.int64))
 
 
 def asked(text: str) -> dict[int, float]:
@@ -69,9 +69,9 @@ def asked(text: str) -> dict[int, float]:
     return {term: float(count) for term, count in term_counts(text).items()}
 
 
-def found(reader: Reader, text: str, *, space: str = SPACE, k: int = 100, allowed=None) -> list[int]:
+def found(reader: Reader, text: str, *, k: int = 100, allowed=None) -> list[int]:
     """Search words; give seqs in rank order."""
-    return reader.by_words(space, asked(text), k, allowed).seqs.tolist()
+    return reader.by_words(asked(text), k, allowed).seqs.tolist()
 
 
 def naive_bm25(texts: Mapping[int, str], question: Mapping[int, float]) -> list[tuple[int, float]]:
@@ -123,4 +123,4 @@ def naive_nearest(
 
 def add_model(writer: Writer, name: str = "tiny", state: str = "active") -> Model:
     """Register a model."""
-    return writer.add_model(name=name, version="1", dims=DIMS, token_dims=4, state=state)  # type: ignore[arg-type]
+    return writer.file.add_model(name=name, version="1", dims=DIMS, token_dims=4, state=state)  # type: ignore[arg-type]

@@ -12,14 +12,14 @@ MANY = 1_000
 
 def put_readings(store: Store, bodies: dict[int, str], *, sources: dict[int, list[int]] | None = None) -> None:
     """Keep readings of events, with the events whose words they use."""
-    with store.writer() as writer:
+    with store.writer(SPACE) as writer:
         for seq, body in bodies.items():
-            writer.put_reading(SPACE, seq, extractor="llm/1", body=body, sources=(sources or {}).get(seq, []))
+            writer.put_reading(seq, extractor="llm/1", body=body, sources=(sources or {}).get(seq, []))
 
 
 def read_jobs(store: Store) -> list[int]:
     """List the events that wait to be read."""
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         return [job.seq for job in reader.jobs(kind=READ, limit=MANY)]
 
 
@@ -30,25 +30,24 @@ class ReadingsConformance:
         one, two, three = put(store, drafts(["one", "two", "three"]))
         put_readings(store, {one: '{"é": "\\ud800"}', two: "2"}, sources={one: [two, three]})
         put_readings(store, {one: "new"}, sources={one: [three]})
-        with store.reader() as reader:
-            assert reader.readings(SPACE, [one, two, three]) == {one: "new", two: "2"}
-            assert (
-                reader.readings(SPACE, [three]) == reader.readings(SPACE, []) == reader.readings("nowhere", [one]) == {}
-            )
-            assert reader.resting_on(SPACE, [two]) == []
-            assert reader.resting_on(SPACE, [three, one]) == [one]
-            assert reader.resting_on(SPACE, []) == reader.resting_on("nowhere", [three]) == []
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.readings([one, two, three]) == {one: "new", two: "2"}
+            assert (reader.readings([three]) == reader.readings([]) == file.reader("nowhere").readings([one]) == {})
+            assert reader.resting_on([two]) == []
+            assert reader.resting_on([three, one]) == [one]
+            assert reader.resting_on([]) == file.reader("nowhere").resting_on([three]) == []
 
     def test_what_is_removed_takes_its_reading_and_its_job_along(self, store: Store) -> None:
         one, two, three = put(store, drafts(["one", "two", "three"]))
         put_readings(store, {one: "1", two: "2"}, sources={one: [three], two: [one, three]})
-        with store.writer() as writer:
-            writer.owe_readings(SPACE, [one, three])
+        with store.writer(SPACE) as writer:
+            writer.owe_readings([one, three])
         remove(store, [one])
-        with store.reader() as reader:
-            assert reader.readings(SPACE, [one, two, three]) == {two: "2"}
-            assert reader.resting_on(SPACE, [one]) == []
-            assert reader.resting_on(SPACE, [three]) == [two]
+        with store.reader(SPACE) as reader:
+            assert reader.readings([one, two, three]) == {two: "2"}
+            assert reader.resting_on([one]) == []
+            assert reader.resting_on([three]) == [two]
         assert read_jobs(store) == [three]
         assert store.audit(deep=True).problems == ()
         assert store.audit(deep=True).checked["readings"] == 1
@@ -56,15 +55,15 @@ class ReadingsConformance:
     def test_dropped_readings_go_with_their_sources_and_with_what_servers_said(self, store: Store) -> None:
         one, two, three = put(store, drafts(["one", "two", "three"]))
         put_readings(store, {one: "1", two: "2"}, sources={one: [three], two: [three]})
-        with store.writer() as writer:
-            writer.owe_readings(SPACE, [three])
-            (job,) = writer.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=1)
-            writer.fail_job(job, error="it said: one", due_at=NOW)
-            writer.drop_readings(SPACE, [one])
-        with store.reader() as reader:
-            assert reader.readings(SPACE, [one, two]) == {two: "2"}
-            assert reader.resting_on(SPACE, [three]) == [two]
-            assert [job.error for job in reader.jobs(kind=READ, limit=MANY)] == [None]
+        with store.writer(SPACE) as writer:
+            writer.owe_readings([three])
+            (job,) = writer.file.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=1)
+            writer.file.fail_job(job, error="it said: one", due_at=NOW)
+            writer.drop_readings([one])
+        with store.reader(SPACE) as reader:
+            assert reader.readings([one, two]) == {two: "2"}
+            assert reader.resting_on([three]) == [two]
+            assert [job.error for job in reader.file.jobs(kind=READ, limit=MANY)] == [None]
 
     def test_verify_finds_a_reading_without_its_event_and_deriving_anew_drops_it(self, store: Store) -> None:
         (one,) = put(store, [draft("one")])
@@ -72,21 +71,21 @@ class ReadingsConformance:
         told = [problem.what for problem in store.audit(deep=False).problems]
         assert any("readings" in what and "no event" in what for what in told)
         assert any("sources" in what for what in told)
-        with store.writer() as writer:
-            writer.drop_artifacts(SPACE, None)
+        with store.writer(SPACE) as writer:
+            writer.drop_artifacts(None)
         assert store.audit(deep=False).problems == ()
-        with store.reader() as reader:
-            assert reader.readings(SPACE, [one, 99]) == {one: "1"}
+        with store.reader(SPACE) as reader:
+            assert reader.readings([one, 99]) == {one: "1"}
 
     # The work
 
     def test_work_is_owed_once_and_taken_by_one_until_its_lease_ends(self, store: Store) -> None:
         one, two = put(store, drafts(["one", "two"]))
-        with store.writer() as writer:
-            writer.owe_readings(SPACE, [one, two])
-            writer.owe_readings(SPACE, [one])
+        with store.writer(SPACE) as writer:
+            writer.owe_readings([one, two])
+            writer.owe_readings([one])
         assert read_jobs(store) == [one, two]
-        with store.writer() as writer:
+        with store.file_writer() as writer:
             (first,) = writer.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=1)
             (second,) = writer.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=9)
             assert (first.seq, second.seq, first.space) == (one, two, SPACE)
@@ -97,14 +96,14 @@ class ReadingsConformance:
 
     def test_work_is_finished_once(self, store: Store) -> None:
         seqs = put(store, drafts(["one", "two"]))
-        with store.writer() as writer:
-            writer.owe_readings(SPACE, seqs)
-            jobs = writer.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=9)
-            assert writer.finish_jobs(jobs[:1]) == jobs[:1]
-            assert writer.finish_jobs(jobs) == jobs[1:]
-            assert writer.finish_jobs([]) == []
+        with store.writer(SPACE) as writer:
+            writer.owe_readings(seqs)
+            jobs = writer.file.take_jobs(READ, now=NOW, until=NOW + HOUR, limit=9)
+            assert writer.file.finish_jobs(jobs[:1]) == jobs[:1]
+            assert writer.file.finish_jobs(jobs) == jobs[1:]
+            assert writer.file.finish_jobs([]) == []
         assert read_jobs(store) == []
-        with store.reader() as reader:
+        with store.file_reader() as reader:
             assert [job.seq for job in reader.jobs(kind=EMBED, limit=MANY)] == seqs
 
     def test_the_unread_are_those_without_a_reading_or_a_job_the_newest_first(self, store: Store) -> None:
@@ -112,13 +111,14 @@ class ReadingsConformance:
         seqs = put(store, [draft(f"event {n}", role=role) for n, role in enumerate(roles)])
         put(store, [draft("elsewhere")], space="other")
         put_readings(store, {seqs[1]: "1"})
-        with store.writer() as writer:
-            writer.owe_readings(SPACE, [seqs[3]])
-        with store.reader() as reader:
-            assert reader.unread(SPACE, but_roles=["tool"], limit=9) == [seqs[4], seqs[0]]
-            assert reader.unread(SPACE, but_roles=["tool"], limit=1) == [seqs[4]]
-            assert reader.unread(SPACE, but_roles=["user"], limit=9) == [seqs[2], seqs[0]]
-            assert reader.unread("nowhere", but_roles=["tool"], limit=9) == []
+        with store.writer(SPACE) as writer:
+            writer.owe_readings([seqs[3]])
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.unread(but_roles=["tool"], limit=9) == [seqs[4], seqs[0]]
+            assert reader.unread(but_roles=["tool"], limit=1) == [seqs[4]]
+            assert reader.unread(but_roles=["user"], limit=9) == [seqs[2], seqs[0]]
+            assert file.reader("nowhere").unread(but_roles=["tool"], limit=9) == []
 
     # What prompts are made of, and what is undone
 
@@ -127,41 +127,43 @@ class ReadingsConformance:
         put_stated(store, draft("b"), about="ana")
         third, _ = put_stated(store, draft("c"), about="Bo")
         put_stated(store, draft("d"), about=None)
-        with store.reader() as reader:
-            (name, seq), *rest = reader.names_known(SPACE, limit=9)
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            (name, seq), *rest = reader.names_known(limit=9)
             assert (name.casefold(), seq) == ("ana", first)
             assert rest == [("Bo", third)]
-            assert len(reader.names_known(SPACE, limit=1)) == 1
-            assert reader.names_known("nowhere", limit=9) == []
+            assert len(reader.names_known(limit=1)) == 1
+            assert file.reader("nowhere").names_known(limit=9) == []
 
     def test_what_was_refused_goes_and_the_rest_of_the_journal_stays(self, store: Store) -> None:
         made = draft("I live here")
         seq, artifact = put_stated(store, made)
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             writer.put_changes(
-                SPACE, [(seq, change(made.event, "reject")), (seq, change(made.event, "add", artifact=artifact.id))]
+                [(seq, change(made.event, "reject")), (seq, change(made.event, "add", artifact=artifact.id))]
             )
-            writer.drop_refusals(SPACE, [seq])
-            assert writer.change_counts(SPACE) == {"add": 1}
+            writer.drop_refusals([seq])
+            assert writer.change_counts() == {"add": 1}
 
     def test_links_belong_to_the_later_of_two(self, store: Store) -> None:
         (_, early), (_, late) = (put_stated(store, draft(text)) for text in ("early", "late"))
         edges = [edge(late, early), edge(early, late, "causal")]
-        with store.writer() as writer:
-            writer.put_edges(SPACE, edges)
-            writer.drop_links(SPACE, [early.id])
-            assert len(writer.edges(SPACE, [early.id])) == 2
-            writer.drop_links(SPACE, [late.id])
-            assert writer.edges(SPACE, [early.id, late.id]) == []
+        with store.writer(SPACE) as writer:
+            writer.put_edges(edges)
+            writer.drop_links([early.id])
+            assert len(writer.edges([early.id])) == 2
+            writer.drop_links([late.id])
+            assert writer.edges([early.id, late.id]) == []
 
     def test_what_was_said_later_states_something_and_has_these_among_its_earlier_turns(self, store: Store) -> None:
         made = drafts([f"turn {n}" for n in range(5)], session="s")
         seqs = [put_stated(store, one)[0] for one in made[:4]]
         seqs += put(store, made[4:])  # it states nothing
         put_stated(store, draft("elsewhere", session="t"))
-        with store.reader() as reader:
-            assert reader.said_later(SPACE, [seqs[0]], limit=2) == [seqs[1], seqs[2]]
-            assert reader.said_later(SPACE, [seqs[0]], limit=9) == seqs[1:4]
-            assert reader.said_later(SPACE, [seqs[3]], limit=9) == []
-            assert reader.said_later(SPACE, [seqs[0]], limit=9, silent=True) == seqs[1:]
-            assert reader.said_later("nowhere", [seqs[0]], limit=9) == []
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.said_later([seqs[0]], limit=2) == [seqs[1], seqs[2]]
+            assert reader.said_later([seqs[0]], limit=9) == seqs[1:4]
+            assert reader.said_later([seqs[3]], limit=9) == []
+            assert reader.said_later([seqs[0]], limit=9, silent=True) == seqs[1:]
+            assert file.reader("nowhere").said_later([seqs[0]], limit=9) == []

@@ -28,17 +28,17 @@ class SourcesConformance:
 
     def test_an_event_keeps_its_source(self, store: Store) -> None:
         seqs = _filled(store)
-        with store.reader() as reader:
-            assert [reader.fetch(SPACE, [seq])[seq].source for seq in seqs] == list(SOURCES)
-            assert [event.source for _, event in reader.log(SPACE, limit=9)] == list(SOURCES)
-            outlines = reader.outlines(SPACE, seqs)
+        with store.reader(SPACE) as reader:
+            assert [reader.fetch([seq])[seq].source for seq in seqs] == list(SOURCES)
+            assert [event.source for _, event in reader.log(limit=9)] == list(SOURCES)
+            outlines = reader.outlines(seqs)
         assert [outlines[seq].source for seq in seqs] == list(SOURCES)
         assert {outline.recorded_at for outline in outlines.values()} == {NOW}
 
     def test_an_event_without_a_source_gets_that_of_its_role(self, store: Store) -> None:
         seqs = put(store, [draft(f"event {n}", role=role) for n, role in enumerate(ROLES)])
-        with store.reader() as reader:
-            found = [reader.fetch(SPACE, [seq])[seq].source for seq in seqs]
+        with store.reader(SPACE) as reader:
+            found = [reader.fetch([seq])[seq].source for seq in seqs]
         assert found == ["user", "user", "assistant", "tool", "assistant"]
 
     @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ class SourcesConformance:
         seqs = _filled(store)
         put(store, [_from(draft("elsewhere"), "tool")], space="other")
         wanted = [seqs[place] for place in places]
-        with store.reader() as reader:
-            matching = reader.matching(SPACE, which)
+        with store.reader(SPACE) as reader:
+            matching = reader.matching(which)
             assert matching is not None
             assert matching.tolist() == wanted
-            assert sorted(cursor.seq for cursor, _ in reader.page(SPACE, which, limit=9)) == wanted
-            newest = reader.page(SPACE, which, newest_first=True, limit=9)
+            assert sorted(cursor.seq for cursor, _ in reader.page(which, limit=9)) == wanted
+            newest = reader.page(which, newest_first=True, limit=9)
             assert sorted(cursor.seq for cursor, _ in newest) == wanted
 
     def test_what_no_llm_is_to_read_is_left_out_by_source(self, store: Store) -> None:
         seqs = _filled(store)
-        with store.reader() as reader:
-            assert reader.unread(SPACE, but_roles=["nobody"], but_sources=["tool", "web"], limit=9) == seqs[2::-1]
-            assert reader.unread(SPACE, but_roles=["assistant"], but_sources=["web"], limit=9) == [
+        with store.reader(SPACE) as reader:
+            assert reader.unread(but_roles=["nobody"], but_sources=["tool", "web"], limit=9) == seqs[2::-1]
+            assert reader.unread(but_roles=["assistant"], but_sources=["web"], limit=9) == [
                 seqs[3],
                 seqs[1],
                 seqs[0],

@@ -104,18 +104,18 @@ class TestSqliteMemory(TestSqliteFile):
 
 def test_two_stores_in_memory_are_two() -> None:
     first, second = SqliteStore(":memory:", SETTINGS), SqliteStore(":memory:", SETTINGS)
-    with first.writer() as one:
+    with first.file_writer() as one:
         one.set_fact("colour", "blue")
-    with second.reader() as other:
+    with second.file_reader() as other:
         assert other.fact("colour") is None
     first.close()
-    with second.reader() as other:
+    with second.file_reader() as other:
         assert other.spaces() == []
     second.close()
 
 
 def test_removed_seqs_of_other_types_are_fine(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "m.db", SETTINGS)
-    with store.writer() as one:
-        assert one.remove(SPACE, np.array([], np.int64)) == {}
+    with store.writer(SPACE) as one:
+        assert one.remove(np.array([], np.int64)) == {}
     store.close()

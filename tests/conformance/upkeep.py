@@ -42,7 +42,7 @@ class UpkeepConformance:
         """Fill sealed parts and tails, several windows, jobs, two spaces."""
         self.seal_at(monkeypatch, 16)
         random = np.random.default_rng(1)
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             model = add_model(writer)
         seqs: list[int] = []
         for start in range(0, 40, 10):
@@ -60,11 +60,12 @@ class UpkeepConformance:
 
     def test_receipts_are_kept_by_space(self, store: Store) -> None:
         receipt = Receipt(at=START, space=SPACE, dry_run=False, ids=("ev_1", "ev_2"), removed={"events": 2})
-        with store.writer() as writer:
+        with store.writer(SPACE) as writer:
             writer.put_receipt(receipt, [3, 4])
-        with store.reader() as reader:
-            (kept,) = reader.receipts(SPACE)
-            assert reader.receipts("other") == []
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            ((_, kept),) = reader.receipts_after(0, limit=2)
+            assert file.reader("other").receipts_after(0, limit=1) == []
         # Not the ids: a guess at what was said could be tested on them.
         assert (kept.at, kept.space, kept.ids, kept.removed) == (receipt.at, SPACE, (), {"events": 2})
 
@@ -72,33 +73,34 @@ class UpkeepConformance:
         several = [draft(f"line {number}", session="s", speaker="Ana", key=f"k{number}") for number in range(256)]
         gone = several[0]
         at = gone.moment[0]
-        with store.writer() as writer:
-            writer.put_forgotten(SPACE, [replace(gone.event, space=SPACE)])
+        with store.writer(SPACE) as writer:
+            writer.put_forgotten([replace(gone.event, space=SPACE)])
         same = [Identity("s", "Ana", at, one.raw_id) for one in several]
         undated = [Identity("s", "Ana", None, one.raw_id) for one in several]
         elsewhere = [Identity("s", "Bo", at, gone.raw_id), Identity("s", "Ana", at + 1, gone.raw_id)]
-        with store.reader() as reader:
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
             for identities in (same, undated):
-                found = reader.forgotten(SPACE, identities)
+                found = reader.forgotten(identities)
                 assert identities[0] in found
                 assert len(found) < 256 / 8  # about one in 64
-            assert reader.forgotten(SPACE, elsewhere) == set()
-            assert reader.forgotten("other", same) == set()
+            assert reader.forgotten(elsewhere) == set()
+            assert file.reader("other").forgotten(same) == set()
 
     def test_the_audit_finds_what_a_receipt_says_is_gone(self, store: Store) -> None:
         one = draft("still here")
         put(store, [one])
         receipt = Receipt(at=START + timedelta(hours=1), space=SPACE, dry_run=False)
-        with store.reader() as reader:
-            seq = reader.find(SPACE, [one.raw_id])[one.raw_id].seq
-        with store.writer() as writer:
+        with store.reader(SPACE) as reader:
+            seq = reader.find([one.raw_id])[one.raw_id].seq
+        with store.writer(SPACE) as writer:
             writer.put_receipt(receipt, [seq])
         (problem,) = store.audit().problems
         assert one.event.id in problem.where
         remove(store, [seq])
         assert store.audit().problems == ()
-        with store.writer() as writer:  # said again later: that is not the old one come back
-            writer.append(SPACE, [one], None, now=NOW + 7_200_000_000, queue=True)
+        with store.writer(SPACE) as writer:  # said again later: that is not the old one come back
+            writer.append([one], None, now=NOW + 7_200_000_000, queue=True)
         assert store.audit().problems == ()
 
     # The audit
@@ -134,23 +136,23 @@ class UpkeepConformance:
         outcome = remove(store, seqs)
         assert outcome["events"] == 42
         assert outcome["windows"] == 61
-        with store.reader() as reader:
-            tally = reader.tally(SPACE)
+        with store.reader(SPACE) as reader:
+            tally = reader.tally()
             assert (tally.events, tally.vectors, tally.pending) == (0, 0, 0)
             assert found(reader, "common words") == []
-            assert len(found(reader, "elsewhere", space="other")) == 1
-            assert reader.total_events() == 1
+            assert len(found(reader.file.reader("other"), "elsewhere")) == 1
+            assert reader.file.total_events() == 1
         assert store.audit().problems == ()
 
     def test_scrubbing_changes_nothing_that_can_be_seen(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         seqs = self._stocked(store, monkeypatch)
         remove(store, seqs[::2])
-        with store.reader() as reader:
-            before = reader.log(SPACE, limit=99), found(reader, "common words")
+        with store.reader(SPACE) as reader:
+            before = reader.log(limit=99), found(reader, "common words")
         store.scrub()
         store.scrub()
-        with store.reader() as reader:
-            assert (reader.log(SPACE, limit=99), found(reader, "common words")) == before
+        with store.reader(SPACE) as reader:
+            assert (reader.log(limit=99), found(reader, "common words")) == before
         assert store.audit().problems == ()
         (seq,) = put(store, [draft("and it still writes")])
         assert seq > max(seqs)
@@ -166,8 +168,8 @@ class UpkeepConformance:
         put(store, [draft("after the backup")])
         copy = self.open_backup(target)
         try:
-            with copy.reader() as reader, store.reader() as original:
-                assert reader.log(SPACE, limit=99) == original.log(SPACE, limit=42)
+            with copy.reader(SPACE) as reader, store.reader(SPACE) as original:
+                assert reader.log(limit=99) == original.log(limit=42)
                 assert found(reader, "backup") == []
                 assert found(reader, "word7") == found(original, "word7")
             assert copy.audit().problems == ()

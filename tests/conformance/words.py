@@ -26,8 +26,8 @@ def _assert_ranked_alike(store: Store, texts: dict[int, str], question: str, k: 
     expected = naive_bm25(texts, asked(question))
     if allowed is not None:
         expected = [(seq, score) for seq, score in expected if seq in set(allowed.tolist())]
-    with store.reader() as reader:
-        ranking = reader.by_words(SPACE, asked(question), k, allowed)
+    with store.reader(SPACE) as reader:
+        ranking = reader.by_words(asked(question), k, allowed)
     assert len(ranking.seqs) == min(k, len(expected))
     assert len(set(ranking.seqs.tolist())) == len(ranking.seqs)
     np.testing.assert_allclose(ranking.scores, [score for _, score in expected[:k]], rtol=1e-4)
@@ -63,7 +63,7 @@ class WordsConformance:
         for start in range(0, count, 900):  # a batch crosses the border
             seqs += put(store, made[start : start + 900])
         texts = {seq: one.event.text for seq, one in zip(seqs, made, strict=True)}
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             for n in (0, 1, SEAL_AT - 1, SEAL_AT, count - 1):
                 assert found(reader, f"n{n}") == [seqs[n]]
         _assert_ranked_alike(store, texts, "w0x w30x n4100 n5", 50)
@@ -73,7 +73,7 @@ class WordsConformance:
     def test_among_equals_the_newer_comes_first(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seal_at(monkeypatch, 8)
         seqs = put(store, drafts(["same words"] * 5, speaker=None)[:1] + drafts([f"same words {n}" for n in range(12)]))
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             ranked = found(reader, "same", k=6)
         assert ranked[0] == seqs[0]  # the shortest
         assert ranked[1:] == seqs[:7:-1]
@@ -81,10 +81,10 @@ class WordsConformance:
     def test_weights_of_terms_count(self, store: Store) -> None:
         first, second = put(store, drafts(["apple pie", "banana pie"]))
         (apple,), (banana,) = asked("apple"), asked("banana")
-        with store.reader() as reader:
-            assert reader.by_words(SPACE, {apple: 2.0, banana: 1.0}, 5, None).seqs.tolist() == [first, second]
-            assert reader.by_words(SPACE, {apple: 1.0, banana: 2.0}, 5, None).seqs.tolist() == [second, first]
-            assert reader.by_words(SPACE, {}, 5, None).seqs.tolist() == []
+        with store.reader(SPACE) as reader:
+            assert reader.by_words({apple: 2.0, banana: 1.0}, 5, None).seqs.tolist() == [first, second]
+            assert reader.by_words({apple: 1.0, banana: 2.0}, 5, None).seqs.tolist() == [second, first]
+            assert reader.by_words({}, 5, None).seqs.tolist() == []
 
     def test_the_rarest_terms_are_chosen_by_what_there_is_to_read(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -92,28 +92,29 @@ class WordsConformance:
         self.seal_at(monkeypatch, 8)
         put(store, drafts([f"common {'often' if n % 4 else 'seldom'} n{n}" for n in range(64)]))
         (common,), (often,), (seldom,) = asked("common"), asked("often"), asked("seldom")
-        with store.reader() as reader:
-            assert reader.rarest(SPACE, [common, often, seldom], 1 << 20) == [seldom, often, common]
-            assert reader.rarest(SPACE, [common, often, seldom], 1) == [seldom]  # one at least
-            assert reader.rarest("elsewhere", [common], 1) == [common]
+        with store.file_reader() as file:
+            reader = file.reader(SPACE)
+            assert reader.rarest([common, often, seldom], 1 << 20) == [seldom, often, common]
+            assert reader.rarest([common, often, seldom], 1) == [seldom]  # one at least
+            assert file.reader("elsewhere").rarest([common], 1) == [common]
 
     def test_only_allowed_events_are_ranked(self, store: Store) -> None:
         seqs = put(store, drafts([f"pie {n}" for n in range(10)]))
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "pie", allowed=np.array([], np.int64)) == []
             assert sorted(found(reader, "pie", allowed=np.array(seqs[2:4]))) == seqs[2:4]
             assert found(reader, "pie", allowed=np.array([10**9])) == []
 
     def test_a_speaker_is_found_by_name(self, store: Store) -> None:
         (seq,) = put(store, [draft("I moved to Lisbon", speaker="Ana")])
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "Ana") == [seq]
 
     def test_an_event_without_words_is_no_trouble(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seal_at(monkeypatch, 4)
         seqs = put(store, drafts(["?!", "…", "word"]))
         seqs += put(store, drafts(["—", "¡!", "another word"]))
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert sorted(found(reader, "word")) == [seqs[2], seqs[5]]
         assert store.audit().problems == ()
         remove(store, seqs[:2])
@@ -121,7 +122,7 @@ class WordsConformance:
 
     def test_long_and_repetitive_events_keep_their_order(self, store: Store) -> None:
         long, short = put(store, drafts(["needle " + "hay " * 5000, "needle " * 300 + "hay"]))
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "needle") == [short, long]
 
     # Removing
@@ -135,13 +136,13 @@ class WordsConformance:
         seqs: list[int] = []
         for start in range(0, 50, 10):
             seqs += put(store, made[start : start + 10])
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             found(reader, "w0x")
         gone, stay = seqs[::2], seqs[1::2]
         outcome = remove(store, gone)
         assert outcome["events"] == 25
         texts = {seq: made[seqs.index(seq)].event.text for seq in stay}
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             for n, seq in enumerate(seqs):
                 assert found(reader, f"n{n}") == ([seq] if seq in stay else [])
             assert set(found(reader, "w0x w1x w2x")) <= set(stay)
@@ -152,9 +153,9 @@ class WordsConformance:
         self.seal_at(monkeypatch, 16)
         made = drafts(_texts(40))
         remove(store, put(store, made))
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "w0x") == []
-            assert reader.total_events() == 0
+            assert reader.file.total_events() == 0
         assert store.audit().problems == ()
         seqs = put(store, made)
         _assert_ranked_alike(store, {s: one.event.text for s, one in zip(seqs, made, strict=True)}, "w0x w1x", 100)
@@ -173,25 +174,23 @@ class WordsConformance:
         """Fill and adopt a generation as the engine does; `between` happens between two transactions."""
         upto = words = 0
         while True:
-            with store.writer() as writer:
-                rows = [
-                    (seq, terms_of(searchable_terms(event))) for seq, event in writer.log(SPACE, after=upto, limit=step)
-                ]
+            with store.writer(SPACE) as writer:
+                rows = [(seq, terms_of(searchable_terms(event))) for seq, event in writer.log(after=upto, limit=step)]
                 words += sum(terms.length for _, terms in rows)
                 if len(rows) < step:
-                    return writer.adopt_words(SPACE, begun, rows, upto=upto, words=words)
-                writer.index_words(SPACE, begun, rows)
+                    return writer.adopt_words(begun, rows, upto=upto, words=words)
+                writer.index_words(begun, rows)
             upto = rows[-1][0]
             between()
 
     def _begin(self, store: Store) -> Rebuild:
-        with store.writer() as writer:
-            return writer.restart_words(SPACE)
+        with store.writer(SPACE) as writer:
+            return writer.restart_words()
 
     def _drop(self, store: Store, limit: int = 7) -> None:
         while True:
-            with store.writer() as writer:
-                if not writer.drop_postings(SPACE, limit=limit):
+            with store.writer(SPACE) as writer:
+                if not writer.drop_postings(limit=limit):
                     return
 
     def test_rebuilt_words_rank_the_same_while_others_append(
@@ -205,7 +204,7 @@ class WordsConformance:
         def another_one() -> None:
             if waiting:
                 seqs.extend(put(store, [waiting.pop(0)]))
-            with store.reader() as reader:
+            with store.reader(SPACE) as reader:
                 assert found(reader, "n0") == [seqs[0]]
 
         assert self._rebuild(store, self._begin(store), between=another_one)
@@ -215,7 +214,7 @@ class WordsConformance:
         texts = {seq: one.event.text for seq, one in zip(seqs, made, strict=True)}
         _assert_ranked_alike(store, texts, "w0x w9x n100 n3", 200)
         assert store.audit().problems == ()
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             for n in range(120):
                 assert found(reader, f"n{n}") == [seqs[n]]
 
@@ -235,7 +234,7 @@ class WordsConformance:
         assert store.audit().problems == ()
         assert self._rebuild(store, self._begin(store))
         self._drop(store)
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "n3") == found(reader, "n70") == []
             assert found(reader, "n4") == [seqs[4]]
         assert store.audit().problems == ()
@@ -248,7 +247,7 @@ class WordsConformance:
         assert self._rebuild(store, second)
         assert not self._rebuild(store, first)
         self._drop(store)
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "n59") == [seqs[59]]
         assert store.audit().problems == ()
 
@@ -258,9 +257,9 @@ class WordsConformance:
         self.seal_at(monkeypatch, 16)
         seqs = put(store, drafts(_texts(60)))
         begun = self._begin(store)
-        with store.writer() as writer:  # half way, then the process died
-            rows = [(seq, terms_of(searchable_terms(event))) for seq, event in writer.log(SPACE, limit=32)]
-            writer.index_words(SPACE, begun, rows)
+        with store.writer(SPACE) as writer:  # half way, then the process died
+            rows = [(seq, terms_of(searchable_terms(event))) for seq, event in writer.log(limit=32)]
+            writer.index_words(begun, rows)
         remove(store, seqs[:10])
         assert not self._rebuild(store, begun._replace(generation=begun.generation + 1000))
         assert self._rebuild(store, self._begin(store))
@@ -270,7 +269,7 @@ class WordsConformance:
     def test_a_rebuild_of_an_empty_space_is_fine(self, store: Store) -> None:
         assert self._rebuild(store, self._begin(store))
         (seq,) = put(store, [draft("word")])
-        with store.reader() as reader:
+        with store.reader(SPACE) as reader:
             assert found(reader, "word") == [seq]
         assert store.audit().problems == ()
 
@@ -278,12 +277,12 @@ class WordsConformance:
         self.seal_at(monkeypatch, 16)
         other = self.another(store)
         seqs = put(store, drafts(_texts(40)))
-        with other.reader() as reader:
+        with other.reader(SPACE) as reader:
             found(reader, "w0x")
         assert self._rebuild(store, self._begin(store))
         self._drop(store)
         seqs += put(store, [draft("after the rebuild")])
-        with other.reader() as reader:
+        with other.reader(SPACE) as reader:
             assert found(reader, "rebuild") == [seqs[-1]]
             assert found(reader, "n5") == [seqs[5]]
 
@@ -292,13 +291,13 @@ class WordsConformance:
     ) -> None:
         self.seal_at(monkeypatch, 16)
         made = drafts(_texts(40))
-        with store.writer() as writer:
-            append(writer, made, space="batch")
+        with store.writer("batch") as writer:
+            append(writer, made)
         for one in made:
-            with store.writer() as writer:
-                writer.append("single", [one], None, now=NOW, queue=True)
-        with store.reader() as reader:
+            with store.writer("single") as writer:
+                writer.append([one], None, now=NOW, queue=True)
+        with store.file_reader() as reader:
             for question in ("w0x", "w3x w4x n7"):
-                ranked = [reader.by_words(space, asked(question), 99, None) for space in ("batch", "single")]
+                ranked = [reader.reader(space).by_words(asked(question), 99, None) for space in ("batch", "single")]
                 np.testing.assert_allclose(ranked[0].scores, ranked[1].scores, rtol=1e-5)
         assert store.audit().problems == ()

@@ -13,11 +13,11 @@ from everyword.settings import Settings
 from everyword.ingest.redaction.redact import rules_of
 
 memory = Memory.open(sys.argv[1], embedder="hashing")
-with memory._engine.store.writer() as writer:
+with memory.scope.engine.store.writer("default") as writer:
     settings = Settings()
     rules = rules_of(settings, None)
     drafts = drafts_of([{"text": "An uncommitted event."}], wing=None, clock=utc_now, settings=settings, rules=rules)
-    writer.append("default", drafts, None, now=memory._engine.now(), queue=True)
+    writer.append(drafts, None, now=memory.scope.engine.now(), queue=True)
     print("holding", flush=True)
     sys.stdin.readline()
 print("committed", flush=True)
@@ -53,7 +53,7 @@ path = sys.argv[1]
 with Memory.open(":memory:", embedder="hashing") as memory:  # loads all that only root may read
     memory.add("Warm.", speaker="Up")
     memory.recall("warm")
-    memory.verify()
+    memory.admin.verify()
 if os.getuid() == 0:  # root may write anything, so that somebody else has to try
     os.setgroups([])
     os.setgid(65534)
@@ -62,8 +62,8 @@ if os.getuid() == 0:  # root may write anything, so that somebody else has to tr
         print("unreadable", flush=True)
 with Memory.open(path, embedder="hashing") as memory:
     assert memory.recall("Lisbon")[0].text == "I moved to Lisbon."
-    assert memory.verify().ok
-    for call in (lambda: memory.add("more"), lambda: memory.forget(speaker="Ana"), memory.rebuild):
+    assert memory.admin.verify().ok
+    for call in (lambda: memory.add("more"), lambda: memory.forget(speaker="Ana"), memory.admin.rebuild):
         try:
             call()
         except StoreReadOnly:

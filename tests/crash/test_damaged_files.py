@@ -21,19 +21,19 @@ CALLS: tuple[Callable[[Memory], Any], ...] = (
     lambda memory: memory.recall("Where does Ana live?"),
     lambda memory: memory.context("chess", budget=200),
     lambda memory: list(memory.events()),
-    lambda memory: memory.artifacts(),
+    lambda memory: memory.statements(),
     lambda memory: memory.facts(),
-    lambda memory: memory.entities(),
-    lambda memory: memory.concepts(),
-    lambda memory: memory.intents(),
+    lambda memory: memory.graph.entities(),
+    lambda memory: memory.concepts.list(),
+    lambda memory: memory.intents.list(),
     lambda memory: memory.sessions(),
     lambda memory: memory.wake_up(),
     lambda memory: memory.stats(),
-    lambda memory: memory.api_keys(),
-    lambda memory: memory.verify(),
-    lambda memory: memory.verify(deep=True),
+    lambda memory: memory.admin.api_keys(),
+    lambda memory: memory.admin.verify(),
+    lambda memory: memory.admin.verify(deep=True),
     lambda memory: memory.add("I moved to Rome. My sister Mia wants to learn chess.", speaker="Ana", session="s1"),
-    lambda memory: memory.settle(),
+    lambda memory: memory.admin.settle(),
     lambda memory: memory.forget(session="s0"),
 )
 # Errors that tell what is wrong with a file as well: its head is another program's, its schema is none of ours.
@@ -51,7 +51,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 session=f"s{number % 3}",
                 meta={"number": number},
             )
-        memory.create_key("reader")
+        memory.admin.create_key("reader")
     return path
 
 

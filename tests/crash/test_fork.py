@@ -94,7 +94,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, method: str, threads: int)
         with Memory.open(path, embedder="hashing") as memory:
             kept = {event.id for event in memory.events()}
             assert len([one for one in sent if one not in kept]) == 0
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
         if method == "fork":  # others begin with imports, which take as long as the machine is busy
             assert max(took for _, took in reports) < MOST_WAIT_S
         assert not Path(f"{path}-wal").exists()
@@ -129,7 +129,7 @@ def test_the_parent_goes_on_after_a_fork(path: Path) -> None:
         memory.add("Ben lives in Porto.")
         _in_child(lambda: _refuses(memory.stats))
         assert memory.stats().events == 2
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         _in_child(lambda: _refuses(memory.stats))
     assert sorted(one.name for one in path.parent.iterdir()) == ["memory.db", "memory.db-lock"]
 
@@ -163,18 +163,18 @@ def test_a_fork_in_a_transaction_leaves_it_to_the_parent(path: Path) -> None:
         # Neither a statement nor the end of the block reaches the file, and it can't be opened here any more.
         refused = _refuses(use) and _refuses(leave) and _refuses(lambda: SqliteStore(path, Settings()))
         other = SqliteStore(beside, Settings())
-        with other.writer() as writer:
+        with other.file_writer() as writer:
             writer.set_fact("other", "yes")
         other.close()
         return refused
 
     with contextlib.ExitStack() as block:
-        writer = block.enter_context(store.writer())
+        writer = block.enter_context(store.file_writer())
         writer.set_fact("mine", "yes")
         _in_child(lambda: child(block.close, lambda: writer.set_fact("mine", "no")))
         # The child had left the block: the turn is still the parent's.
         assert _writes_elsewhere(path) == "StoreBusy"
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         assert reader.fact("mine") == "yes"
         _in_child(lambda: _refuses(lambda: reader.fact("mine")))
         assert reader.fact("mine") == "yes"
@@ -187,7 +187,7 @@ def _writes_elsewhere(path: Path) -> str:
         "import sys; from everyword.settings import Settings\n"
         "from everyword.storage.sqlite import SqliteStore\n"
         "try:\n"
-        "    with SqliteStore(sys.argv[1], Settings(busy_timeout_s=0.5)).writer() as writer:\n"
+        "    with SqliteStore(sys.argv[1], Settings(busy_timeout_s=0.5)).file_writer() as writer:\n"
         "        writer.set_fact('theirs', 'yes')\n"
         "except Exception as error: print(type(error).__name__)\n"
     )
@@ -201,7 +201,7 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
     reading, enough = threading.Event(), threading.Event()
 
     def read() -> None:
-        with store.reader() as reader:
+        with store.file_reader() as reader:
             reading.set()
             enough.wait(30)
             assert reader.fact("x") is None
@@ -218,7 +218,7 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
     )
     enough.set()
     thread.join()
-    with store.writer() as writer:
+    with store.file_writer() as writer:
         writer.set_fact("x", "1")
     _in_child(lambda: not _refuses(SqliteStore(path, Settings()).close))
     store.close()
@@ -237,7 +237,7 @@ def test_a_fork_that_python_was_not_told_of(path: Path) -> None:
                 os._exit(status)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         memory.add("Ben lives in Porto.")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_locks(path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_locks(path: Pat
         "from everyword.settings import Settings\n"
         "from everyword.storage.sqlite import SqliteStore\n"
         "store = SqliteStore(sys.argv[1], Settings())\n"
-        "block = store.writer(); writer = block.__enter__(); writer.set_fact('mine', 'yes')\n"
+        "block = store.file_writer(); writer = block.__enter__(); writer.set_fact('mine', 'yes')\n"
         "child = os.fork()\n"
         "if child == 0: sys.exit(0)\n"
         "assert os.waitpid(child, 0)[1] == 0\n"
@@ -268,7 +268,7 @@ def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_locks(path: Pat
         _, told = parent.communicate("\n", timeout=30)
         assert (parent.returncode, told) == (0, "")
     store = SqliteStore(path, Settings())
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         assert (reader.fact("mine"), reader.fact("theirs")) == ("yes", None)
     store.close()
 
@@ -293,7 +293,7 @@ def test_a_model_embeds_in_a_child_and_lets_it_end(tmp_path: Path) -> None:
         "from everyword import Memory\n"
         "memory = Memory.open(sys.argv[1] + '/memory.db')\n"
         "memory.add('Ana lives in Lisbon.')\n"
-        "embedder = memory._engine.models.wanted(None)\n"
+        "embedder = memory.scope.engine.models.wanted(None)\n"
         "child = os.fork()\n"
         "if child == 0:\n"
         "    for name, own in (('own', None), ('shared', embedder)):\n"

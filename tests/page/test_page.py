@@ -260,7 +260,7 @@ def test_a_memory_with_keys_asks_for_one(tmp_path: Path, browser: Browser) -> No
     path = tmp_path / "locked.db"
     with Memory.open(path, "hashing") as memory:
         memory.add("I moved to Lisbon.", speaker="Ana")
-        secret = memory.create_key("reader", permission="read").secret
+        secret = memory.admin.create_key("reader", permission="read").secret
     page = browser.new_page()
     with serving(path) as served:
         page.goto(served.url)
@@ -296,7 +296,7 @@ def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Bro
     with Memory.open(path, "hashing") as memory:
         memory.add("Nobody else may read this.")
         memory.space("acme/ana").add("I moved to Lisbon.", speaker="Ana")
-        secret = memory.create_key("some", permission="read", spaces=opened).secret
+        secret = memory.admin.create_key("some", permission="read", spaces=opened).secret
     page = browser.new_page()
     with serving(path) as served:
         page.goto(served.url)
@@ -310,7 +310,7 @@ def test_a_key_for_some_spaces_is_shown_one_of_them(tmp_path: Path, browser: Bro
 def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "ended.db"
     with Memory.open(path, "hashing") as memory:
-        made, other = (memory.create_key(name, permission="read") for name in ("one", "other"))
+        made, other = (memory.admin.create_key(name, permission="read") for name in ("one", "other"))
     page = browser.new_page()
     with serving(path) as served:
         page.goto(served.url)
@@ -328,7 +328,7 @@ def test_a_key_that_is_none_or_has_ended_leaves_room_for_another(tmp_path: Path,
         opened.click()
         expect(page.locator("main h1")).to_have_text("Recall")
         with Memory.open(path, "hashing") as memory:
-            memory.revoke_key(made.key.id)
+            memory.admin.revoke_key(made.key.id)
         expect(page.locator("main")).to_contain_text("The key was revoked.")  # without anybody asking for anything
         page.goto(f"{served.url}#/sessions")
         page.get_by_label("Key").fill(other.secret)

@@ -33,7 +33,7 @@ SAID = [
 def memory(location: str) -> Iterator[Memory]:
     with Memory.open(location, embedder="hashing", busy_timeout_s=10.0) as memory:
         memory.add_many([{"speaker": who, "text": text, "at": at, "session": "s"} for who, text, at in SAID])
-        memory.settle()
+        memory.admin.settle()
         yield memory
 
 
@@ -83,13 +83,13 @@ def _arguments(memory: Memory) -> dict[str, dict[str, Any]]:
         "context": {"query": "Where does Ana live?"},
         "ask": {"query": "Where does Ana live?"},
         "show": {"id": next(memory.events()).id},
-        "artifact": {"id": memory.artifacts()[0].id},
-        "history": {"id": memory.artifacts()[0].id},
+        "artifact": {"id": memory.statements()[0].id},
+        "history": {"id": memory.statements()[0].id},
         "entity": {"name": "Ana"},
         "timeline": {"entity": "Ana"},
         "held": {"since": "2026-01-01", "until": "2026-12-31"},
-        "concept": {"id": memory.concepts()[0].id} if memory.concepts() else None,
-        "intent": {"id": memory.intents(status="any")[0].id} if memory.intents(status="any") else None,
+        "concept": {"id": memory.concepts.list()[0].id} if memory.concepts.list() else None,
+        "intent": {"id": memory.intents.list(status="any")[0].id} if memory.intents.list(status="any") else None,
         "export": None,  # they write a file: below
         "backup": None,
         "watch": None,
@@ -122,14 +122,14 @@ def test_what_is_read_page_by_page_goes_on_where_it_was_cut_off(
     memory: Memory, postgres: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     calls: list[Callable[[str], Any]] = [
-        lambda name: memory.export(tmp_path / f"{name}.jsonl"),
-        lambda name: memory.export(wiki=tmp_path / f"{name}.wiki"),
-        lambda name: memory.export(graph=tmp_path / f"{name}.json"),
-        lambda name: memory.backup(tmp_path / f"{name}.db"),
+        lambda name: memory.admin.export(tmp_path / f"{name}.jsonl"),
+        lambda name: memory.admin.export(wiki=tmp_path / f"{name}.wiki"),
+        lambda name: memory.admin.export(graph=tmp_path / f"{name}.json"),
+        lambda name: memory.admin.backup(tmp_path / f"{name}.db"),
         lambda _: [event.text for event in memory.events()],
-        lambda _: memory.page_of_events(limit=2),
+        lambda _: memory.admin.page_of_events(limit=2),
         lambda _: memory.changes().position,
-        lambda _: memory.verify().ok,
+        lambda _: memory.admin.verify().ok,
     ]
     for number, call in enumerate(calls):
         expected = call(f"whole{number}")
@@ -156,7 +156,7 @@ def test_every_write_that_is_cut_off_is_done_once(
     assert [event.text for event in memory.events()].count("I bought a bicycle.") == 1
     assert memory.stats().events == len(SAID) + 1  # an identity is a record, not an event
 
-    artifact = memory.artifacts()[0]
+    artifact = memory.statements()[0]
     versions = len(memory.history(artifact.id).versions)
     with cut():
         corrected = memory.correct(artifact.id, "I moved to Braga.")
@@ -168,20 +168,20 @@ def test_every_write_that_is_cut_off_is_done_once(
         memory.retract(corrected.id)
 
     with cut():
-        memory.merge("Ben", "Mia")
-    (edit,) = memory.edits()
+        memory.graph.merge("Ben", "Mia")
+    (edit,) = memory.graph.edits()
     with cut():
-        assert memory.undo(edit.number).undone
+        assert memory.graph.undo(edit.number).undone
     with cut():
-        key = memory.create_key("laptop").key
-    assert [one.id for one in memory.api_keys()] == [key.id]
+        key = memory.admin.create_key("laptop").key
+    assert [one.id for one in memory.admin.api_keys()] == [key.id]
     with cut():
-        memory.revoke_key(key.id)
+        memory.admin.revoke_key(key.id)
     with cut():
-        webhook = memory.add_webhook("https://example.org/hook").webhook
+        webhook = memory.admin.add_webhook("https://example.org/hook").webhook
     with cut():
-        memory.remove_webhook(webhook.id)
-    assert memory.webhooks() == []
+        memory.admin.remove_webhook(webhook.id)
+    assert memory.admin.webhooks() == []
 
     events = memory.stats().events
     with cut():
@@ -190,10 +190,10 @@ def test_every_write_that_is_cut_off_is_done_once(
     assert receipt.ids == (added.event.id,)
     assert memory.stats().events == events - 1
     with cut():
-        memory.rebuild()
+        memory.admin.rebuild()
     with cut():
-        memory.settle()
-    assert memory.verify().ok
+        memory.admin.settle()
+    assert memory.admin.verify().ok
 
 
 def test_listeners_are_told_once_of_what_was_cut_off(
@@ -212,7 +212,8 @@ def test_the_waiting_ends_with_an_error_of_ours(location: str, postgres: Server)
         postgres.as_admin(f"ALTER ROLE {USER} NOLOGIN")
         try:
             _cut(postgres)
-            for call in (memory.concepts, memory.intents, memory.palace, memory.wake_up, memory.stats):
+            concepts, intents = memory.concepts, memory.intents
+            for call in (concepts.list, intents.list, concepts.palace, memory.wake_up, memory.stats):
                 with pytest.raises((StoreUnreachable, StoreInterrupted)):
                     call()
         finally:

@@ -62,4 +62,4 @@ def test_a_restart_under_load_loses_nothing_and_heals_by_itself(location: str, p
             assert set(ids) <= stored
         total = sum(memory.space(f"tenant {n}").stats().events for n in range(2))
         assert total == sum(map(len, acknowledged))  # and nothing twice
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

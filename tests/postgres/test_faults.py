@@ -180,7 +180,7 @@ def test_a_replica_is_read_and_never_written(location: str, postgres: Server) ->
         assert replica.recall("Where does Ana live?")[0].text == "I moved to Lisbon."
         with pytest.raises(StoreReadOnly):
             replica.add("I moved again.")
-        assert replica.verify().ok
+        assert replica.admin.verify().ok
 
 
 def test_a_server_that_stops_writing_says_so(location: str, postgres: Server) -> None:
@@ -190,7 +190,7 @@ def test_a_server_that_stops_writing_says_so(location: str, postgres: Server) ->
         with pytest.raises(StoreReadOnly):
             memory.add("two")
         assert memory.stats().events == 1
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 # Cut in the middle
@@ -204,11 +204,11 @@ def test_a_connection_cut_in_mid_write_leaves_nothing_half_written(location: str
     from conformance.making import NOW, SPACE, drafts
 
     store = PostgresStore(location, Settings())
-    with pytest.raises(StoreInterrupted), store.writer() as writer:  # noqa: PT012
-        writer.append(SPACE, drafts(["one", "two"]), None, now=NOW, queue=True)
+    with pytest.raises(StoreInterrupted), store.writer(SPACE) as writer:  # noqa: PT012
+        writer.append(drafts(["one", "two"]), None, now=NOW, queue=True)
         _cut(postgres)
-        writer.set_fact("colour", "blue")
-    with store.reader() as reader:
+        writer.file.set_fact("colour", "blue")
+    with store.file_reader() as reader:
         assert reader.total_events() == 0
         assert reader.fact("colour") is None
     assert store.audit().problems == ()
@@ -235,7 +235,7 @@ def test_a_write_that_is_cut_is_done_again_by_itself_and_once(location: str, pos
         written = memory.add("I moved to Lisbon.", speaker="Ana")
         assert written.event.text == "I moved to Lisbon."
         assert [event.text for event in memory.events()] == ["before", "I moved to Lisbon."]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_idle_connections_that_were_cut_are_replaced(location: str, postgres: Server) -> None:
@@ -249,33 +249,33 @@ def test_idle_connections_that_were_cut_are_replaced(location: str, postgres: Se
 
 def test_a_writer_that_waits_too_long_says_so(location: str) -> None:
     store = PostgresStore(location, Settings(busy_timeout_s=0.3))
-    with store.writer() as first:
-        first.owe_derivation("home", 1)
-        with store.writer() as elsewhere:
-            elsewhere.owe_derivation("away", 1)  # another space: nobody waits
-        with pytest.raises(StoreBusy), store.writer() as second:
-            second.owe_derivation("home", 2)
+    with store.writer("home") as first:
+        first.owe_derivation(1)
+        with store.writer("away") as elsewhere:
+            elsewhere.owe_derivation(1)  # another space: nobody waits
+        with pytest.raises(StoreBusy), store.writer("home") as second:
+            second.owe_derivation(2)
     store.close()
 
 
 def test_a_writer_may_have_less_patience_than_others(location: str) -> None:
     store = PostgresStore(location, Settings())
-    with store.writer() as first:
-        first.owe_derivation("home", 1)
+    with store.writer("home") as first:
+        first.owe_derivation(1)
         began = time.monotonic()
-        with pytest.raises(StoreBusy), store.writer(patience_s=0.1) as second:
-            second.owe_derivation("home", 2)
+        with pytest.raises(StoreBusy), store.writer('home', patience_s=0.1) as second:
+            second.owe_derivation(2)
         assert time.monotonic() - began < 10
-    with store.writer(patience_s=0.1) as third:
-        third.owe_derivation("home", 2)
+    with store.writer('home', patience_s=0.1) as third:
+        third.owe_derivation(2)
     store.close()
 
 
 def test_more_at_once_than_there_are_connections_waits_and_then_says_so(location: str) -> None:
     store = PostgresStore(location, Settings(busy_timeout_s=0.3, pool_size=1))
-    with store.reader(), pytest.raises(StoreBusy, match="pool_size"), store.reader():
+    with store.file_reader(), pytest.raises(StoreBusy, match="pool_size"), store.file_reader():
         pass
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         assert reader.spaces() == []
     store.close()
 
@@ -302,8 +302,8 @@ def test_settings_of_a_database_change_nothing(location: str, postgres: Server, 
         with Memory.open(location, embedder="hashing") as memory:
             memory.add("I moved to Porto \\ 'really'.", speaker="Ana", session="s", meta={"a": "b"})
             assert memory.recall("Porto")
-            assert memory.artifacts()
-            assert memory.verify().ok
+            assert memory.statements()
+            assert memory.admin.verify().ok
     finally:
         postgres.as_admin(f"ALTER DATABASE {DATABASE} RESET {setting}")
 
@@ -315,10 +315,10 @@ def test_deadlocked_writers_are_told_apart_and_one_goes_on(location: str) -> Non
 
     def write(mine: str, yours: str) -> None:
         try:
-            with store.writer() as writer:
-                writer.owe_derivation(mine, 1)
+            with store.file_writer() as writer:
+                writer.writer(mine).owe_derivation(1)
                 meet.wait()
-                writer.owe_derivation(yours, 1)
+                writer.writer(yours).owe_derivation(1)
             outcomes.append("done")
         except StoreInterrupted:
             outcomes.append("interrupted")
@@ -345,18 +345,18 @@ def test_a_full_disk_keeps_nothing_of_the_write(location: str, postgres: Server)
         with pytest.raises(StoreFull):
             memory.add("I moved to Lisbon.", speaker="Ana")
         assert [event.text for event in memory.events()] == ["before"]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         postgres.as_admin(f"DROP TRIGGER full_disk ON {schema}.vectors")
         assert memory.add("I moved to Lisbon.", speaker="Ana").new
 
 
 def test_a_transaction_that_failed_inside_is_never_taken_for_committed(location: str) -> None:
     store = PostgresStore(location, Settings())
-    with pytest.raises(StoreError, match="nothing of this write"), store.writer() as writer:  # noqa: PT012
+    with pytest.raises(StoreError, match="nothing of this write"), store.file_writer() as writer:  # noqa: PT012
         writer.set_fact("colour", "blue")
         with pytest.raises(psycopg.Error):
-            writer.connection.execute("SELECT nonsense")
-    with store.reader() as reader:
+            writer.server.connection.execute("SELECT nonsense")
+    with store.file_reader() as reader:
         assert reader.fact("colour") is None
     store.close()
 
@@ -366,7 +366,7 @@ def test_a_child_process_must_open_it_anew(location: str) -> None:
 
     store = PostgresStore(location, Settings())
     store._pid = -1
-    with pytest.raises(StoreForked, match="forked"), store.reader():
+    with pytest.raises(StoreForked, match="forked"), store.file_reader():
         pass
     store._pid = os.getpid()
     store.close()

@@ -60,8 +60,8 @@ def test_forgetting_says_that_words_are_left_and_where(postgres: Server, locatio
         assert any("pg_wal" in where for where in receipt.left)
         assert "base" in _holding(postgres)  # what was said is so
         assert [event.text for event in memory.events(session="gone")] == []
-        assert memory.verify().ok  # a scrub that nobody asked for is no fault
-        memory.settle()
+        assert memory.admin.verify().ok  # a scrub that nobody asked for is no fault
+        memory.admin.settle()
         assert "base" in _holding(postgres)  # nor is it done by itself: it would lock out everybody
         assert not memory.changes()[-1].item.scrubbed
 
@@ -72,8 +72,8 @@ def test_where_scrubbed_is_said_no_table_file_holds_a_word(postgres: Server, loc
         _fill(memory, postgres)
         receipt = memory.forget(session="gone", scrub=when == "with forget")
         if when == "later":
-            assert memory.settle(scrub=True) == 1
-            assert memory.settle(scrub=True) == 0
+            assert memory.admin.settle(scrub=True) == 1
+            assert memory.admin.settle(scrub=True) == 0
         else:
             assert receipt.scrubbed
             assert any("pg_wal" in where for where in receipt.left)
@@ -86,7 +86,7 @@ def test_where_scrubbed_is_said_no_table_file_holds_a_word(postgres: Server, loc
         assert set(holding.get("base", ())) <= _statistics_files(postgres)
         assert set(holding) <= {"base", "pg_wal"}
         assert len(list(memory.events())) == 30
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     postgres.as_admin("VACUUM FULL pg_statistic")
     assert "base" not in _holding(postgres)
 
@@ -117,7 +117,7 @@ def test_a_transaction_that_still_sees_what_was_forgotten_keeps_scrubbed_from_be
             assert not receipt.scrubbed
             assert any("tables" in where for where in receipt.left)
             assert set(_holding(postgres)["base"]) - _statistics_files(postgres)
-        assert memory.settle(scrub=True) == 1
+        assert memory.admin.settle(scrub=True) == 1
         assert set(_holding(postgres).get("base", ())) <= _statistics_files(postgres)
 
 
@@ -144,7 +144,7 @@ def test_nothing_forgotten_comes_back_by_an_import(location: str, tmp_path: Path
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("The boat is red.", at="2026-03-01T10:00:00Z")
         memory.add("The boat is old.", key="k1", at="2026-03-01T10:00:01Z")
-        memory.export(tmp_path / "all.jsonl")
+        memory.admin.export(tmp_path / "all.jsonl")
         memory.forget(before="2026-04-01")
         assert memory.import_events(tmp_path / "all.jsonl").skipped == {"it was forgotten": 2}
         assert memory.import_events(tmp_path / "all.jsonl", again=True).added == 2

@@ -54,7 +54,7 @@ def _told(memory: Memory) -> Any:
     return (
         [(one.object_name, one.valid_from) for one in memory.facts("Ana", "lives_in")],
         [(one.name, one.written) for one in memory.sessions()],
-        [(one.id, one.label, one.written_by, one.events) for one in memory.concepts()],
+        [(one.id, one.label, one.written_by, one.events) for one in memory.concepts.list()],
     )
 
 
@@ -68,16 +68,16 @@ def test_it_is_kept_rebuilt_and_forgotten(where: str, location: str, tmp_path: A
             for day, text in enumerate(TALK)
         ]
         clock.pass_by(minutes=11)
-        memory.settle()
+        memory.admin.settle()
         facts, sessions, concepts = before = _told(memory)
         assert [name for name, _ in facts] == ["Porto"]
         assert [one.event_ids for one in sessions[0][1]] == [(ids[0],)]
         assert ("slept badly", "llm/plan.v2 served-model") in [one[1:3] for one in concepts]
-        assert memory.jobs() == []
-        memory.rebuild()
+        assert memory.admin.jobs() == []
+        memory.admin.rebuild()
         assert _told(memory) == before
         memory.forget(ids=[ids[0]])
         _, sessions, concepts = _told(memory)
         assert sessions[0][1] == ()
         assert "slept badly" not in [one[1] for one in concepts]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

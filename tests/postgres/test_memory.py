@@ -58,29 +58,29 @@ def both(location: str, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
 
 def _all(memory: Memory) -> dict[str, Any]:
     """Give what there is to see, without what can't be the same: places, sizes, running numbers."""
-    concepts = memory.concepts()
+    concepts = memory.concepts.list()
     return {
         "events": list(memory.events()),
-        "artifacts": memory.artifacts(),
+        "artifacts": memory.statements(),
         "sessions": memory.sessions(),
         "recalled": [[hit.event.id for hit in memory.recall(one)] for one in ("Where does Ana live?", "sleep", "tea")],
         "context": memory.context("Where does Ana live?", budget=200).text,
         "answer": memory.ask("Where does Ana live?").text,
-        "entities": memory.entities(),
+        "entities": memory.graph.entities(),
         "facts": memory.facts(),
         "facts then": memory.facts("Ana", as_of=START + timedelta(days=2)),
-        "timeline": memory.timeline("Ana"),
+        "timeline": memory.graph.timeline("Ana"),
         "concepts": concepts,
-        "concepts of a wing": memory.wing("home").concepts(),
-        "concepts then": memory.concepts(as_of=START + timedelta(days=5)),
-        "each concept": [memory.concept(one.id) for one in concepts],
-        "journal": memory.journal(limit=1_000),
-        "intents": memory.intents(),
-        "intents of a wing": memory.wing("work").intents(),
-        "beliefs": memory.beliefs(),
+        "concepts of a wing": memory.wing("home").concepts.list(),
+        "concepts then": memory.concepts.list(as_of=START + timedelta(days=5)),
+        "each concept": [memory.concepts.get(one.id) for one in concepts],
+        "journal": memory.concepts.journal(limit=1_000),
+        "intents": memory.intents.list(),
+        "intents of a wing": memory.wing("work").intents.list(),
+        "beliefs": memory.concepts.beliefs(),
         "wake_up": memory.wake_up().text,
-        "window": memory.window(400),
-        "palace": memory.palace(),
+        "window": memory.concepts.window(400),
+        "palace": memory.concepts.palace(),
         # Without receipts: a file is scrubbed at once, the tables of a server are not.
         "news": [one for one in memory.changes(limit=1_000) if one.kind != "forgotten"],
     }
@@ -98,7 +98,7 @@ def test_a_server_remembers_what_a_file_does(both: tuple[Memory, Memory]) -> Non
     assert {"Sleep", "Gardening"} <= {one.label for one in seen["concepts"]}
     for name in ("facts", "entities", "intents", "artifacts", "journal", "concepts of a wing", "news"):
         assert seen[name], name
-    assert all(memory.verify(deep=True).ok for memory in both)
+    assert all(memory.admin.verify(deep=True).ok for memory in both)
 
 
 def test_texts_that_look_like_our_own_marks_come_back_as_they_were(both: tuple[Memory, Memory]) -> None:
@@ -121,25 +121,25 @@ def test_what_is_forgotten_and_rebuilt_is_the_same_on_both(both: tuple[Memory, M
     seen = _agree(*both)
     assert "Gardening" not in {one.label for one in seen["concepts"]}
     for memory in both:
-        memory.rebuild()
-        memory.settle()
-        report = memory.verify(deep=True)
+        memory.admin.rebuild()
+        memory.admin.settle()
+        report = memory.admin.verify(deep=True)
         assert report.ok, report.problems
     assert _agree(*both)["concepts"] == seen["concepts"]
 
 
 def test_changes_by_hand_are_taken_alike(both: tuple[Memory, Memory]) -> None:
     for memory in both:
-        goal = next(one for one in memory.intents() if "sail" in one.statement)
-        memory.answer_intent(goal.id, "accept")
-        grown = next(entry for entry in memory.journal(limit=1_000) if entry.action == "add_edge")
-        memory.unfold(grown.id)
+        goal = next(one for one in memory.intents.list() if "sail" in one.statement)
+        memory.intents.answer(goal.id, "accept")
+        grown = next(entry for entry in memory.concepts.journal(limit=1_000) if entry.action == "add_edge")
+        memory.concepts.undo(grown.id)
         memory.identity("I am Ana's memory.")
-        memory.correct(memory.artifacts(kind="preference")[0].id, "I prefer coffee over tea.")
+        memory.correct(memory.statements(kind="preference")[0].id, "I prefer coffee over tea.")
     seen = _agree(*both)
     assert any(entry.undone for entry in seen["journal"])
     assert "I am Ana's memory." in seen["wake_up"]
-    assert all(memory.verify(deep=True).ok for memory in both)
+    assert all(memory.admin.verify(deep=True).ok for memory in both)
 
 
 def test_files_are_imported_and_read_on(both: tuple[Memory, Memory], tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory])
         other.add("Good night.")
     counted: list[list[dict[int, Access]]] = []
     for memory in both:
-        with memory._engine.store.reader() as reader:
-            counted.append([reader.accesses(space, range(1, 40)) for space in ("default", "other")])
+        with memory.scope.engine.store.file_reader() as reader:
+            counted.append([reader.reader(space).accesses(range(1, 40)) for space in ("default", "other")])
     assert counted[0] == counted[1]
     assert max(one.times for one in counted[0][1].values()) == 3
 
@@ -178,17 +178,17 @@ def test_a_worker_folds_what_a_write_had_no_time_for(
             hurried.setattr(folding, "A_WRITE_S", 0.0)
             hurried.setattr(folding, "BEHIND_S", 0.0)
             memory.add_many([{"text": text, "speaker": who, "session": at} for who, at, _, text in STORY])
-        assert memory.fold(dry_run=True).events
-        memory.work(once=True)
-        assert not memory.fold(dry_run=True).events
-        assert {"Sleep", "Gardening"} <= {one.label for one in memory.concepts()}
+        assert memory.concepts.fold(dry_run=True).events
+        memory.admin.work(once=True)
+        assert not memory.concepts.fold(dry_run=True).events
+        assert {"Sleep", "Gardening"} <= {one.label for one in memory.concepts.list()}
 
 
 def test_who_follows_from_now_on_misses_nothing_that_is_just_being_written(location: str) -> None:
     with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
         memory.add("Said before.")
-        with memory._engine.store.writer() as writer:
-            append(writer, drafts(["Said meanwhile."]), space="default")
+        with memory.scope.engine.store.writer("default") as writer:
+            append(writer, drafts(["Said meanwhile."]))
             now = other.changes(after="now").position
         assert [news.item.text for news in other.changes(after=now) if isinstance(news.item, Event)] == [
             "Said meanwhile."
@@ -198,10 +198,10 @@ def test_who_follows_from_now_on_misses_nothing_that_is_just_being_written(locat
 def test_a_pulse_is_felt_when_a_write_is_done_not_when_it_begins(location: str) -> None:
     with Memory.open(location, embedder="hashing") as memory, Memory.open(location, embedder="hashing") as other:
         memory.add("Said before.")
-        with memory._engine.store.writer() as writer:
+        with memory.scope.engine.store.file_writer() as writer:
             writer.set_fact("anything", "new")
-            began = other.pulse()
-        assert other.pulse() != began
+            began = other.admin.pulse()
+        assert other.admin.pulse() != began
 
 
 def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: Clock) -> None:
@@ -253,9 +253,9 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
     words._known_piece.cache_clear()  # pyright: ignore[reportPrivateUsage]
     with Memory.open(location, embedder="none") as memory:
         assert len(memory.recall("скрипку")) == 1
-        memory.settle()
+        memory.admin.settle()
         assert len(memory.recall("скрипка")) == len(memory.space("other").recall("скрипка")) == 1
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_words_that_an_older_version_indexed_are_indexed_anew_on_a_server(
 )
 def test_a_deep_check_finds_derived_rows_that_are_missing(both: tuple[Memory, Memory], change: Any) -> None:
     for memory in both:
-        assert memory.verify(deep=True).problems == ()
-        with memory._engine.store.table_writer() as tables:
+        assert memory.admin.verify(deep=True).problems == ()
+        with memory.scope.engine.store.table_writer() as tables:
             change(tables)
-        assert not memory.verify(deep=True).ok
+        assert not memory.admin.verify(deep=True).ok

@@ -40,29 +40,29 @@ def _fill(location: str) -> None:
             space.forget(session="s1")
             space.add_many([{"text": text, "speaker": "Ana", "wing": "home"} for text in THEMES])
             space.recall("Where does Ana live?")
-            space.add_webhook("http://example.org/told")
-        memory.create_key("laptop", permission="read", spaces=["*"])
+            space.admin.add_webhook("http://example.org/told")
+        memory.admin.create_key("laptop", permission="read", spaces=["*"])
     with Memory.open(location, embedder="hashing", embed_on_write=False) as memory:
         memory.add("This waits for its vector.")
 
 
 def _seen(location: str) -> list:
     with Memory.open(location, embedder="hashing") as memory:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         seen: list = []
         for name in ("default", "tenant 1", "名前"):
             space = memory.space(name)
             stats = space.stats()
-            seen += [list(space.events()), space.artifacts(), space.sessions()]
+            seen += [list(space.events()), space.statements(), space.sessions()]
             seen += [stats.events, stats.pending, stats.tags, stats.graph, stats.concepts]
             seen += [
                 space.facts(),
-                space.entities(),
-                space.concepts(),
-                space.journal(),
-                space.intents(now="2030-01-01"),
+                space.graph.entities(),
+                space.concepts.list(),
+                space.concepts.journal(),
+                space.intents.list(now="2030-01-01"),
             ]
-            seen += [space.webhooks(), space.changes().position]
+            seen += [space.admin.webhooks(), space.changes().position]
             seen += [[(hit.event.id, round(hit.score, 4)) for hit in space.recall("Where does Ana live?", k=30)]]
         return seen
 
@@ -85,7 +85,7 @@ def test_there_and_back_again_all_is_the_same(location: str, tmp_path: Path, cap
     with Memory.open(location, embedder="hashing") as memory:  # a copy is written to like any other
         assert memory.add("Said on the server.", speaker="Ana").new
         assert memory.add("I moved to Porto.", speaker="Bo").new
-        assert memory.settle()  # a vector was owed, and folding waited for it
+        assert memory.admin.settle()  # a vector was owed, and folding waited for it
     assert main(["migrate", location, last, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["resumed"] is False
@@ -93,7 +93,7 @@ def test_there_and_back_again_all_is_the_same(location: str, tmp_path: Path, cap
     assert _seen(last) == _seen(location)
     with Memory.open(last, embedder="hashing") as memory:
         assert memory.add("Said in the file.", speaker="Ana").new
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("direction", ["to the server", "to a file"])

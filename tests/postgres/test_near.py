@@ -29,19 +29,19 @@ def store(location: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresSt
 def _filled(store: PostgresStore, count: int, *, space: str = SPACE, model: Model | None = None, seed: int = 1):
     random = np.random.default_rng(seed)
     made = [draft(f"{space} {seed} {n}", vectors=unit_vectors(random, 1 + n % 2)) for n in range(count)]
-    with store.writer() as one:
+    with store.writer(space) as one:
         model = model or add_model(one)
         for start in range(0, count, 50):
-            one.append(space, made[start : start + 50], model, now=NOW, queue=True)
-        known = one.find(space, [each.raw_id for each in made])
+            one.append(made[start : start + 50], model, now=NOW, queue=True)
+        known = one.find([each.raw_id for each in made])
     return model, {known[each.raw_id].seq: list(each.vectors or ()) for each in made}
 
 
 def _indexed(store: PostgresStore, model: Model) -> bool:
-    with store.reader() as reader:
-        found = reader.space(SPACE)
+    with store.snapshot() as snapshot:
+        found = snapshot.space(SPACE)
         assert found is not None
-        return model.id in reader.near[found.id].indexed
+        return model.id in snapshot.near[found.id].indexed
 
 
 def _share_found(store: PostgresStore, model: Model, vectors: Vectors, *, k: int = 10, allowed=None) -> float:
@@ -54,8 +54,8 @@ def _share_found(store: PostgresStore, model: Model, vectors: Vectors, *, k: int
         scores = dict(exact)
         if allowed is not None:
             exact = [pair for pair in exact if pair[0] in set(allowed.tolist())]
-        with store.reader() as reader:
-            ranking = reader.by_vector(SPACE, model, question, k, allowed)
+        with store.reader(SPACE) as reader:
+            ranking = reader.by_vector(model, question, k, allowed)
         np.testing.assert_allclose(ranking.scores, [scores[seq] for seq in ranking.seqs.tolist()], atol=1e-4)
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
         hits += len({seq for seq, _ in exact[:k]} & set(ranking.seqs.tolist()))
@@ -84,13 +84,13 @@ def test_the_index_is_what_answers(store: PostgresStore) -> None:
     from everyword.storage.nearest import unit_bounds
     from everyword.storage.postgres.snapshot import query
 
-    with store.reader() as reader:
-        found = reader.space(SPACE)
+    with store.snapshot() as snapshot:
+        found = snapshot.space(SPACE)
         assert found is not None
         low, high = unit_bounds(model.id)
         sql = query("nearest").format(space=found.id, low=low, high=high, dims=DIMS, where="")
-        reader.connection.execute("SET LOCAL enable_sort = off")  # so few rows are sorted sooner than searched
-        plan = reader.raw_rows(f"EXPLAIN {sql}", [direction(np.random.default_rng(1)).tolist(), 10])
+        snapshot.connection.execute("SET LOCAL enable_sort = off")  # so few rows are sorted sooner than searched
+        plan = snapshot.raw_rows(f"EXPLAIN {sql}", [direction(np.random.default_rng(1)).tolist(), 10])
     assert any("Index Scan using near_" in row[0] for row in plan), plan
 
 
@@ -104,9 +104,9 @@ def test_filters_keep_what_is_found(
     store.tend()
     allowed = np.array(sorted(vectors)[::step], np.int64)
     assert _share_found(store, model, vectors, allowed=allowed) > 0.97
-    with store.reader() as reader:
+    with store.reader(SPACE) as reader:
         for none in (np.empty(0, np.int64), np.array([10**9])):
-            assert len(reader.by_vector(SPACE, model, direction(np.random.default_rng(1)), 5, none).seqs) == 0
+            assert len(reader.by_vector(model, direction(np.random.default_rng(1)), 5, none).seqs) == 0
 
 
 def test_what_is_written_later_is_found_and_what_is_removed_is_not(store: PostgresStore) -> None:
@@ -116,13 +116,13 @@ def test_what_is_written_later_is_found_and_what_is_removed_is_not(store: Postgr
     vectors |= more
     late = unit_vectors(np.random.default_rng(9))
     (seq,) = put(store, [draft("late")], model=model)
-    with store.writer() as one:
-        one.put_vectors(SPACE, model, {seq: late})
+    with store.writer(SPACE) as one:
+        one.put_vectors(model, {seq: late})
     vectors[seq] = late
     for at, units in [*list(more.items())[::10], (seq, late)]:
         question = units[0].pooled.astype(np.float32) / np.float32(127)
-        with store.reader() as reader:
-            assert reader.by_vector(SPACE, model, question, 1, None).seqs.tolist() == [at]
+        with store.reader(SPACE) as reader:
+            assert reader.by_vector(model, question, 1, None).seqs.tolist() == [at]
     gone = sorted(vectors)[::3]
     remove(store, gone)
     for at in gone:
@@ -136,9 +136,10 @@ def test_tenants_are_in_indexes_of_their_own(store: PostgresStore) -> None:
     _, yours = _filled(store, 400, space="yours", model=model, seed=4)
     assert store.tend() == 2
     question = next(iter(yours.values()))[0].pooled.astype(np.float32) / np.float32(127)
-    with store.reader() as reader:
-        assert set(reader.by_vector(SPACE, model, question, 50, None).seqs.tolist()) <= set(mine)
-        assert set(reader.by_vector("yours", model, question, 50, None).seqs.tolist()) <= set(yours)
+    with store.file_reader() as file:
+        reader = file.reader(SPACE)
+        assert set(reader.by_vector(model, question, 50, None).seqs.tolist()) <= set(mine)
+        assert set(file.reader("yours").by_vector(model, question, 50, None).seqs.tolist()) <= set(yours)
 
 
 def test_an_index_that_was_half_built_is_built_anew(store: PostgresStore, location: str, postgres: Server) -> None:
@@ -156,10 +157,10 @@ def test_an_index_that_was_half_built_is_built_anew(store: PostgresStore, locati
 def test_a_dropped_model_leaves_no_vectors_there(store: PostgresStore, location: str, postgres: Server) -> None:
     model, vectors = _filled(store, 400)
     store.tend()
-    with store.writer() as one:
+    with store.writer(SPACE) as one:
         newer = add_model(one, "newer", "building")
-        one.activate(newer)
-        while one.drop_vectors(model, limit=1000):
+        one.file.activate(newer)
+        while one.file.drop_vectors(model, limit=1000):
             pass
     schema = location.rpartition("=")[2]
     assert postgres.as_admin(f"SELECT count(*) FROM {schema}.near") == [(0,)]

@@ -44,7 +44,7 @@ def _refuses(use: Callable[[], object], kind: type[Exception] = StoreForked) -> 
 def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
     with Memory.open(location, embedder="hashing") as memory:
         memory.add("Before the fork.")
-        session = memory._engine.store._pool._idle.queue[-1].info.backend_pid
+        session = memory.scope.engine.store._pool._idle.queue[-1].info.backend_pid
 
         def child() -> bool:
             with Memory.open(location, embedder="hashing") as own:
@@ -56,26 +56,26 @@ def test_parent_and_child_each_use_their_own_handle(location: str) -> None:
         for _ in range(3):
             _in_child(child)
         memory.add("After the fork.")
-        assert memory._engine.store._pool._idle.queue[-1].info.backend_pid == session
+        assert memory.scope.engine.store._pool._idle.queue[-1].info.backend_pid == session
         assert memory.stats().events == 5
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_fork_in_a_transaction_leaves_it_to_the_parent(location: str) -> None:
     store = PostgresStore(location, Settings())
     with contextlib.ExitStack() as block:
-        writer = block.enter_context(store.writer())
+        writer = block.enter_context(store.file_writer())
         writer.set_fact("mine", "yes")
 
         def child() -> bool:
             refused = _refuses(lambda: writer.set_fact("mine", "no"), psycopg.Error) and _refuses(block.close)
             own = PostgresStore(location, Settings())
-            with own.reader() as reader:
+            with own.file_reader() as reader:
                 return refused and reader.fact("mine") is None
 
         _in_child(child)
         writer.set_fact("more", "yes")
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         assert (reader.fact("mine"), reader.fact("more")) == ("yes", "yes")
         _in_child(lambda: _refuses(lambda: reader.fact("mine"), psycopg.Error))
         assert reader.fact("mine") == "yes"
@@ -88,7 +88,7 @@ def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_session(locatio
         "from everyword.settings import Settings\n"
         "from everyword.storage.postgres import PostgresStore\n"
         "store = PostgresStore(sys.argv[1], Settings())\n"
-        "with store.writer() as writer:\n"
+        "with store.file_writer() as writer:\n"
         "    writer.set_fact('mine', 'yes')\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
@@ -101,6 +101,6 @@ def test_a_child_that_ends_as_interpreters_do_leaves_the_parents_session(locatio
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     store = PostgresStore(location, Settings())
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         assert (reader.fact("mine"), reader.fact("more")) == ("yes", "yes")
     store.close()

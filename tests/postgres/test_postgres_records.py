@@ -58,10 +58,10 @@ def test_a_copy_from_a_file_keeps_edits(location: str, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder="hashing") as file:
         file.add("I live in Bern.", speaker="Ana")
         file.identity(in_a_file.HERS)
-        file.retract(file.artifacts()[0].id, reason="never_true")
-        told = file.records()
+        file.retract(file.statements()[0].id, reason="never_true")
+        told = file.admin.records()
     assert main(["migrate", str(tmp_path / "memory.db"), location]) == 0
     with Memory.open(location, embedder="hashing") as server:
-        assert server.records() == told
+        assert server.admin.records() == told
         assert server.facts() == []
-        assert server.verify().ok
+        assert server.admin.verify().ok

@@ -27,7 +27,7 @@ def test_a_server_trusts_sources_as_a_file_does(location: str) -> None:
             facts = [(fact.object_name, fact.open) for fact in memory.facts(subject="Ana")]
             hits = [hit.text for hit in memory.recall(QUESTION, source="!tool")]
             told.append((memory.ask(QUESTION).text, memory.context(QUESTION).text, facts, hits))
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     assert told[0] == told[1]
     answer, context, facts, hits = told[0]
     assert "Lisbon" in answer

@@ -133,10 +133,10 @@ def test_partitioned_by_space_all_is_as_before(location: str, schema: str, postg
         new = memory.space("new tenant")
         new.add("I moved to Braga.", speaker="Bo", session="s")
         assert [hit.text for hit in new.recall("Who moved to Braga?")] == ["I moved to Braga."]
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         assert mine.forget(speaker="Ana").events == 7
-        memory.rebuild()
-        assert memory.verify(deep=True).ok
+        memory.admin.rebuild()
+        assert memory.admin.verify(deep=True).ok
         assert memory.space("yours").stats().events == 6
         assert memory.stats(parts=True).bytes_by_part.keys() >= {"events", "vectors"}
     with _as_owner(postgres, schema) as connection:
@@ -149,8 +149,8 @@ def test_a_space_that_has_the_number_of_another_is_refused(location: str, monkey
 
     monkeypatch.setattr(snapshot, "space_number", lambda name: 7)
     store = PostgresStore(location, Settings())
-    with store.writer() as writer:
-        writer.owe_derivation("one", 1)
-    with pytest.raises(StoreError, match="choose another name"), store.writer() as writer:
-        writer.owe_derivation("another", 1)
+    with store.writer("one") as writer:
+        writer.owe_derivation(1)
+    with pytest.raises(StoreError, match="choose another name"), store.writer("another") as writer:
+        writer.owe_derivation(1)
     store.close()

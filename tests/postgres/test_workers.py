@@ -27,15 +27,15 @@ def _owing(location: str, spaces: int, events: int = 3) -> Memory:
 def test_a_worker_does_all_that_waits(location: str) -> None:
     with _owing(location, 4) as memory:
         told: list[tuple[str, int]] = []
-        done = memory.work(once=True, told=lambda space, count: told.append((space, count)))
+        done = memory.admin.work(once=True, told=lambda space, count: told.append((space, count)))
         assert done == sum(count for _, count in told) > 0
         assert sorted(space for space, _ in told) == [f"tenant {n}" for n in range(4)]
         for number in range(4):
             stats = memory.space(f"tenant {number}").stats()
             assert (stats.pending, stats.vectors) == (0, 3)
             assert stats.artifacts
-        assert memory.verify().ok
-        assert memory.work(once=True) == 0
+        assert memory.admin.verify().ok
+        assert memory.admin.work(once=True) == 0
 
 
 def test_a_space_is_worked_on_by_one_at_a_time(location: str) -> None:
@@ -62,7 +62,7 @@ def test_a_space_is_worked_on_by_one_at_a_time(location: str) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working, "settle", watched)
             workers = [
-                threading.Thread(target=lambda: memory.work(once=True, told=lambda space, _: told.append(space)))
+                threading.Thread(target=lambda: memory.admin.work(once=True, told=lambda space, _: told.append(space)))
                 for _ in range(4)
             ]
             for worker in workers:
@@ -72,11 +72,11 @@ def test_a_space_is_worked_on_by_one_at_a_time(location: str) -> None:
         assert twice == []
         assert set(told) == {f"tenant {n}" for n in range(6)}
         assert [memory.space(f"tenant {n}").stats().vectors for n in range(6)] == [3] * 6
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def _spaces(store) -> list[str]:
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         return reader.spaces()
 
 
@@ -86,16 +86,16 @@ def _jobs(postgres: Server, location: str) -> int:
 
 def test_what_a_worker_held_when_it_died_goes_to_the_next(location: str, postgres: Server) -> None:
     with _owing(location, 1) as memory, Memory.open(location, embedder="hashing") as other:
-        store = memory._engine.store
+        store = memory.scope.engine.store
         with store.owed(now=1 << 60) as space:  # type: ignore[attr-defined]
             assert space == "tenant 0"
-            assert other.work(once=True) == 0  # held by somebody
+            assert other.admin.work(once=True) == 0  # held by somebody
             # The worker's machine goes away: the server ends its session.
             postgres.as_admin(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
                 " WHERE usename = 'everyword' AND state = 'idle in transaction'"
             )
-            assert other.work(once=True) > 0
+            assert other.admin.work(once=True) > 0
         assert other.space("tenant 0").stats().pending == 0
 
 
@@ -103,7 +103,7 @@ def test_a_waiting_worker_hears_of_new_work_at_once(location: str) -> None:
     with _owing(location, 0) as memory:
         stop, heard = threading.Event(), threading.Event()
         worker = threading.Thread(
-            target=lambda: memory.work(stop=stop, told=lambda _space, _done: (heard.set(), stop.set()))
+            target=lambda: memory.admin.work(stop=stop, told=lambda _space, _done: (heard.set(), stop.set()))
         )
         worker.start()
         try:
@@ -120,8 +120,8 @@ def test_a_waiting_worker_hears_of_new_work_at_once(location: str) -> None:
 
 def test_jobs_are_taken_by_one(location: str) -> None:
     with _owing(location, 2) as memory:
-        store = memory._engine.store
-        with store.writer() as one, store.writer() as two:
+        store = memory.scope.engine.store
+        with store.file_writer() as one, store.file_writer() as two:
             mine = one.take_jobs("embed", now=1 << 60, until=1 << 61, limit=4)
             yours = two.take_jobs("embed", now=1 << 60, until=1 << 61, limit=4)
         assert len(mine) == 4
@@ -131,7 +131,7 @@ def test_jobs_are_taken_by_one(location: str) -> None:
 
 def test_a_file_has_no_workers() -> None:
     with Memory.open(":memory:", embedder="hashing") as memory, pytest.raises(InvalidInput, match="everyword settle"):
-        memory.work(once=True)
+        memory.admin.work(once=True)
 
 
 def test_a_worker_lives_through_a_cut_connection(location: str, postgres: Server) -> None:
@@ -150,7 +150,7 @@ def test_a_worker_lives_through_a_cut_connection(location: str, postgres: Server
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working, "settle", cut_once)
             patch.setattr(working, "_UNREACHABLE_S", 0.05)
-            worker = threading.Thread(target=lambda: memory.work(stop=stop))
+            worker = threading.Thread(target=lambda: memory.admin.work(stop=stop))
             worker.start()
             deadline = time.monotonic() + 20
             while time.monotonic() < deadline:
@@ -160,4 +160,4 @@ def test_a_worker_lives_through_a_cut_connection(location: str, postgres: Server
             stop.set()
             worker.join(15)
         assert [memory.space(f"tenant {n}").stats().pending for n in range(3)] == [0, 0, 0]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

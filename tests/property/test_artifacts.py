@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from everyword import Memory
-from everyword.ingest.write import write_drafts
+from everyword.ingest.write import write_draft
 from everyword.storage.postings import terms_of
 from everyword.storage.protocol import Draft
 from everyword.types.events import Change, Edge, Event
@@ -122,16 +122,16 @@ class _Told:
 
 
 def _told(memory: Memory) -> _Told:
-    artifacts = {one.id: one for one in memory.artifacts(status="any")}
+    artifacts = {one.id: one for one in memory.statements(status="any")}
     ids = sorted(artifacts)
-    with memory._engine.store.reader() as reader:
+    with memory.scope.engine.store.reader("default") as reader:
         return _Told(
             artifacts=artifacts,
-            journal={id: reader.changes("default", [id]) for id in ids},
-            chains={id: [one.id for one in reader.versions("default", id)] for id in ids},
-            edges=reader.edges("default", ids),
-            actions=reader.change_counts("default"),
-            tags=reader.tag_counts("default"),
+            journal={id: reader.changes([id]) for id in ids},
+            chains={id: [one.id for one in reader.versions(id)] for id in ids},
+            edges=reader.edges(ids),
+            actions=reader.change_counts(),
+            tags=reader.tag_counts(),
         )
 
 
@@ -160,19 +160,19 @@ class _History:
         self.memory.forget(ids=[ids[number % len(ids)] for number in numbers if ids])
 
     def correct(self, number: int) -> None:
-        if current := self.memory.artifacts():
+        if current := self.memory.statements():
             self.memory.correct(current[number % len(current)].id, f"It is number {number}.")
 
     def retract(self, number: int) -> None:
-        if current := self.memory.artifacts():
+        if current := self.memory.statements():
             self.memory.retract(current[number % len(current)].id)
 
     def disown(self, number: int) -> None:
-        if current := self.memory.artifacts():
+        if current := self.memory.statements():
             self.memory.retract(current[number % len(current)].id, reason="never_true")
 
     def rebuild(self, _: None) -> None:
-        self.memory.rebuild()
+        self.memory.admin.rebuild()
 
 
 def _tell(memory: Memory, event: Event) -> None:
@@ -183,7 +183,7 @@ def _tell(memory: Memory, event: Event) -> None:
     content = content_of(event)
     moment = to_micros(event.at)
     draft = Draft(event=event, raw_id=identity_of(None, content), content=content, moment=moment, terms=terms_of({}))
-    write_drafts(memory._engine, "default", [draft])
+    write_draft(memory.scope.engine, "default", lambda: draft)
 
 
 def _check(memory: Memory, told: _Told) -> None:
@@ -200,7 +200,7 @@ def _check(memory: Memory, told: _Told) -> None:
             assert (before.about or "").casefold() == (one.about or "").casefold()
         # The journal says why each came to be.
         assert any(change.artifact_id == one.id and change.reason for change in told.journal[one.id])
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.problems
 
 
@@ -213,7 +213,7 @@ def test_a_rebuild_derives_what_was_there(history: list[tuple[str, Any]]) -> Non
             run.do(step)
         told = _told(run.memory)
         _check(run.memory, told)
-        run.memory.rebuild()
+        run.memory.admin.rebuild()
         assert _told(run.memory) == told
 
 
@@ -225,8 +225,8 @@ def test_what_is_left_states_what_it_would_have_stated_alone(history: list[tuple
     with run.memory:
         for step in history:
             run.do(step)
-        with run.memory._engine.store.reader() as reader:
-            left = [event for _, event in reader.log("default", limit=10_000)]
+        with run.memory.scope.engine.store.reader("default") as reader:
+            left = [event for _, event in reader.log(limit=10_000)]
         alone = _History()
         with alone.memory:
             for event in left:
@@ -245,6 +245,6 @@ def test_past_states_are_read_as_they_were(said: list[dict[str, Any]], size: int
             run.do(("add", said[start : start + size]))
             if pick.random() < 0.3:
                 run.do(("retract", pick.randrange(1_000)))
-            states.append((run.now, run.memory.artifacts(status="any")))
+            states.append((run.now, run.memory.statements(status="any")))
         for moment, then in states:
-            assert run.memory.artifacts(status="any", as_of=moment) == then
+            assert run.memory.statements(status="any", as_of=moment) == then

@@ -368,6 +368,6 @@ def test_any_text_is_read_back_equal(texts: list[str]) -> None:
             for hit in hits:
                 assert 0 <= hit.span.start <= hit.span.end <= len(hit.text)
         assert memory.context(texts[0], budget=40).tokens <= 40
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.forget(ids=batch.ids)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

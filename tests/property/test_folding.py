@@ -74,12 +74,12 @@ def written(history: list[dict[str, Any]], profile: str, *, batch: int, fold: bo
     for start in range(0, len(numbered), batch):
         memory.add_many(numbered[start : start + batch])
     if fold:
-        memory.fold()  # what a busy machine left over
+        memory.concepts.fold()  # what a busy machine left over
     return memory
 
 
 def graph(memory: Memory) -> object:
-    views = [memory.concept(concept.id) for concept in memory.concepts()]
+    views = [memory.concepts.get(concept.id) for concept in memory.concepts.list()]
     return sorted(
         (
             view.concept.id,
@@ -99,13 +99,13 @@ def graph(memory: Memory) -> object:
 def test_one_by_one_in_batches_later_and_anew_are_the_same(history: list[dict[str, Any]], profile: str) -> None:
     with written(history, profile, batch=1) as one, written(history, profile, batch=100) as many:
         with written(history, profile, batch=7, fold=False) as later:
-            later.settle()
+            later.admin.settle()
             expected = graph(one)
             assert graph(many) == expected
             assert graph(later) == expected
-        many.rebuild()
+        many.admin.rebuild()
         assert graph(many) == expected
-        assert many.verify().ok
+        assert many.admin.verify().ok
 
 
 @quick
@@ -114,13 +114,13 @@ def test_a_pass_may_stop_and_another_process_go_on_anywhere(
     history: list[dict[str, Any]], profile: str, stops: list[int]
 ) -> None:
     with written(history, profile, batch=100) as whole, written(history, profile, batch=100, fold=False) as halting:
-        engine = halting._engine
+        engine = halting.scope.engine
         for limit in stops * len(history):
             vars(engine).pop("folds", None)  # as a new process: nothing is remembered
-            with engine.store.writer() as writer:
-                if not folding._fold(engine, writer, "default", {}, seconds=None, limit=limit)[0]:
+            with engine.store.writer("default") as writer:
+                if not folding._fold(engine, writer, {}, seconds=None, limit=limit)[0]:
                     break
-        halting.fold()
+        halting.concepts.fold()
         assert graph(halting) == graph(whole)
 
 
@@ -132,13 +132,13 @@ def test_what_is_forgotten_was_never_there(
     history: list[dict[str, Any]], profile: str, gone: set[int], undo: int
 ) -> None:
     with written(history, profile, batch=100) as memory:
-        entries = [entry for entry in memory.journal(limit=1_000) if entry.action != "undo"]
+        entries = [entry for entry in memory.concepts.journal(limit=1_000) if entry.action != "undo"]
         if entries:  # a change that a person took back must survive, or go with what it was about
-            memory.unfold(entries[undo % len(entries)].id)
+            memory.concepts.undo(entries[undo % len(entries)].id)
             before = graph(memory)
-            memory.rebuild()
+            memory.admin.rebuild()
             assert graph(memory) == before
-            memory.forget(ids=[next(record.id for record in memory.records() if record.kind == "unfold")])
+            memory.forget(ids=[next(record.id for record in memory.admin.records() if record.kind == "unfold")])
         keys = [str(number) for number in sorted(gone) if number < len(history)]
         if not keys:
             return
@@ -150,7 +150,7 @@ def test_what_is_forgotten_was_never_there(
             )
             assert len(left) == never.stats().events
             assert graph(memory) == graph(never)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def bags(seed: int, size: int) -> list[dict[str, Any]]:
@@ -169,11 +169,11 @@ def test_events_that_changed_their_places_are_put_back_when_one_is_forgotten(see
     history = bags(seed, size)
     with written(history, "general", batch=1) as memory:
         memory.forget(keys=[str(gone)])
-        memory.fold()
+        memory.concepts.fold()
         before = graph(memory)
-        for concept in memory.concepts():
-            belonging = [ground.event_id for ground in memory.concept(concept.id).grounds]
+        for concept in memory.concepts.list():
+            belonging = [ground.event_id for ground in memory.concepts.get(concept.id).grounds]
             assert len(set(belonging)) == len(belonging)  # by one edge each
-        memory.rebuild()
+        memory.admin.rebuild()
         assert graph(memory) == before
         assert before

@@ -90,17 +90,15 @@ _moderately = settings(max_examples=20, derandomize=True, deadline=None, suppres
 
 def _told(memory: Memory) -> dict[str, Any]:
     """Tell all that a memory derived, without the numbers of its rows."""
-    with memory._engine.store.reader() as reader:
-        seqs = [seq for seq, _ in reader.log("default", limit=10_000)]
+    with memory.scope.engine.store.reader("default") as reader:
+        seqs = [seq for seq, _ in reader.log(limit=10_000)]
         places = {seq: place for place, seq in enumerate(seqs)}
         return {
-            "names": sorted((row for row in reader.names("default")), key=lambda row: row.id),
-            "mentions": [row._replace(seq=places[row.seq]) for row in reader.mentions("default", seqs=seqs)],
-            "claims": sorted(
-                ((places[row.seq], row.draft) for row in reader.claims_of("default")), key=lambda row: str(row)
-            ),
-            "facts": reader.facts("default", FactFilter(), limit=10_000),
-            "summaries": [(row.session, json.loads(row.body)) for row in reader.summaries("default")],
+            "names": sorted((row for row in reader.names()), key=lambda row: row.id),
+            "mentions": [row._replace(seq=places[row.seq]) for row in reader.mentions(seqs=seqs)],
+            "claims": sorted(((places[row.seq], row.draft) for row in reader.claims_of()), key=lambda row: str(row)),
+            "facts": reader.facts(FactFilter(), limit=10_000),
+            "summaries": [(row.session, json.loads(row.body)) for row in reader.summaries()],
         }
 
 
@@ -130,26 +128,28 @@ class _History:
             self.memory.forget(ids=sorted({ids[number % len(ids)] for number in numbers}))
 
     def merge(self, numbers: tuple[int, int]) -> None:
-        entities = sorted(self.memory.entities(), key=lambda one: one.id)
+        entities = sorted(self.memory.graph.entities(), key=lambda one: one.id)
         one, other = (entities[number % len(entities)] if entities else None for number in numbers)
         if one and other and one.id != other.id:
-            self.memory.merge(one.id, other.id)
+            self.memory.graph.merge(one.id, other.id)
 
     def split(self, number: int) -> None:
         several = [
-            one for one in self.memory.entities() if len({name_key(name) for name in (one.name, *one.aliases)}) > 1
+            one
+            for one in self.memory.graph.entities()
+            if len({name_key(name) for name in (one.name, *one.aliases)}) > 1
         ]
         if several:
             one = sorted(several, key=lambda one: one.id)[number % len(several)]
-            self.memory.split(one.id, [min(name for name in one.aliases if name_key(name) != name_key(one.name))])
+            self.memory.graph.split(one.id, [min(name for name in one.aliases if name_key(name) != name_key(one.name))])
 
     def undo(self, number: int) -> None:
-        edits = [edit for edit in self.memory.edits() if not edit.undone]
+        edits = [edit for edit in self.memory.graph.edits() if not edit.undone]
         if edits:
-            self.memory.undo(edits[number % len(edits)].number)
+            self.memory.graph.undo(edits[number % len(edits)].number)
 
     def rebuild(self, _: None) -> None:
-        self.memory.rebuild()
+        self.memory.admin.rebuild()
 
 
 @_moderately
@@ -158,10 +158,10 @@ def test_what_was_made_step_by_step_is_what_a_rebuild_makes(history: list[tuple[
     told = _History()
     for step in history:
         told.do(step)
-        assert told.memory.verify().problems == ()
-    told.memory.settle()
+        assert told.memory.admin.verify().problems == ()
+    told.memory.admin.settle()
     before = _told(told.memory)
-    told.memory.rebuild()
+    told.memory.admin.rebuild()
     after = _told(told.memory)
     for part in before:
         assert before[part] == after[part], part
@@ -180,6 +180,6 @@ def test_what_was_forgotten_leaves_no_trace(kept: list[dict[str, Any]], gone: li
         other.memory.add_many([event])
     if ids:
         one.memory.forget(ids=ids)
-    one.memory.settle()
-    other.memory.settle()
+    one.memory.admin.settle()
+    other.memory.admin.settle()
     assert _told(one.memory) == _told(other.memory)

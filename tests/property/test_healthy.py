@@ -66,41 +66,41 @@ class History:
         memory.forget(session=self.pick.choice(SESSIONS))
 
     def correct(self, memory: Memory) -> None:
-        if known := memory.artifacts():
+        if known := memory.statements():
             memory.correct(self.pick.choice(known).id, self._text())
 
     def retract(self, memory: Memory) -> None:
-        if known := memory.artifacts():
+        if known := memory.statements():
             memory.retract(self.pick.choice(known).id)
 
     def copy(self, memory: Memory) -> None:
         path = self.folder / f"{self.steps}.jsonl"
-        memory.export(path)
+        memory.admin.export(path)
         self.memory.space("copy").import_events(path)
 
     def merge(self, memory: Memory) -> None:
-        known = memory.entities()
+        known = memory.graph.entities()
         if len(known) > 1:
-            memory.merge(*(one.id for one in self.pick.sample(known, 2)))
+            memory.graph.merge(*(one.id for one in self.pick.sample(known, 2)))
 
     def split(self, memory: Memory) -> None:
-        if known := [one for one in memory.entities() if one.aliases]:
+        if known := [one for one in memory.graph.entities() if one.aliases]:
             one = self.pick.choice(known)
-            memory.split(one.id, [self.pick.choice(one.aliases)])
+            memory.graph.split(one.id, [self.pick.choice(one.aliases)])
 
     def undo(self, memory: Memory) -> None:
-        if known := [edit for edit in memory.edits() if not edit.undone]:
-            memory.undo(self.pick.choice(known).number)
+        if known := [edit for edit in memory.graph.edits() if not edit.undone]:
+            memory.graph.undo(self.pick.choice(known).number)
 
     def unfold(self, memory: Memory) -> None:
-        if known := [entry for entry in memory.journal() if not entry.undone]:
-            memory.unfold(self.pick.choice(known).id)
+        if known := [entry for entry in memory.concepts.journal() if not entry.undone]:
+            memory.concepts.undo(self.pick.choice(known).id)
 
     def rebuild(self, _: Memory) -> None:
-        self.memory.rebuild(vectors=self.pick.random() < 0.5)
+        self.memory.admin.rebuild(vectors=self.pick.random() < 0.5)
 
     def settle(self, _: Memory) -> None:
-        self.memory.settle()
+        self.memory.admin.settle()
 
     def reopen(self, _: Memory) -> None:
         self.memory.close()
@@ -142,15 +142,15 @@ def test_a_healthy_memory_has_no_problems(tmp_path: Path, seed: int) -> None:
     history = History(tmp_path, seed)
     for _ in range(4 + seed % 12):
         history.go_on()
-    assert history.memory.verify().problems == ()
-    assert history.memory.verify(deep=True).problems == ()
+    assert history.memory.admin.verify().problems == ()
+    assert history.memory.admin.verify(deep=True).problems == ()
     history.memory.close()
 
 
 def test_a_name_that_folding_makes_longer(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
         memory.add("I moved to Lisbon.", speaker="x" * 119 + "ß")
-        assert memory.verify().problems == ()
+        assert memory.admin.verify().problems == ()
 
 
 def test_a_concept_goes_with_its_last_event(tmp_path: Path) -> None:
@@ -166,5 +166,5 @@ def test_a_concept_goes_with_its_last_event(tmp_path: Path) -> None:
     ]
     with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
         memory.add_many([{"text": text, "speaker": "Ana", "session": f"s{n // 20}"} for n, text in enumerate(texts)])
-        memory.settle()
-        assert memory.verify().problems == ()
+        memory.admin.settle()
+        assert memory.admin.verify().problems == ()

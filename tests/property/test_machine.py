@@ -65,7 +65,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "memory"):
-            report = self.memory.verify()
+            report = self.memory.admin.verify()
             assert report.ok, report.problems
             self.memory.close()
         for one in self.patches:
@@ -165,11 +165,11 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(vectors=st.booleans())
     def rebuild(self, vectors: bool) -> None:
-        self.memory.rebuild(vectors=vectors)
+        self.memory.admin.rebuild(vectors=vectors)
 
     @rule()
     def settle(self) -> None:
-        self.memory.settle()
+        self.memory.admin.settle()
 
     @rule()
     def reopen(self) -> None:
@@ -183,7 +183,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule()
     def verify(self) -> None:
-        report = self.memory.verify()
+        report = self.memory.admin.verify()
         assert report.ok, report.problems
 
     # What must hold after each step
@@ -227,7 +227,7 @@ class MemoryMachine(RuleBasedStateMachine):
             assert stats.events == len(self.known[space])
             assert stats.vectors == len(self.known[space])
             assert stats.pending == 0
-        assert self.memory.verify(deep=False).ok
+        assert self.memory.admin.verify(deep=False).ok
 
 
 TestMemoryMachine = MemoryMachine.TestCase

@@ -73,8 +73,8 @@ class Guessing:
 
 
 def everything(memory: Memory) -> list[Any]:
-    views = [memory.concept(one.id) for one in memory.concepts(limit=500)]
-    journal = [(entry.id, entry.action, entry.debt, entry.undone) for entry in memory.journal(limit=5_000)]
+    views = [memory.concepts.get(one.id) for one in memory.concepts.list(limit=500)]
+    journal = [(entry.id, entry.action, entry.debt, entry.undone) for entry in memory.concepts.journal(limit=5_000)]
     return [[(view.concept, view.grounds, view.edges) for view in views], journal]
 
 
@@ -91,18 +91,18 @@ def test_the_graph_stays_whole_and_is_the_same_anew(seed: int) -> None:
             for _ in range(EVENTS):
                 clock.pass_by(hours=5)
                 ids.append(memory.add(f"{' '.join(rng.sample(WORDS, 5))} {len(ids)}", speaker="Ana", at=clock()).id)
-            memory.settle()
-            report = memory.verify()
+            memory.admin.settle()
+            report = memory.admin.verify()
             assert report.ok, report.problems
-        proposed = [one for one in memory.journal(limit=5_000) if one.debt is Debt.PROPOSAL]
+        proposed = [one for one in memory.concepts.journal(limit=5_000) if one.debt is Debt.PROPOSAL]
         assert proposed  # or nothing was tried
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        memory.unfold(rng.choice(proposed).id)
+        memory.concepts.undo(rng.choice(proposed).id)
         memory.forget(ids=rng.sample(ids, 3))
         clock.pass_by(days=1)
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -305,7 +305,7 @@ def test_what_the_library_writes(history: list[dict[str, Any]], wing: str | None
         assert not hidden_in(woken.text)
         heading = r'Now:|Now, in (?:"(?:[^"\\]|\\.)*"|[^":()\[\]{}<>,;=|\\\n]+):|About .*:'
         assert len(entries(inside(woken.text), ours=heading)) == len(woken.lines)
-        window = memory.window(budget=20_000)
+        window = memory.concepts.window(budget=20_000)
         assert not hidden_in(window.text)
         lines = inside(window.text).split("\n")
         assert sum(line.startswith("- ") for line in lines) == len(window.items)
@@ -322,7 +322,7 @@ def test_the_fence_is_the_same_for_the_same_text_in_every_process(tmp_path: Path
         with Memory.open(tmp_path / "m.db", embedder="none", clock=lambda: MONDAY) as memory:
             memory.add_many([{"text": "The boat is called Aurora.", "key": "1", "at": MONDAY}])
             told.add(memory.context("boat").text)
-            told.add(memory.fenced("x"))
+            told.add(memory.admin.fenced("x"))
     with Memory.open(tmp_path / "m.db", embedder="none", read_only=True) as memory:
         told.add(memory.context("boat").text)
     assert len(told) == 2
@@ -342,7 +342,7 @@ def test_what_an_llm_is_shown() -> None:
         llm = load_llm(f"openai:m@{server.url}")
         with Memory.open(":memory:", embedder="none", llm=llm, reranker="llm", clock=lambda: MONDAY) as memory:
             memory.add_many(WORST[:4])
-            memory.settle()
+            memory.admin.settle()
             memory.ask("What is the boat called?", budget=20_000)
         llm.close()  # type: ignore[union-attr]
         prompts = [asked.prompt for asked in server.asked]

@@ -174,7 +174,7 @@ def test_a_forgotten_file_is_gone_and_the_others_stay(tool: MemoryTool, memory: 
     )
     assert tool.clear_all_memory() == "All memory cleared"
     assert list(memory.events()) == []
-    assert not memory.verify().problems
+    assert not memory.admin.verify().problems
 
 
 def test_other_events_are_not_files(tool: MemoryTool, memory: Memory) -> None:

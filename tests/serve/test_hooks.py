@@ -420,7 +420,7 @@ def test_hostile_prompts_take_no_time(home: str, prompt: str) -> None:
     set_up(home, inject_prompt=False)
     started = time.perf_counter()
     assert run(home, "UserPromptSubmit", prompt=prompt) == 0
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 4
     assert not state.last_errors(home, 1)
 
 

@@ -129,7 +129,7 @@ def test_pages_of_events_hold_each_event_once_while_others_write(web: httpx.Clie
 
 
 def test_pages_of_statements_and_sessions_go_on_where_they_ended(web: httpx.Client, memory: Memory) -> None:
-    statements = [one.id for one in memory.artifacts()]
+    statements = [one.id for one in memory.statements()]
     assert len(statements) > 20
     assert collected(web, "artifacts", "id", limit=7) == statements
     sessions = [one.name for one in memory.sessions()]
@@ -253,7 +253,7 @@ def test_a_backup_is_a_memory(web: httpx.Client, memory: Memory, tmp_path: Path)
     (tmp_path / "copy.db").write_bytes(web.get("/v1/backup").content)
     with Memory.open(tmp_path / "copy.db", embedder="hashing", create=False) as copy:
         assert copy.stats().events == memory.stats().events
-        assert copy.verify().ok
+        assert copy.admin.verify().ok
 
 
 # What it says of itself

@@ -53,22 +53,24 @@ def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             acme.add(f"We decided to buy the {SECRET} number {number}.", speaker="Ana", session="zoo", key=f"f{number}")
             other.add(f"I moved to Oslo in year {2000 + number}.", speaker="Bob", session="fjord", key=f"o{number}")
         made = {
-            "acme": memory.create_key("acme", permission="admin", spaces=["acme/*"]),
-            "acme reads": memory.create_key("reader", permission="read", spaces=["acme/ana"]),
-            "other reads": memory.create_key("o", permission="read", spaces=["other/bob"]),
-            "other writes": memory.create_key("o", permission="write", spaces=["other/*"]),
-            "other admins": memory.create_key("o", permission="admin", spaces=["other/bob", "acme", "acme/an"]),
-            "like acme": memory.create_key("o", permission="admin", spaces=["acme-corp/*", "acm/*", "acme/ana/*"]),
-            "everything": memory.create_key("root", permission="admin"),
+            "acme": memory.admin.create_key("acme", permission="admin", spaces=["acme/*"]),
+            "acme reads": memory.admin.create_key("reader", permission="read", spaces=["acme/ana"]),
+            "other reads": memory.admin.create_key("o", permission="read", spaces=["other/bob"]),
+            "other writes": memory.admin.create_key("o", permission="write", spaces=["other/*"]),
+            "other admins": memory.admin.create_key("o", permission="admin", spaces=["other/bob", "acme", "acme/an"]),
+            "like acme": memory.admin.create_key(
+                "o", permission="admin", spaces=["acme-corp/*", "acm/*", "acme/ana/*"]
+            ),
+            "everything": memory.admin.create_key("root", permission="admin"),
         }
-        page = acme.page_of_events(limit=1)
+        page = acme.admin.page_of_events(limit=1)
         with serving(memory, mcp=True, requests_per_s=0.0) as address, httpx.Client(base_url=address) as web:
             yield Tenants(
                 web=web,
                 memory=memory,
                 keys={name: one.secret for name, one in made.items()},
                 event_id=next(iter(acme.events())).id,
-                artifact_id=acme.artifacts()[0].id,
+                artifact_id=acme.statements()[0].id,
                 cursor=page.next or "",
             )
 
@@ -296,21 +298,21 @@ def test_without_a_key_that_counts_nothing_is_told(tenants: Tenants) -> None:
 
 def test_a_revoked_or_ended_key_counts_no_more(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
-        lasting, ending = memory.create_key("a"), memory.create_key("b", expires="2100-01-01")
+        lasting, ending = memory.admin.create_key("a"), memory.admin.create_key("b", expires="2100-01-01")
         with serving(memory) as address:
 
             def status(secret: str) -> int:
                 return httpx.get(f"{address}/v1/me", headers=bearer(secret)).status_code
 
             assert [status(lasting.secret), status(ending.secret)] == [200, 200]
-            memory.revoke_key(lasting.key.id)
+            memory.admin.revoke_key(lasting.key.id)
             _wait_for(lambda: status(lasting.secret) == 401)
             assert status(ending.secret) == 200
-        assert memory.api_keys()[0].revoked_at is not None
+        assert memory.admin.api_keys()[0].revoked_at is not None
         with pytest.raises(InvalidInput, match="revoked before"):
-            memory.revoke_key(lasting.key.id)
+            memory.admin.revoke_key(lasting.key.id)
         with pytest.raises(InvalidInput, match="ended already"):
-            memory.create_key("c", expires="2000-01-01")
+            memory.admin.create_key("c", expires="2000-01-01")
 
 
 def _wait_for(happened: Any) -> None:
@@ -324,10 +326,10 @@ def _wait_for(happened: Any) -> None:
 
 def test_the_file_does_not_hold_the_key(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
-        made = memory.create_key("a")
+        made = memory.admin.create_key("a")
         found = presented(made.secret)
         assert found is not None
-        key = memory.key_for(found)
+        key = memory.admin.key_for(found)
         assert key is not None
         assert key.name == "a"
     random = made.secret.split("_", 2)[2]
@@ -348,7 +350,7 @@ def test_a_pattern_opens_what_it_says_and_no_more(
     tmp_path: Path, pattern: str, opened: list[str], shut: list[str]
 ) -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
-        key = memory.create_key("a", spaces=[pattern]).key
+        key = memory.admin.create_key("a", spaces=[pattern]).key
     assert [space for space in opened if not key.opens(space)] == []
     assert [space for space in shut if key.opens(space)] == []
 
@@ -379,7 +381,7 @@ def test_without_keys_only_this_machine_s_own_pages_are_answered(tmp_path: Path)
             assert status(origin=origin) == 403, origin
         assert httpx.get(f"{address}/", headers={"host": "evil.example"}).status_code == 403
         # From the first key on, everybody needs one.
-        made = memory.create_key("first", permission="admin")
+        made = memory.admin.create_key("first", permission="admin")
         _wait_for(lambda: status() == 401)
         assert status(**bearer(made.secret), host="behind.a.proxy") == 200
 
@@ -390,9 +392,9 @@ def test_other_addresses_need_a_key_that_counts(tmp_path: Path, host: str) -> No
         settings = ServiceSettings(host=host)
         with pytest.raises(InvalidSetting, match="needs an API key"):
             check_reach(memory, settings)
-        made = memory.create_key("a")
+        made = memory.admin.create_key("a")
         check_reach(memory, settings)
-        memory.revoke_key(made.key.id)
+        memory.admin.revoke_key(made.key.id)
         with pytest.raises(InvalidSetting, match="needs an API key"):
             check_reach(memory, settings)
 
@@ -419,7 +421,7 @@ def test_a_head_without_an_end_is_not_read_without_an_end(tmp_path: Path, more: 
 
 def test_a_key_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
-        busy, calm = memory.create_key("busy").secret, memory.create_key("calm").secret
+        busy, calm = memory.admin.create_key("busy").secret, memory.admin.create_key("calm").secret
         with serving(memory, requests_per_s=0.001, burst=5) as address, httpx.Client(base_url=address) as web:
             statuses = [web.get("/v1/me", headers=bearer(busy)).status_code for _ in range(7)]
             assert statuses == [200] * 5 + [429] * 2

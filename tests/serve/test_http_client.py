@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -28,16 +27,11 @@ from everyword.errors import (
     ServiceError,
     Unreachable,
 )
-from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS
 from everyword.types.serialization import to_json
 from everyword.types.statements import Stance
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 # What is done where the file is, or is of the library's own inside.
-NOT_FROM_AFAR = set(
-    """open create_key api_keys revoke_key key_for needs_keys add_webhook webhooks remove_webhook deliver_webhooks
-    pulse job_counts next_job_due watch follow on work forgotten redacted fenced""".split()
-)
 HISTORY = [
     {"text": "I moved to Lisbon in March.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:00Z", "key": "a"},
     {"text": "No cilantro, ever.", "speaker": "Ana", "session": "s1", "at": "2026-04-02T10:05+02:00", "wing": "food"},
@@ -107,12 +101,23 @@ def two_with_one_history(folder: Path) -> Iterator[Both]:
         yield pair
 
 
-def test_a_client_has_the_methods_of_a_memory() -> None:
-    theirs = {name for name, one in inspect.getmembers(Memory, callable) if not name.startswith("_")}
-    ours = {name for name, one in inspect.getmembers(Client, callable) if not name.startswith("_")}
-    assert ours == theirs - NOT_FROM_AFAR
-    for operation in (*OPERATIONS, *API_OPERATIONS):
-        assert hasattr(Client, operation.method)
+def test_chat_messages_agree(both: Both) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "I moved to Faro."}, {"type": "image", "source": {}}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "maps", "input": {"to": "Faro"}}]},
+        {"role": "user", "name": "Ana", "content": "Thanks!", "at": "2026-05-30T10:00Z"},
+    ]
+    written = both.agree(lambda one: one.add(messages, session="chat"))
+    assert [(one.event.role, one.event.text) for one in written] == [
+        ("system", "Be brief."),
+        ("user", "I moved to Faro.\n[image]"),
+        ("tool", 'maps({"to": "Faro"})'),
+        ("user", "Thanks!"),
+    ]
+    both.agree(lambda one: one.add([{"role": "user"}, {"content": "x"}]))
+    both.agree(lambda one: one.add([{"role": "user", "content": [{"type": "hologram"}]}]))
+    assert len(both.agree(lambda one: list(one.events(session="chat")))) == 4
 
 
 def test_reads_agree(unchanged: Both) -> None:
@@ -125,31 +130,31 @@ def test_reads_agree(unchanged: Both) -> None:
         unchanged.agree(lambda one, k=count: one.recall("Where does Ana live?", k=k))
     unchanged.agree(lambda one: one.recall("Ana", k=2, speaker="Ana", since="2026-05-01", until=NOW))
     unchanged.agree(lambda one: one.recall("Ana", since=datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2)))))
-    unchanged.agree(lambda one: one.glance("Ana", k=2, speaker="Ana"))
-    unchanged.agree(lambda one: one.activity(speaker="Ana", parts=7))
-    unchanged.agree(lambda one: one.activity(parts=0))
-    unchanged.agree(lambda one: one.held("2026-01-01", NOW, limit=3))
+    unchanged.agree(lambda one: one.admin.glance("Ana", k=2, speaker="Ana"))
+    unchanged.agree(lambda one: one.admin.activity(speaker="Ana", parts=7))
+    unchanged.agree(lambda one: one.admin.activity(parts=0))
+    unchanged.agree(lambda one: one.graph.held("2026-01-01", NOW, limit=3))
     unchanged.agree(lambda one: one.recall("ship", meta={"n": [1, {"x": None}]}))
     unchanged.agree(lambda one: one.get(key="a"))
     for wanted in ({}, {"session": "s1"}, {"speaker": "Ana", "newest_first": True}, {"limit": 2}, {"wing": "food"}):
         unchanged.agree(lambda one, given=wanted: one.events(**given))
     unchanged.agree(lambda one: one.sessions())
     unchanged.agree(lambda one: one.sessions(speaker="Will"))
-    artifacts = unchanged.agree(lambda one: one.artifacts(status="any"))
+    artifacts = unchanged.agree(lambda one: one.statements(status="any"))
     assert artifacts
-    unchanged.agree(lambda one: one.artifacts(about="Ana", limit=1))
+    unchanged.agree(lambda one: one.statements(about="Ana", limit=1))
     for artifact in artifacts:
-        unchanged.agree(lambda one, id=artifact.id: one.artifact(id))
+        unchanged.agree(lambda one, id=artifact.id: one.statement(id))
         unchanged.agree(lambda one, id=artifact.id: one.history(id))
     unchanged.agree(lambda one: one.stats())
-    unchanged.agree(lambda one: one.verify())
-    unchanged.agree(lambda one: one.jobs())
-    unchanged.agree(lambda one: one.spaces())
+    unchanged.agree(lambda one: one.admin.verify())
+    unchanged.agree(lambda one: one.admin.jobs())
+    unchanged.agree(lambda one: one.admin.spaces())
     unchanged.agree(lambda one: one.changes(limit=2))
     unchanged.agree(lambda one: one.changes(after=one.changes().position))
-    unchanged.agree(lambda one: one.page_of_events(limit=2).next)
-    unchanged.agree(lambda one: one.page_of_events(limit=2, cursor=one.page_of_events(limit=2).next))
-    unchanged.agree(lambda one: one.page_of_artifacts(limit=1))
+    unchanged.agree(lambda one: one.admin.page_of_events(limit=2).next)
+    unchanged.agree(lambda one: one.admin.page_of_events(limit=2, cursor=one.admin.page_of_events(limit=2).next))
+    unchanged.agree(lambda one: one.admin.page_of_statements(limit=1))
 
 
 @pytest.mark.parametrize(
@@ -157,23 +162,23 @@ def test_reads_agree(unchanged: Both) -> None:
     [
         lambda one: one.facts(),
         lambda one: one.facts("Ana", limit=1),
-        lambda one: one.timeline("Ana"),
-        lambda one: one.conflicts(),
-        lambda one: one.entities(),
-        lambda one: one.entity("Ana"),
-        lambda one: one.edits(),
-        lambda one: one.beliefs(),
-        lambda one: one.window(now=NOW),
-        lambda one: one.palace(),
-        lambda one: one.concepts(),
-        lambda one: one.journal(),
-        lambda one: one.map(),
+        lambda one: one.graph.timeline("Ana"),
+        lambda one: one.graph.conflicts(),
+        lambda one: one.graph.entities(),
+        lambda one: one.graph.entity("Ana"),
+        lambda one: one.graph.edits(),
+        lambda one: one.concepts.beliefs(),
+        lambda one: one.concepts.window(now=NOW),
+        lambda one: one.concepts.palace(),
+        lambda one: one.concepts.list(),
+        lambda one: one.concepts.journal(),
+        lambda one: one.graph.map(),
         lambda one: one.wake_up(now=NOW),
         lambda one: one.identity(),
-        lambda one: one.intents(status="any", now=NOW),
-        lambda one: one.intent(one.intents(status="any", now=NOW)[0].id, now=NOW),
-        lambda one: one.held("2026-01-01", NOW),
-        lambda one: one.jobs(),
+        lambda one: one.intents.list(status="any", now=NOW),
+        lambda one: one.intents.get(one.intents.list(status="any", now=NOW)[0].id, now=NOW),
+        lambda one: one.graph.held("2026-01-01", NOW),
+        lambda one: one.admin.jobs(),
     ],
 )
 def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) -> None:
@@ -182,7 +187,7 @@ def test_what_was_derived_agrees(unchanged: Both, read: Callable[[Any], Any]) ->
 
 def test_statements_come_with_all_that_they_hold(unchanged: Both) -> None:
     def stated(subject: Any) -> list[Any]:
-        return [replace(one, recorded_at=NOW) for one in subject.artifacts(status="any")]
+        return [replace(one, recorded_at=NOW) for one in subject.statements(status="any")]
 
     assert stated(unchanged.client) == stated(unchanged.memory)
     assert any(one.slot and one.value and one.stance != Stance.HOLDS for one in stated(unchanged.client))
@@ -191,8 +196,8 @@ def test_statements_come_with_all_that_they_hold(unchanged: Both) -> None:
 def test_lists_end_where_they_end_for_a_memory(both: Both) -> None:
     moved = [{"text": f"I moved to {name}ville in March.", "speaker": name, "at": NOW} for name in NAMES]
     both.agree(lambda one: one.add_many(moved))
-    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01"))) == 100
-    assert len(both.agree(lambda one: one.held("2020-01-01", "2030-01-01", limit=105))) == 105
+    assert len(both.agree(lambda one: one.graph.held("2020-01-01", "2030-01-01"))) == 100
+    assert len(both.agree(lambda one: one.graph.held("2020-01-01", "2030-01-01", limit=105))) == 105
 
 
 def test_writes_agree(both: Both) -> None:
@@ -204,14 +209,14 @@ def test_writes_agree(both: Both) -> None:
     both.agree(lambda one: one.space("acme/ana").wing("boats").add("The boat leaks.", at=NOW))
     both.agree(lambda one: one.space("acme/ana").wing("boats").recall("leaks"))
     both.agree(lambda one: one.space("acme/ana").wing("cars").recall("leaks"))
-    statement = next(one for one in both.client.artifacts() if one.about == "Ana")
+    statement = next(one for one in both.client.statements() if one.about == "Ana")
     both.agree(lambda one: one.correct(statement.id, "Ana lives in Faro."))
-    both.agree(lambda one: one.retract(one.artifacts(about="Ana")[0].id))
+    both.agree(lambda one: one.retract(one.statements(about="Ana")[0].id))
     both.agree(lambda one: one.forget(session="s2", dry_run=True))
     both.agree(lambda one: one.forget(session="s2"))
     both.agree(lambda one: one.forget(ids=[added.id], keys=None))
-    both.agree(lambda one: one.settle())
-    both.agree(lambda one: one.rebuild(vectors=False))
+    both.agree(lambda one: one.admin.settle())
+    both.agree(lambda one: one.admin.rebuild(vectors=False))
     both.agree(lambda one: one.stats())
     both.agree(lambda one: one.events())
 
@@ -231,14 +236,14 @@ def test_writes_agree(both: Both) -> None:
         lambda one: one.add("x", speaker=" "),
         lambda one: one.add_many("x"),
         lambda one: one.add_many([{"text": "x", "colour": "red"}]),
-        lambda one: one.artifacts(kind="nonsense"),
+        lambda one: one.statements(kind="nonsense"),
         lambda one: one.history("ar_x"),
         lambda one: one.retract("ar_x"),
         lambda one: one.forget(),
         lambda one: one.wing("a").recall("x", wing="b"),
         lambda one: one.space("").recall("x"),
         lambda one: one.changes(after="nonsense"),
-        lambda one: one.page_of_events(cursor="nonsense"),
+        lambda one: one.admin.page_of_events(cursor="nonsense"),
     ],
 )
 def test_errors_agree(unchanged: Both, call: Callable[[Any], Any]) -> None:
@@ -246,14 +251,14 @@ def test_errors_agree(unchanged: Both, call: Callable[[Any], Any]) -> None:
 
 
 def test_files_agree(both: Both, tmp_path: Path) -> None:
-    both.memory.export(tmp_path / "a.jsonl")
-    assert both.client.export(tmp_path / "b.jsonl") == len(HISTORY)
+    both.memory.admin.export(tmp_path / "a.jsonl")
+    assert both.client.admin.export(tmp_path / "b.jsonl") == len(HISTORY)
     with pytest.raises(BadLocation, match="exists already"):
-        both.client.export(tmp_path / "b.jsonl")
+        both.client.admin.export(tmp_path / "b.jsonl")
     both.agree(lambda one: one.space("copy").import_events(tmp_path / "a.jsonl"))
     both.agree(lambda one: one.space("copy").import_events(tmp_path / "b.jsonl"))
     assert len(list(both.client.space("copy").events())) == len(HISTORY)
-    both.client.backup(tmp_path / "c.db")
+    both.client.admin.backup(tmp_path / "c.db")
     with Memory.open(tmp_path / "c.db", embedder="hashing", create=False) as copy:
         assert copy.stats().events == len(HISTORY)
     with pytest.raises(BadLocation, match="zip"):
@@ -282,7 +287,7 @@ def test_what_can_not_be_sent_is_said_at_once(both: Both) -> None:
 
 def test_a_key_goes_along_and_its_limits_come_back(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
-        made = memory.create_key("a", permission="write", spaces=["acme/ana"])
+        made = memory.admin.create_key("a", permission="write", spaces=["acme/ana"])
         with serving(memory) as address:
             with Client(address, key=made.secret) as client:
                 client.add("The boat leaks.")
@@ -305,7 +310,7 @@ def test_no_service_and_another_service(tmp_path: Path) -> None:
             client.stats()
         # What answers there is not Everyword.
         client = Client(address)
-        client._http = httpx.Client(
+        client.connection._http = httpx.Client(
             base_url=address, transport=httpx.MockTransport(lambda _: httpx.Response(502, text="<html>"))
         )
         with pytest.raises(ServiceError, match="502"):
@@ -327,15 +332,15 @@ ANSWERS = {
 def test_what_another_program_answers_is_no_answer(tmp_path: Path, answer: httpx.Response) -> None:
     with Client("http://127.0.0.1:1") as client:
         transport = httpx.MockTransport(lambda _: httpx.Response(200, content=answer.content, headers=answer.headers))
-        client._http = httpx.Client(base_url="http://127.0.0.1:1", transport=transport)
+        client.connection._http = httpx.Client(base_url="http://127.0.0.1:1", transport=transport)
         calls: list[Callable[[], Any]] = [
             lambda: client.recall("x"),
             lambda: client.stats(),
             lambda: client.facts(),
             lambda: list(client.events()),
-            client.spaces,
-            lambda: client.export(tmp_path / "a.jsonl"),
-            lambda: client.backup(tmp_path / "a.db"),
+            client.admin.spaces,
+            lambda: client.admin.export(tmp_path / "a.jsonl"),
+            lambda: client.admin.backup(tmp_path / "a.db"),
         ]
         for call in calls:
             with pytest.raises(ServiceError, match=r"not as Everyword does.*version"):
@@ -364,14 +369,14 @@ def test_a_client_that_was_closed_says_so(tmp_path: Path) -> None:
     client = Client("http://127.0.0.1:1")
     scoped = client.space("acme")
     client.close()
-    for call in (lambda: client.recall("x"), lambda: scoped.stats(), lambda: client.export(tmp_path / "x.jsonl")):
+    for call in (lambda: client.recall("x"), lambda: scoped.stats(), lambda: client.admin.export(tmp_path / "x.jsonl")):
         with pytest.raises(Closed):
             call()
 
 
 def test_a_key_with_something_around_it_counts_and_one_that_is_none_is_not_shown(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
-        secret = memory.create_key("a").secret
+        secret = memory.admin.create_key("a").secret
         with serving(memory) as address, Client(address, key=f" {secret}\n") as client:
             assert client.stats().events == 0
     for key in (f"{secret[:8]}\n{secret[8:]}", f"{secret}\u200b", f"{secret} and more", f"{secret}\x00"):

@@ -324,7 +324,7 @@ def test_without_keys_a_browser_is_served_only_for_the_page_itself(
 
 
 def test_with_keys_a_page_of_another_site_may_use_its_own_key(memory: Memory) -> None:
-    key = memory.create_key("site", permission="read").secret
+    key = memory.admin.create_key("site", permission="read").secret
     with serving(memory) as address:
         headers = {"authorization": f"Bearer {key}", "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}
         assert httpx.get(f"{address}/v1/stats", headers=headers).status_code == 200

@@ -66,8 +66,8 @@ def seconds_of(send: Any) -> float:
 
 def test_large_adds_of_one_key_do_not_delay_a_small_add_of_another(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db") as memory:
-        busy = memory.create_key("busy", permission="write", spaces=["busy"]).secret
-        quiet = memory.create_key("quiet", permission="write", spaces=["quiet"]).secret
+        busy = memory.admin.create_key("busy", permission="write", spaces=["busy"]).secret
+        quiet = memory.admin.create_key("quiet", permission="write", spaces=["quiet"]).secret
     with service_process(tmp_path / "m.db") as address, httpx.Client(base_url=address, timeout=60) as web:
 
         def small(number: int) -> Any:
@@ -124,8 +124,8 @@ def held(tmp_path: Path) -> Iterator[tuple[Memory, Held]]:
 
 def test_a_key_cannot_hold_every_thread_of_a_pool(held: tuple[Memory, Held]) -> None:
     memory, embedder = held
-    busy = bearer(memory.create_key("busy", permission="write", spaces=["a"]).secret)
-    quiet = bearer(memory.create_key("quiet", permission="write", spaces=["b"]).secret)
+    busy = bearer(memory.admin.create_key("busy", permission="write", spaces=["a"]).secret)
+    quiet = bearer(memory.admin.create_key("quiet", permission="write", spaces=["b"]).secret)
     with serving(memory, writing_threads=2) as address, ThreadPoolExecutor(8) as pool:
         waiting = [
             pool.submit(httpx.post, f"{address}/v1/add", json={"text": f"wait {n}"}, headers=busy, timeout=30)
@@ -142,8 +142,8 @@ def test_a_key_cannot_hold_every_thread_of_a_pool(held: tuple[Memory, Held]) -> 
 
 def test_too_many_requests_of_one_key_at_a_time_are_refused(held: tuple[Memory, Held]) -> None:
     memory, embedder = held
-    busy = bearer(memory.create_key("busy", permission="write", spaces=["a"]).secret)
-    quiet = bearer(memory.create_key("quiet", permission="write", spaces=["b"]).secret)
+    busy = bearer(memory.admin.create_key("busy", permission="write", spaces=["a"]).secret)
+    quiet = bearer(memory.admin.create_key("quiet", permission="write", spaces=["b"]).secret)
     with serving(memory, most_requests_of_a_key=3) as address, ThreadPoolExecutor(8) as pool:
         waiting = [
             pool.submit(httpx.post, f"{address}/v1/add", json={"text": f"wait {n}"}, headers=busy, timeout=30)
@@ -164,7 +164,7 @@ def test_too_many_requests_of_one_key_at_a_time_are_refused(held: tuple[Memory, 
 
 def test_too_many_large_requests_of_one_key_are_refused(held: tuple[Memory, Held]) -> None:
     memory, embedder = held
-    busy = bearer(memory.create_key("busy", permission="write", spaces=["a"]).secret)
+    busy = bearer(memory.admin.create_key("busy", permission="write", spaces=["a"]).secret)
     with serving(memory, large_request_bytes=1_000, most_large_of_a_key=2) as address, ThreadPoolExecutor(8) as pool:
         texts = [f"wait {number} " + "word " * 500 for number in range(3)]
 

@@ -57,7 +57,8 @@ def test_the_feed_tells_everything_once_and_in_order(memory: Memory) -> None:
         if not part.more:
             break
     assert [one.item.text for one in told if one.kind == "event"] == [event.text for event in memory.events()]
-    assert sorted(one.item.id for one in told if one.kind == "artifact") == sorted(one.id for one in memory.artifacts())
+    stated = [one.item.id for one in told if one.kind == "artifact"]
+    assert sorted(stated) == sorted(one.id for one in memory.statements())
     assert memory.changes(after=position) == []
     gone = memory.forget(ids=[next(iter(memory.events())).id])
     news = memory.changes(after=position)
@@ -88,11 +89,11 @@ def test_the_feed_tells_of_concepts_intents_and_jobs(tmp_path: Path) -> None:
         news = memory.changes(after=began)
         concepts = [one.item for one in news if one.kind == "concept"]
         assert concepts
-        assert {one.id for one in concepts} <= {one.id for one in memory.concepts()}
+        assert {one.id for one in concepts} <= {one.id for one in memory.concepts.list()}
         (intent,) = [one.item for one in news if one.kind == "intent"]
-        assert intent.id == memory.intents()[0].id
+        assert intent.id == memory.intents.list()[0].id
         # What becomes of it is news too; a second look has none.
-        memory.answer_intent(intent.id, "reject")
+        memory.intents.answer(intent.id, "reject")
         (again,) = [one.item for one in memory.changes(after=news.position) if one.kind == "intent"]
         assert (again.id, again.status) == (intent.id, "rejected")
         position = memory.changes(after=news.position).position
@@ -103,7 +104,7 @@ def test_the_feed_tells_of_concepts_intents_and_jobs(tmp_path: Path) -> None:
         written = memory.add("Its vectors follow.")
         (job,) = [one.item for one in memory.changes(after=position) if one.kind == "job"]
         assert (job.kind, job.event_id) == ("embed", written.id)
-        memory.settle()
+        memory.admin.settle()
         assert [one for one in memory.changes(after=position) if one.kind == "job"] == []
 
 
@@ -114,7 +115,7 @@ def test_the_stream_and_a_client_tell_of_concepts_and_intents(memory: Memory) ->
             httpx.post(f"{address}/v1/add", json={"text": f"The radar mast at the harbour broke in storm {number}."})
         concept = next(told)
         assert concept["event"] == "concept"
-        assert json.loads(concept["data"])["item"]["id"] in {one.id for one in memory.concepts()}
+        assert json.loads(concept["data"])["item"]["id"] in {one.id for one in memory.concepts.list()}
         httpx.post(f"{address}/v1/add", json={"text": "I must send the budget report to Ana by tomorrow."})
         intent = next(one for one in told if one["event"] == "intent")
         assert "budget report" in json.loads(intent["data"])["item"]["statement"]
@@ -194,7 +195,7 @@ def test_streams_are_limited_and_checked(memory: Memory) -> None:
 
 
 def test_one_key_leaves_room_for_the_others(memory: Memory) -> None:
-    one, other = (bearer(memory.create_key(name).secret) for name in ("one", "other"))
+    one, other = (bearer(memory.admin.create_key(name).secret) for name in ("one", "other"))
     with serving(memory, most_streams_of_a_key=1) as address:
         with stream(address, one) as told:
             next(told)
@@ -210,11 +211,11 @@ def followed_again(address: str, headers: dict[str, str]) -> bool:
 
 
 def test_one_who_follows_is_told_why_nothing_more_comes(memory: Memory) -> None:
-    made = memory.create_key("laptop")
+    made = memory.admin.create_key("laptop")
     with serving(memory) as address:
         with stream(address, bearer(made.secret), kinds="event") as told:
             next(told)
-            memory.revoke_key(made.key.id)
+            memory.admin.revoke_key(made.key.id)
             last = list(told)  # and the answer ends as it should: a connection that is cut off would raise here
         assert [one["event"] for one in last] == ["end"]
         why = json.loads(last[0]["data"])
@@ -225,7 +226,7 @@ def test_one_who_follows_is_told_why_nothing_more_comes(memory: Memory) -> None:
 def test_one_who_follows_without_a_key_is_told_when_one_is_needed(memory: Memory) -> None:
     with serving(memory) as address, stream(address, kinds="event") as told:
         next(told)
-        memory.create_key("the first")
+        memory.admin.create_key("the first")
         assert [(one["event"], json.loads(one["data"])["status"]) for one in told] == [("end", 401)]
 
 
@@ -341,7 +342,7 @@ class Listener:
 def test_a_webhook_is_told_what_happens_in_its_space_and_can_check_who_tells(memory: Memory) -> None:
     memory.space("acme").add("said before")
     with Listener() as listener, serving(memory, worker=True) as address:
-        made = memory.space("acme").add_webhook(listener.url, kinds=["event"])
+        made = memory.space("acme").admin.add_webhook(listener.url, kinds=["event"])
         httpx.post(f"{address}/v1/add", params={"space": "acme"}, json={"text": "We decided to buy a boat."})
         httpx.post(f"{address}/v1/add", json={"text": "of another space"})
         wait_for(lambda: listener.taken)
@@ -352,7 +353,7 @@ def test_a_webhook_is_told_what_happens_in_its_space_and_can_check_who_tells(mem
         said = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
         expected = base64.b64encode(hmac.new(key, said, hashlib.sha256).digest()).decode()
         assert headers["webhook-signature"] == f"v1,{expected}"
-        wait_for(lambda: memory.webhooks()[0].delivered == 1)
+        wait_for(lambda: memory.admin.webhooks()[0].delivered == 1)
 
 
 def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Path) -> None:
@@ -366,24 +367,24 @@ def test_a_delivery_that_was_refused_is_sent_again_with_the_same_id(tmp_path: Pa
         return "It answered 500." if len(sent) <= 3 else None
 
     with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
-        memory.add_webhook("https://example.org/hook", kinds=["event"])
+        memory.admin.add_webhook("https://example.org/hook", kinds=["event"])
         memory.add("first")
         waits: list[float] = []
-        while not memory.deliver_webhooks(refuse, lambda feed: len(feed)):
+        while not memory.admin.deliver_webhooks(refuse, lambda feed: len(feed)):
             memory.add(f"while it was refused {len(sent)}")
-            hook = memory.webhooks()[0]
+            hook = memory.admin.webhooks()[0]
             assert hook.error == "It answered 500."
             assert hook.due_at is not None
             waits.append((hook.due_at - moment[0]).total_seconds())
-            assert memory.deliver_webhooks(refuse, len) == 0  # not due yet: nothing is sent
+            assert memory.admin.deliver_webhooks(refuse, len) == 0  # not due yet: nothing is sent
             moment[0] = hook.due_at
         assert waits == [2, 4, 8]
         assert len(sent) == 4
         assert len(set(sent)) == 1
-        hook = memory.webhooks()[0]
+        hook = memory.admin.webhooks()[0]
         assert (hook.attempts, hook.error, hook.delivered) == (0, None, 4)
         moment[0] += timedelta(days=1)
-        assert memory.deliver_webhooks(refuse, len) == 0
+        assert memory.admin.deliver_webhooks(refuse, len) == 0
 
 
 def test_a_clock_that_is_set_back_does_not_put_a_delivery_off(tmp_path: Path) -> None:
@@ -391,19 +392,19 @@ def test_a_clock_that_is_set_back_does_not_put_a_delivery_off(tmp_path: Path) ->
 
     moment = [datetime(2030, 6, 1, tzinfo=UTC)]  # years ahead, as a machine that has not asked the time yet
     with Memory.open(tmp_path / "m.db", embedder="hashing", clock=lambda: moment[0]) as memory:
-        memory.add_webhook("https://example.org/hook", kinds=["event"])
+        memory.admin.add_webhook("https://example.org/hook", kinds=["event"])
         memory.add("first")
-        assert memory.deliver_webhooks(lambda *_: "It answered 500.", len) == 0
+        assert memory.admin.deliver_webhooks(lambda *_: "It answered 500.", len) == 0
         moment[0] -= timedelta(days=1_461)
-        assert memory.deliver_webhooks(lambda *_: None, len) == 1
+        assert memory.admin.deliver_webhooks(lambda *_: None, len) == 1
 
 
 def test_a_restart_loses_no_delivery_and_redirects_are_not_followed(memory: Memory) -> None:
     with Listener(refuse_first=1) as listener:
-        memory.add_webhook(listener.url)
+        memory.admin.add_webhook(listener.url)
         memory.add("said while nobody served")
         with serving(memory, worker=True):
-            wait_for(lambda: memory.webhooks()[0].attempts == 1)
+            wait_for(lambda: memory.admin.webhooks()[0].attempts == 1)
         assert listener.taken == []
         memory.add("said after it had stopped")
         with serving(memory, worker=True):
@@ -420,11 +421,11 @@ def test_a_webhook_that_can_t_be_sent_to_keeps_none_behind_it_from_being_told(me
 
     told: list[str] = []
     for name in ("broken", "whole"):
-        memory.add_webhook(f"http://{name}.example.org/", kinds=["event"])
+        memory.admin.add_webhook(f"http://{name}.example.org/", kinds=["event"])
     memory.add("We decided to buy a boat.")
-    assert memory.deliver_webhooks(broken, len) == 1
+    assert memory.admin.deliver_webhooks(broken, len) == 1
     assert told == ["http://whole.example.org/"]
-    assert [hook.error for hook in memory.webhooks()] == ["ValueError: no such thing", None]
+    assert [hook.error for hook in memory.admin.webhooks()] == ["ValueError: no such thing", None]
 
 
 @pytest.mark.parametrize("url", [*NO_NAMES, "http://["])
@@ -474,14 +475,14 @@ def test_webhooks_that_make_no_sense_are_refused(memory: Memory) -> None:
         "x" * 5_000,
     ):
         with pytest.raises(InvalidInput):
-            memory.add_webhook(url)
+            memory.admin.add_webhook(url)
     with pytest.raises(InvalidInput, match="Known are"):
-        memory.add_webhook("http://x/", kinds=["gossip"])
+        memory.admin.add_webhook("http://x/", kinds=["gossip"])
     with pytest.raises(NotFound):
-        memory.remove_webhook("wh_none")
-    made = memory.add_webhook("http://x/")
-    memory.remove_webhook(made.webhook.id)
-    assert memory.webhooks() == []
+        memory.admin.remove_webhook("wh_none")
+    made = memory.admin.add_webhook("http://x/")
+    memory.admin.remove_webhook(made.webhook.id)
+    assert memory.admin.webhooks() == []
 
 
 # The worker
@@ -490,8 +491,8 @@ def test_webhooks_that_make_no_sense_are_refused(memory: Memory) -> None:
 def test_the_worker_does_what_waits(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing", embed_on_write=False) as memory:
         memory.add_many({"text": f"line {number}"} for number in range(5))
-        assert len(memory.jobs()) == 5
+        assert len(memory.admin.jobs()) == 5
         with serving(memory, worker=True) as address:
-            wait_for(lambda: not memory.jobs())
+            wait_for(lambda: not memory.admin.jobs())
             httpx.post(f"{address}/v1/add", json={"text": "one more"})
-            wait_for(lambda: not memory.jobs() and memory.stats().vectors == 6)
+            wait_for(lambda: not memory.admin.jobs() and memory.stats().vectors == 6)

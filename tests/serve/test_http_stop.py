@@ -75,7 +75,7 @@ def test_told_to_stop_under_load_it_loses_nothing_that_it_acknowledged(tmp_path:
         kept = {event.key for event in memory.events()}
         assert set(acknowledged) <= kept
         assert kept <= {*acknowledged, *cut_off}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert not (tmp_path / "memory.db-wal").exists()  # it was closed as it should be
 
 

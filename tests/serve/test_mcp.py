@@ -139,6 +139,16 @@ def test_what_is_remembered_is_recalled_with_its_id(opened: OpenMemory) -> None:
     asked(build(opened), ask)
 
 
+def test_chat_messages_are_remembered_in_their_order(opened: OpenMemory) -> None:
+    async def ask(client: Client) -> None:
+        messages = [{"role": "user", "content": "I moved to Faro."}, {"role": "assistant", "content": "Noted."}]
+        said(await client.call_tool("remember", {"messages": messages, "session": "chat"}))
+        assert "I moved to Faro." in said(await client.call_tool("recall", {"query": "Faro", "k": 1}))
+        assert json.loads(in_fence(await client.call_tool("stats", {})))["events"] == 2
+
+    asked(build(opened), ask)
+
+
 def test_forgetting_can_be_looked_at_first(opened: OpenMemory) -> None:
     async def ask(client: Client) -> None:
         await client.call_tool("remember", {"text": "my shoe size is 44", "session": "s"})

@@ -161,7 +161,7 @@ def test_over_http_a_newer_client_listens(address: str, path: Path) -> None:
 
 def test_the_service_tells_a_listener_within_what_its_key_opens(path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory, serving(memory, mcp=True, most_streams=1) as address:
-        key = memory.create_key("reader", permission="read", spaces=["acme"]).secret
+        key = memory.admin.create_key("reader", permission="read", spaces=["acme"]).secret
 
         async def listen() -> None:
             headers = {"authorization": f"Bearer {key}"}

@@ -37,7 +37,7 @@ def test_what_an_agent_remembers_is_no_identity(tmp_path: Path) -> None:
         assert "session" in takes  # else the attack was none
         assert not {"record", "by"} & set(takes)
         assert f"identity: {HERS}" in anyio.run(attack)
-        assert [one.text for one in opened.memory.records()] == [HERS]
+        assert [one.text for one in opened.memory.admin.records()] == [HERS]
     finally:
         opened.close()
 
@@ -55,21 +55,21 @@ def test_what_is_posted_is_no_edit(tmp_path: Path) -> None:
                 assert 400 <= status < 500
             told = web.get("/v1/wake_up", params={"budget": 1000}).json()["text"]
         assert f"identity: {HERS}" in told
-        assert [one.text for one in memory.records()] == [HERS]
+        assert [one.text for one in memory.admin.records()] == [HERS]
 
 
 def test_the_author_of_an_edit_is_the_key_whatever_it_says(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
         memory.add("I live in Bern.", speaker="Ana")
-        secret = memory.create_key("laptop", permission="write", spaces=["*"]).secret
+        secret = memory.admin.create_key("laptop", permission="write", spaces=["*"]).secret
         with serving(memory) as address, httpx.Client(base_url=address, headers=bearer(secret)) as web:
-            known = memory.artifacts()[0]
+            known = memory.statements()[0]
             fixed = web.post("/v1/correct", json={"id": known.id, "text": "I live in Basel.", "by": "Ana"})
             assert fixed.status_code == 200
             with ServiceClient(address, key=secret) as client:
                 client.retract(fixed.json()["id"], reason="never_true")
-                assert client.records() == memory.records()
-        assert [(one.kind.value, one.by) for one in memory.records()] == [
+                assert client.admin.records() == memory.admin.records()
+        assert [(one.kind.value, one.by) for one in memory.admin.records()] == [
             ("correction", "laptop"),
             ("retraction", "laptop"),
         ]

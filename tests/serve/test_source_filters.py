@@ -58,7 +58,7 @@ def test_every_surface_filters_alike(path: Path, address: str, given: dict[str, 
 
     with Memory.open(path, embedder="hashing") as memory:
         assert {hit.event.source for hit in memory.recall(QUESTION, **given)} == sources
-        assert {hit.event.source for hit in memory.glance(QUESTION, **given)} == sources
+        assert {hit.event.source for hit in memory.admin.glance(QUESTION, **given)} == sources
         assert {event.source for event in memory.events(**given)} == sources
         asynchronous = anyio.run(lambda: AsyncMemory(memory).recall(QUESTION, **given))
         assert {hit.event.source for hit in asynchronous} == sources

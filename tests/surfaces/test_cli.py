@@ -491,7 +491,7 @@ class TestDoctor:
         assert "pip install" in model["fix"]
 
     def test_who_holds_the_turn_to_write(self, run: Run, history: dict[str, str], location: Path) -> None:
-        with Memory.open(location) as memory, memory._engine.store.writer():
+        with Memory.open(location) as memory, memory.scope.engine.store.file_writer():
             checks = run("doctor", "--json").json["checks"]
         (lock,) = [check for check in checks if check["name"] == "lock file"]
         assert lock["state"] == "warning"

@@ -31,7 +31,7 @@ def test_a_key_is_made_listed_and_revoked(capsys: pytest.CaptureFixture[str], me
     assert "valid until" in listed
     assert secret.split("_")[2] not in listed
     with Memory.open(memory_path, embedder="none") as memory:
-        key = memory.api_keys()[0]
+        key = memory.admin.api_keys()[0]
     assert (key.permission, key.spaces) == ("write", ("acme/*",))
     assert key.expires_at is not None
     assert round((key.expires_at - key.created_at).total_seconds() / 86_400) == 30

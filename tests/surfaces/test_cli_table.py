@@ -10,11 +10,10 @@ import sys
 
 import pytest
 
-from everyword.aio import AsyncMemory
 from everyword.interfaces.cli import main
 from everyword.interfaces.cli.parser import build, program_of
 from everyword.interfaces.operations import BY_NAME, OPERATIONS, Operation
-from everyword.memory import Memory
+from everyword.memory import method_named
 
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks", "worker", "migrate"}  # listed, and run by themselves
@@ -52,22 +51,23 @@ def test_every_option_of_every_verb_may_stand_before_a_program() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_a_verb_takes_exactly_the_parameters_of_its_operation(operation: Operation) -> None:
-    names = {parameter.name for parameter in operation.parameters}
+    names = {parameter.name for parameter in operation.parameters if not parameter.fills}
     assert set(actions(operation.name)) == names | EVERYWHERE | ONLY_HERE.get(operation.name, set())
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_an_operation_has_exactly_the_parameters_of_its_method(operation: Operation) -> None:
-    taken = dict(inspect.signature(getattr(Memory, operation.method)).parameters)
+    taken = dict(inspect.signature(method_named(operation.method)).parameters)
     del taken["self"]
     assert (taken.pop("progress", None) is not None) == operation.progress
-    assert set(taken) - ONLY_IN_PYTHON == {parameter.name for parameter in operation.parameters}
+    assert set(taken) - ONLY_IN_PYTHON == {parameter.argument for parameter in operation.parameters}
     for parameter in operation.parameters:
+        if parameter.fills:
+            continue
         theirs = taken[parameter.name].default
         assert parameter.required == (theirs is inspect.Parameter.empty), parameter.name
         if not parameter.required:
             assert parameter.default == theirs, parameter.name
-    assert hasattr(AsyncMemory, operation.method)
 
 
 def test_every_parameter_is_explained() -> None:

@@ -32,7 +32,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_events_are_counted_from_the_first_to_the_last(memory: Memory) -> None:
-    found = memory.activity(parts=4)
+    found = memory.admin.activity(parts=4)
     assert (found.begin, found.events, sum(found.counts), len(found.counts)) == (START, 5, 5, 4)
     assert found.end is not None
     assert found.end > START + timedelta(days=4)
@@ -40,33 +40,33 @@ def test_events_are_counted_from_the_first_to_the_last(memory: Memory) -> None:
 
 
 def test_a_span_a_person_and_a_wing_narrow_what_is_counted_and_not_what_there_is_to_choose(memory: Memory) -> None:
-    found = memory.activity(since=START + timedelta(days=1), until=START + timedelta(days=4), parts=3)
+    found = memory.admin.activity(since=START + timedelta(days=1), until=START + timedelta(days=4), parts=3)
     assert (found.events, found.counts) == (3, (1, 1, 1))
     assert (found.begin, found.end) == (START + timedelta(days=1), START + timedelta(days=4))
-    assert memory.activity(speaker="Will").events == 2
-    of_a_wing = memory.activity(wing="home", speaker="Ana")
+    assert memory.admin.activity(speaker="Will").events == 2
+    of_a_wing = memory.admin.activity(wing="home", speaker="Ana")
     assert (of_a_wing.events, of_a_wing.speakers, of_a_wing.wings) == (2, ("Ana", "Will"), ("home", "work"))
     # Who sees a wing alone is told of no other.
-    assert memory.wing("home").activity().speakers == ("Ana",)
-    assert memory.wing("home").activity().wings == ("home",)
+    assert memory.wing("home").admin.activity().speakers == ("Ana",)
+    assert memory.wing("home").admin.activity().wings == ("home",)
 
 
 def test_nothing_said_is_nothing_counted(memory: Memory) -> None:
-    found = memory.activity(speaker="Nobody", parts=2)
+    found = memory.admin.activity(speaker="Nobody", parts=2)
     assert (found.begin, found.end, found.events, found.counts) == (None, None, 0, (0, 0))
-    assert memory.space("elsewhere").activity().speakers == ()
+    assert memory.space("elsewhere").admin.activity().speakers == ()
     for parts in (0, 1_001):
         with pytest.raises(InvalidInput):
-            memory.activity(parts=parts)
+            memory.admin.activity(parts=parts)
 
 
 def test_a_glance_finds_words_and_claims_no_confidence(memory: Memory) -> None:
-    hits = memory.glance("Lisbon", k=1)
+    hits = memory.admin.glance("Lisbon", k=1)
     assert [hit.event.text for hit in hits] == ["I live in Lisbon."]
     assert hits.confidence is None
     assert {score.stage for score in hits[0].scores}.isdisjoint({"vectors", "late"})
-    assert [hit.event.speaker for hit in memory.glance("live", speaker="Will")] == ["Will"]
-    assert memory.wing("work").glance("Lisbon") == []
+    assert [hit.event.speaker for hit in memory.admin.glance("live", speaker="Will")] == ["Will"]
+    assert memory.wing("work").admin.glance("Lisbon") == []
 
 
 def test_a_list_that_is_cut_short_is_the_beginning_of_the_whole(memory: Memory) -> None:
@@ -81,7 +81,7 @@ def test_a_list_that_is_cut_short_is_the_beginning_of_the_whole(memory: Memory) 
 
 def test_facts_of_a_span_come_by_how_long_they_were_true(memory: Memory) -> None:
     since, until = START, START + timedelta(days=30)
-    facts = memory.held(since, until)
+    facts = memory.graph.held(since, until)
     assert {fact.id for fact in facts} <= {fact.id for fact in memory.facts()}
     assert all(fact.sources for fact in facts)
 
@@ -89,11 +89,11 @@ def test_facts_of_a_span_come_by_how_long_they_were_true(memory: Memory) -> None
         return min(until, fact.valid_to or until) - max(since, fact.valid_from or since)
 
     assert [held(fact) for fact in facts] == sorted(map(held, facts), reverse=True)
-    assert memory.held(since, until, limit=2) == facts[:2]
-    of_ana = memory.held(since, until, subject="Ana")
+    assert memory.graph.held(since, until, limit=2) == facts[:2]
+    of_ana = memory.graph.held(since, until, subject="Ana")
     assert of_ana == [fact for fact in facts if fact.subject_name == "Ana"]
     lisbon = next(fact for fact in of_ana if fact.object_name == "Lisbon")
     assert lisbon.valid_to is not None
-    assert lisbon not in memory.held(lisbon.valid_to + timedelta(days=1), until)
-    assert {fact.object_name for fact in memory.wing("home").held(since, until)} >= {"Lisbon"}
-    assert all(fact.subject_name != "Will" for fact in memory.wing("home").held(since, until))
+    assert lisbon not in memory.graph.held(lisbon.valid_to + timedelta(days=1), until)
+    assert {fact.object_name for fact in memory.wing("home").graph.held(since, until)} >= {"Lisbon"}
+    assert all(fact.subject_name != "Will" for fact in memory.wing("home").graph.held(since, until))

@@ -30,8 +30,8 @@ def tell(memory: Memory, *lines: str, session: str = "s", start: datetime = STAR
 def where(memory: Memory, holder: str | None, thing: str, *, of: str | None = None) -> str | None:
     """Tell what somebody believes of a thing; holder None: how it is."""
     if holder is None:
-        return next((one.value for one in memory.beliefs(thing=thing) if one.holder is None), None)
-    return next((one.value for one in memory.beliefs(holder, thing, of=of)), None)
+        return next((one.value for one in memory.concepts.beliefs(thing=thing) if one.holder is None), None)
+    return next((one.value for one in memory.concepts.beliefs(holder, thing, of=of)), None)
 
 
 TWO_IN_A_ROOM = (
@@ -47,7 +47,7 @@ def test_who_left_before_a_thing_moved_believes_the_old_place(memory: Memory) ->
     assert where(memory, None, "the ball") == "box"
     assert where(memory, "Anne", "ball") == "box"
     assert where(memory, "Sally", "ball") == "basket"
-    (false_belief,) = memory.beliefs("Sally", "ball")
+    (false_belief,) = memory.concepts.beliefs("Sally", "ball")
     assert not false_belief.current
     assert false_belief.ground.quote == "Sally put the ball in the basket."
     assert false_belief.by is KnownBy.DID
@@ -96,7 +96,7 @@ def test_being_told_changes_a_belief_and_a_lie_does_not_change_the_thing(memory:
     assert where(memory, None, "ball") == "box"
     assert where(memory, "Anne", "ball") == "box"
     assert where(memory, "Anne", "ball", of="Sally") == "cupboard"
-    (told,) = memory.beliefs("Sally", "ball")
+    (told,) = memory.concepts.beliefs("Sally", "ball")
     assert told.by is KnownBy.TOLD
 
 
@@ -148,7 +148,7 @@ def test_somebody_in_no_part_of_a_conversation_knows_nothing_of_it(memory: Memor
 )
 def test_what_is_only_proposed_asked_or_denied_moves_nothing(memory: Memory, text: str) -> None:
     tell(memory, f"Ana: {text}")
-    assert memory.beliefs() == []
+    assert memory.concepts.beliefs() == []
 
 
 def test_a_story_in_one_event_reads_like_one_in_many(memory: Memory) -> None:
@@ -165,31 +165,31 @@ def test_as_of_tells_what_was_believed_by_what_was_known_then() -> None:
         now = START + timedelta(days=1)
         memory.add("The ticket moved to review.", speaker="Ana", session="s", at=START + timedelta(days=1))
         assert where(memory, "Ana", "ticket") == "review"
-        assert [one.value for one in memory.beliefs("Ana", "ticket", as_of=START)] == ["triage"]
+        assert [one.value for one in memory.concepts.beliefs("Ana", "ticket", as_of=START)] == ["triage"]
 
 
 def test_forgetting_and_rebuilding_leave_no_belief_behind(memory: Memory) -> None:
     tell(memory, *TWO_IN_A_ROOM)
-    before = memory.beliefs()
-    memory.rebuild()
-    assert memory.beliefs() == before
+    before = memory.concepts.beliefs()
+    memory.admin.rebuild()
+    assert memory.concepts.beliefs() == before
     moved = next(event for event in memory.events() if "to the box" in event.text)
     memory.forget(ids=[moved.id])
     assert where(memory, None, "ball") == "basket"
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_wings_keep_their_own(memory: Memory) -> None:
     memory.wing("work").add("The ticket moved to review.", speaker="Ana", at=START)
-    assert memory.wing("home").beliefs() == []
-    assert len(memory.wing("work").beliefs()) == 2
+    assert memory.wing("home").concepts.beliefs() == []
+    assert len(memory.wing("work").concepts.beliefs()) == 2
 
 
 def test_wrong_arguments_are_refused(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="holder"):
-        memory.beliefs(of="Sally")
+        memory.concepts.beliefs(of="Sally")
     with pytest.raises(InvalidInput, match="thing"):
-        memory.beliefs(thing=" ")
+        memory.concepts.beliefs(thing=" ")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_wrong_arguments_are_refused(memory: Memory) -> None:
 )
 def test_hostile_texts_are_read_in_time(memory: Memory, text: str) -> None:
     memory.add(text, at=START)
-    memory.beliefs()
+    memory.concepts.beliefs()
     assert memory.stats().events == 1
 
 
@@ -223,7 +223,7 @@ def test_hostile_texts_are_read_in_time(memory: Memory, text: str) -> None:
 )
 def test_proposals_and_questions_move_nothing(memory: Memory, line: str) -> None:
     tell(memory, f"Ana: {line}")
-    assert memory.beliefs() == []
+    assert memory.concepts.beliefs() == []
 
 
 @pytest.mark.parametrize(
@@ -241,4 +241,4 @@ def test_whoever_moved_it_is_named_without_a_contraction(
 ) -> None:
     tell(memory, f"Ana: {line}")
     assert where(memory, holder, thing) == value
-    assert {one.holder for one in memory.beliefs()} <= {None, "Ana", "Ben", holder}
+    assert {one.holder for one in memory.concepts.beliefs()} <= {None, "Ana", "Ben", holder}

@@ -126,7 +126,7 @@ def test_groups_that_share_two_words_are_neither_one_concept_nor_named_alike(see
                 f"A photo of one {one}.",
             )
             memory.add(dice.choice(frames), speaker="Ana")
-        listed = [concept.label for concept in memory.concepts()]
+        listed = [concept.label for concept in memory.concepts.list()]
     labels = set(listed)
     assert {"image", "photo"} <= {word for label in labels for word in label.split(", ")}
     assert len(listed) == len(labels)
@@ -141,11 +141,11 @@ def test_a_word_that_names_nothing_founds_no_concept() -> None:
             "My brother closed his account with the old bank after the fees went up in spring.",
         ):
             memory.add(text, speaker="Ana")
-        assert not [concept for concept in memory.concepts() if "closed" in concept.label]
+        assert not [concept for concept in memory.concepts.list() if "closed" in concept.label]
         for text in (
             "The audit of our access logs began, and I gave the auditor a desk by the window.",
             "I sorted twelve months of change records for the audit into two folders by team.",
             "Our audit found one account without a second factor, and I locked it at once.",
         ):
             memory.add(text, speaker="Ana")
-        assert any("audit" in concept.label for concept in memory.concepts())
+        assert any("audit" in concept.label for concept in memory.concepts.list())

@@ -51,12 +51,12 @@ def memory() -> Iterator[Memory]:
 
 def run(memory: Memory, *operations: Any, debt: Debt = Debt.STRUCTURE) -> tuple[str, ...]:
     """Hand a plan in as an LLM would: in a transaction, on account of the last event."""
-    engine, space = memory._engine, memory._space
-    with engine.store.writer() as writer:
-        mark = writer.fold_mark(space)
+    engine, space = memory.scope.engine, memory.scope.space
+    with engine.store.writer(space) as writer:
+        mark = writer.fold_mark()
         assert mark is not None
-        executor = folding.executor_for(engine, writer, space, mark)
-        (seq, event) = writer.log(space, after=mark.upto - 1, limit=1)[0]
+        executor = folding.executor_for(engine, writer, mark)
+        (seq, event) = writer.log(after=mark.upto - 1, limit=1)[0]
         executor.begin(folding.cause_of(seq, event))
         made = executor.run(UpdatePlan(operations=operations, proposed_by="somebody"), debt)
         executor.flush()
@@ -68,7 +68,7 @@ def ids(memory: Memory) -> list[str]:
 
 
 def by_label(memory: Memory) -> dict[str, str]:
-    return {concept.label: concept.id for concept in memory.concepts()}
+    return {concept.label: concept.id for concept in memory.concepts.list()}
 
 
 def new_concept(events: list[str], **changes: Any) -> tuple[Any, ...]:
@@ -93,11 +93,11 @@ def edge(source: str, target: str, kind: EdgeKind, **changes: Any) -> AddEdge:
 def test_a_good_plan_is_carried_out_with_its_provenance(memory: Memory) -> None:
     events = ids(memory)[6:]
     (made,) = run(memory, *new_concept(events))
-    view = memory.concept(made)
+    view = memory.concepts.get(made)
     assert (view.concept.label, view.concept.written_by) == ("Things in the hall", "somebody")
     assert {ground.event_id for ground in view.grounds} == set(events)
     assert view.journal[0].events == tuple(events)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_what_is_wrong_is_refused_whole(memory: Memory) -> None:
@@ -120,19 +120,19 @@ def test_what_is_wrong_is_refused_whole(memory: Memory) -> None:
         "there is no co_lost": (UpdateNode(id="co_lost", label="x", reason="better", grounded_in=(events[0],)),),
         "operations": tuple(edge(sleep, garden, EdgeKind.RELATED_TO, grounded_in=(events[0],)) for _ in range(2_000)),
     }
-    before = (memory.concepts(), memory.journal(limit=1_000))
+    before = (memory.concepts.list(), memory.concepts.journal(limit=1_000))
     good = edge(sleep, garden, EdgeKind.RELATED_TO, grounded_in=(events[0],))
     for reason, operations in wrong.items():
         with pytest.raises(InvalidInput, match=reason):
             run(memory, good, *operations)
-    assert (memory.concepts(), memory.journal(limit=1_000)) == before
+    assert (memory.concepts.list(), memory.concepts.journal(limit=1_000)) == before
 
 
 def test_a_concept_that_is_there_already_is_confirmed_instead(memory: Memory) -> None:
     events, sleep = ids(memory), by_label(memory)["Sleep"]
     assert run(memory, *new_concept(events[6:], label="sleep")) == ()
     assert by_label(memory).keys() == {"Sleep", "Gardening"}
-    assert set(events[6:]) <= {ground.event_id for ground in memory.concept(sleep).grounds}
+    assert set(events[6:]) <= {ground.event_id for ground in memory.concepts.get(sleep).grounds}
 
 
 def test_the_stronger_absorbs_every_edge_and_can_give_them_back(memory: Memory) -> None:
@@ -140,22 +140,22 @@ def test_the_stronger_absorbs_every_edge_and_can_give_them_back(memory: Memory) 
     sleep, garden = known["Sleep"], known["Gardening"]
     (third,) = run(memory, *new_concept(events[6:]))
     run(memory, edge(garden, third, EdgeKind.CAUSES, grounded_in=(events[3],)))
-    split = {id: memory.concept(id) for id in (sleep, garden, third)}
+    split = {id: memory.concepts.get(id) for id in (sleep, garden, third)}
     run(memory, MergeNodes(id=sleep, absorbed=garden, reason="one thing", grounded_in=(events[0],)), debt=Debt.MERGING)
-    merged = memory.concept(sleep)
+    merged = memory.concepts.get(sleep)
     assert {ground.event_id for ground in merged.grounds} >= set(events[:6])
     assert (sleep, third, EdgeKind.CAUSES) in {(one.source, one.target, one.kind) for one in merged.edges}
-    assert garden not in {concept.id for concept in memory.concepts()}
-    assert memory.verify().ok
-    entry = next(entry for entry in memory.journal() if entry.action == "merge_nodes")
-    memory.unfold(entry.id)
+    assert garden not in {concept.id for concept in memory.concepts.list()}
+    assert memory.admin.verify().ok
+    entry = next(entry for entry in memory.concepts.journal() if entry.action == "merge_nodes")
+    memory.concepts.undo(entry.id)
     for id, before in split.items():
-        after = memory.concept(id)
+        after = memory.concepts.get(id)
         assert after.grounds == before.grounds
         assert {(one.source, one.target, one.kind) for one in after.edges} == {
             (one.source, one.target, one.kind) for one in before.edges
         }
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
     with pytest.raises(InvalidInput, match="stay apart"):
         run(memory, MergeNodes(id=sleep, absorbed=garden, reason="again", grounded_in=(events[0],)))
 
@@ -164,9 +164,9 @@ def test_rewording_keeps_the_old_words_in_the_history(memory: Memory) -> None:
     events, sleep = ids(memory), by_label(memory)["Sleep"]
     run(memory, UpdateNode(id=sleep, label="Nights", reason="better said", grounded_in=(events[0],)))
     assert "Nights" in by_label(memory)
-    entry = memory.journal()[0]
+    entry = memory.concepts.journal()[0]
     assert (entry.action, entry.reason) == ("update_node", "better said")
-    memory.unfold(entry.id)
+    memory.concepts.undo(entry.id)
     assert "Sleep" in by_label(memory)
 
 
@@ -175,5 +175,5 @@ def test_a_concept_is_removed_with_its_edges(memory: Memory) -> None:
     run(memory, edge(known["Sleep"], known["Gardening"], EdgeKind.RELATED_TO, grounded_in=(events[0],)))
     run(memory, RemoveNode(id=known["Gardening"], reason="not wanted", grounded_in=(events[3],)))
     assert by_label(memory).keys() == {"Sleep"}
-    assert memory.concept(known["Sleep"]).edges == ()
-    assert memory.verify().ok
+    assert memory.concepts.get(known["Sleep"]).edges == ()
+    assert memory.admin.verify().ok

@@ -67,7 +67,7 @@ def _intents(memory: Memory, space: str, clock: Clock, *texts: str) -> list[Inte
         clock.now = START + place * APART
         own.add(text, speaker="Leo", session=f"day {place}", at=clock.now)
     clock.now += LATER
-    return own.intents(limit=100)
+    return own.intents.list(limit=100)
 
 
 # What was reached when this was written, less one or two pairs: a change that costs more shows here.

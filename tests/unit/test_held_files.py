@@ -88,7 +88,7 @@ NAMES: dict[str, Callable[[Path], Path]] = {
 @pytest.mark.parametrize("format", [None, "mem0", "everyword", "markdown"])
 def test_an_open_memory_is_never_read_as_a_file(memory: Memory, path: Path, name: str, format: str | None) -> None:
     file = NAMES[name](path)
-    with memory._engine.store.writer():
+    with memory.scope.engine.store.file_writer():
         with Memory.open(":memory:", embedder="none") as other, pytest.raises(InvalidInput, match="open here"):
             other.import_events(file, format=format)
         assert _locks(path) == ["held", "held", "held"]
@@ -111,7 +111,7 @@ def test_a_folder_with_the_memory_in_it_is_imported_without_that(
 def test_a_followed_folder_may_hold_the_memory(memory: Memory, path: Path) -> None:
     _linked_hard(path)
     stop = threading.Event()
-    for found in memory.follow(path.parent, every_s=0.01, stop=stop):
+    for found in memory.admin.follow(path.parent, every_s=0.01, stop=stop):
         assert not isinstance(found, EverywordError)
         assert _locks(path)[:2] == ["held", "held"]
         stop.set()

@@ -65,7 +65,7 @@ def test_events_come_as_they_are_and_the_file_stays_as_it_was(memory: Memory, ot
     assert _everything(other.parent) == before
     with Memory.open(other, embedder="none") as theirs:
         assert _events(theirs) == _events(memory)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_second_import_adds_nothing_and_a_later_one_what_is_new(memory: Memory, other: Path) -> None:
@@ -137,7 +137,7 @@ def test_one_that_is_open_here_or_is_this_one_is_refused(other: Path, capsys: py
 
 def test_a_backup_is_read(memory: Memory, other: Path, tmp_path: Path) -> None:
     with Memory.open(other, embedder="none") as theirs:
-        theirs.backup(tmp_path / "backup.db")
+        theirs.admin.backup(tmp_path / "backup.db")
     assert memory.import_events(tmp_path / "backup.db").added == 3
 
 
@@ -146,7 +146,7 @@ def test_what_is_not_what_was_stored_is_left_out_and_told(memory: Memory, other:
         file.execute("UPDATE events SET text = 'I moved to Paris.' WHERE speaker = 'Ana'")
         file.execute("UPDATE events SET meta = 'no json' WHERE key = 'rule-1'")
     done = memory.import_events(other)
-    assert (done.added, done.skipped["not what was once stored"]) == (1, 2)
+    assert (done.added, done.skipped["altered content"]) == (1, 2)
     assert "event 1" in done.not_understood[0]
 
 

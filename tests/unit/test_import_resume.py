@@ -183,12 +183,12 @@ def test_an_export_does_not_bring_back_what_was_forgotten_but_what_was_added_sin
     at = "2026-03-01T10:00:00Z"
     for text, key in (("The boat is red.", None), ("The boat is old.", "k1"), ("The boat is slow.", "k2")):
         memory.add(text, key=key, at=at)
-    memory.export(tmp_path / "all.jsonl")
+    memory.admin.export(tmp_path / "all.jsonl")
     memory.forget(before="2026-04-01")
     asked = [{"text": "x", "key": key, "at": at} for key in ("k1", "k2")] + [{"text": "x", "key": "k1", "session": "s"}]
-    assert memory.forgotten(asked) == [True, True, False]
+    assert memory.admin.forgotten(asked) == [True, True, False]
     memory.add("The boat is slow.", key="k2", at=at)
-    assert memory.forgotten(asked) == [True, False, False]
+    assert memory.admin.forgotten(asked) == [True, False, False]
     done = memory.import_events(tmp_path / "all.jsonl")
     assert (done.added, done.known, done.skipped) == (0, 1, {"it was forgotten": 2})
     assert [event.text for event in memory.events()] == ["The boat is slow."]
@@ -271,9 +271,9 @@ def test_deferred_work_is_searchable_by_words_at_once(tmp_path: Path) -> None:
         memory.import_events(path, defer_embeddings=True)
         assert memory.recall("turn 7 boat")[0].event.session == "s1"
         assert (memory.stats().vectors, memory.stats().pending) == (0, 40)
-        memory.settle()
+        memory.admin.settle()
         assert (memory.stats().vectors, memory.stats().pending) == (40, 0)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 class Following:
@@ -286,7 +286,7 @@ class Following:
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
-        self.given.extend(self._memory.follow(self._path, every_s=0.02, stop=self.stop, **self._options))
+        self.given.extend(self._memory.admin.follow(self._path, every_s=0.02, stop=self.stop, **self._options))
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -343,7 +343,7 @@ def test_a_folder_that_holds_the_memory_alone_is_waited_for_and_told_of_once(tmp
         stop, told = threading.Event(), list[Imported | EverywordError]()
 
         def follow() -> None:
-            told.extend(memory.follow(tmp_path, every_s=0.05, stop=stop))
+            told.extend(memory.admin.follow(tmp_path, every_s=0.05, stop=stop))
 
         following = threading.Thread(target=follow)
         following.start()
@@ -362,4 +362,4 @@ def test_a_folder_that_holds_the_memory_alone_is_waited_for_and_told_of_once(tmp
 def test_following_what_nobody_knows_is_refused_at_once(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "thing.bin").write_bytes(bytes(range(256)) * 10)
     with pytest.raises(InvalidInput):
-        next(memory.follow(tmp_path))
+        next(memory.admin.follow(tmp_path))

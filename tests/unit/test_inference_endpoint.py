@@ -188,7 +188,7 @@ def test_a_server_that_drips_or_floods_is_given_up() -> None:
             started = time.monotonic()
             with pytest.raises(EmbeddingFailed, match=message):
                 embedder.question("x")
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 8
             embedder.close()
 
 

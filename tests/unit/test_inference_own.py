@@ -63,7 +63,7 @@ def test_a_memory_of_another_model_changes_over_and_finds_the_same(tmp_path: Pat
         for text in TEXTS:
             memory.add(text)
     with Memory.open(path, "everyword-small") as memory:
-        memory.rebuild()
+        memory.admin.rebuild()
         for text, best in ASKED:
             assert memory.recall(text, k=1)[0].event.text == TEXTS[best]
     # The file remembers by which model it was written.

@@ -82,7 +82,7 @@ def statements(intents: list[Intent]) -> list[str]:
 
 def test_a_todo_with_a_deadline_is_an_intent_on_its_own(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert intent.statement == "I need to send the budget report to Ana by Friday"
     assert intent.category is IntentCategory.TASK
     assert intent.status is IntentStatus.PENDING
@@ -103,7 +103,7 @@ def test_a_todo_with_a_deadline_is_an_intent_on_its_own(memory: Memory) -> None:
 )
 def test_what_is_due_on_a_day_is_an_intent_on_its_own(memory: Memory, text: str) -> None:
     say(memory, text)
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert intent.deadline == datetime(2026, 3, 13, tzinfo=UTC)
 
 
@@ -117,13 +117,13 @@ def test_what_is_due_on_a_day_is_an_intent_on_its_own(memory: Memory, text: str)
 )
 def test_a_time_that_is_past_is_no_deadline(memory: Memory, text: str) -> None:
     say(memory, text)
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert intent.deadline is None
 
 
 def test_that_one_has_no_time_is_no_task(memory: Memory) -> None:
     say(memory, "I can't on the 11th.", "We can't make it tomorrow.")
-    assert memory.intents() == []
+    assert memory.intents.list() == []
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_that_one_has_no_time_is_no_task(memory: Memory) -> None:
 )
 def test_a_deadline_follows_what_put_it_right(memory: Memory, said: tuple[str, ...], due: str) -> None:
     say(memory, *said)
-    (intent,) = memory.intents(now=START + HOUR)
+    (intent,) = memory.intents.list(now=START + HOUR)
     assert str(intent.due) == due
 
 
@@ -180,9 +180,9 @@ def test_a_deadline_follows_what_put_it_right(memory: Memory, said: tuple[str, .
 )
 def test_trouble_that_is_over_settles_what_it_was_about(memory: Memory, goal: str, mended: str) -> None:
     say(memory, goal)
-    assert len(memory.intents(now=START + HOUR)) == 1
+    assert len(memory.intents.list(now=START + HOUR)) == 1
     say(memory, mended, at=START + HOUR)
-    assert memory.intents(now=START + 2 * HOUR) == []
+    assert memory.intents.list(now=START + 2 * HOUR) == []
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_trouble_that_is_over_settles_what_it_was_about(memory: Memory, goal: st
 def test_trouble_that_is_not_over_settles_nothing(memory: Memory, later: str) -> None:
     say(memory, "I must get the kitchen tap repaired by Friday.")
     say(memory, later, at=START + HOUR)
-    assert "I must get the kitchen tap repaired by Friday" in statements(memory.intents(now=START + 2 * HOUR))
+    assert "I must get the kitchen tap repaired by Friday" in statements(memory.intents.list(now=START + 2 * HOUR))
 
 
 @pytest.mark.parametrize(
@@ -223,17 +223,17 @@ def test_the_end_of_trouble_is_none(text: str, trouble: bool) -> None:
 
 def test_a_todo_that_was_reworded_by_hand_is_due_as_it_says_now(memory: Memory) -> None:
     say(memory, "I have to send the tax forms by Friday.")
-    (todo,) = memory.artifacts()
+    (todo,) = memory.statements()
     memory.correct(todo.id, "send the tax forms and the receipts by March 20")
-    (intent,) = memory.intents(now=START + HOUR)
+    (intent,) = memory.intents.list(now=START + HOUR)
     assert (intent.statement, str(intent.due)) == ("send the tax forms and the receipts by March 20", "2026-03-20")
 
 
 def test_a_deed_that_was_taken_back_settles_nothing(memory: Memory) -> None:
     say(memory, "I need to send the invoice to Acme by Friday.", "I sent the invoice to Acme.")
-    assert memory.intents(now=START + HOUR) == []
+    assert memory.intents.list(now=START + HOUR) == []
     say(memory, "Scratch that.", at=START + HOUR)
-    assert statements(memory.intents(now=START + 2 * HOUR)) == ["I need to send the invoice to Acme by Friday"]
+    assert statements(memory.intents.list(now=START + 2 * HOUR)) == ["I need to send the invoice to Acme by Friday"]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_deed_that_was_taken_back_settles_nothing(memory: Memory) -> None:
 def test_the_end_of_a_time_is_its_last_day(memory: Memory, said: str, words: str, due: str) -> None:
     at = datetime.fromisoformat(said).replace(hour=9, tzinfo=UTC)
     say(memory, f"I have to file the VAT return {words}.", at=at)
-    (intent,) = memory.intents(now=at + HOUR)
+    (intent,) = memory.intents.list(now=at + HOUR)
     assert str(intent.due) == due
 
 
@@ -270,10 +270,10 @@ def test_a_deadline_at_the_end_of_the_calendar_breaks_nothing(memory: Memory) ->
     memory.on("intent", heard.append)
     say(memory, "I must cancel the trial before 9999-12-31.")
     assert len(heard) == 1
-    (intent,) = memory.intents()
-    memory.answer_intent(intent.id, "defer")
-    assert [one.status for one in memory.intents(status="any")] == [IntentStatus.DEFERRED]
-    assert memory.window()
+    (intent,) = memory.intents.list()
+    memory.intents.answer(intent.id, "defer")
+    assert [one.status for one in memory.intents.list(status="any")] == [IntentStatus.DEFERRED]
+    assert memory.concepts.window()
 
 
 def test_an_intent_does_not_drift_from_goal_to_goal(memory: Memory) -> None:
@@ -288,14 +288,14 @@ def test_an_intent_does_not_drift_from_goal_to_goal(memory: Memory) -> None:
     ]
     for day, text in enumerate(said):
         say(memory, text, at=START + day * DAY)
-    assert max(len(intent.grounds) for intent in memory.intents(limit=20, now=START + 9 * DAY)) <= 4
+    assert max(len(intent.grounds) for intent in memory.intents.list(limit=20, now=START + 9 * DAY)) <= 4
 
 
 def test_a_wish_said_twice_in_other_words_is_one_intent_with_both_quotes(memory: Memory) -> None:
     say(memory, "We really have to make the auth test suite reliable.")
-    assert memory.intents() == []  # said once, and nothing shows that it is not met
+    assert memory.intents.list() == []  # said once, and nothing shows that it is not met
     say(memory, "Still no owner for the flaky auth tests, I'd like to get that suite stable.", at=START + DAY)
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert len(intent.grounds) == 2
     assert intent.density >= intent.threshold
 
@@ -304,27 +304,27 @@ def test_one_thing_in_other_words_is_one_intent_and_one_verb_is_not(memory: Memo
     say(memory, "We ought to do something about the gutter.")
     say(memory, "Nobody has looked at the gutter since autumn.", at=START + DAY)
     say(memory, "I should send the offer to Tom.", "I still have to send the photos to Mara.", at=START + 2 * DAY)
-    found = {intent.statement: len(intent.grounds) for intent in memory.intents(now=START + 2 * DAY)}
+    found = {intent.statement: len(intent.grounds) for intent in memory.intents.list(now=START + 2 * DAY)}
     assert found == {"Nobody has looked at the gutter since autumn": 2, "I still have to send the photos to Mara": 1}
 
 
 def test_what_goes_wrong_shows_a_goal_unmet_and_is_none_by_itself(memory: Memory) -> None:
     say(memory, "The garage door is stuck again.")
-    assert memory.intents(status="any") == []
+    assert memory.intents.list(status="any") == []
     say(memory, "I want to buy a new motor for the garage door.", at=START + DAY)
-    (intent,) = memory.intents(now=START + 2 * DAY)
+    (intent,) = memory.intents.list(now=START + 2 * DAY)
     assert intent.statement == "I want to buy a new motor for the garage door"
     assert intent.grounds[0].quote == "The garage door is stuck again."
     say(memory, "Bought the new motor for the garage door.", at=START + 3 * DAY)
     say(memory, "The garage door makes a mess of the paint.", at=START + 4 * DAY)
-    assert memory.intents(now=START + 5 * DAY) == []
+    assert memory.intents.list(now=START + 5 * DAY) == []
 
 
 def test_an_id_stays_when_an_intent_grows(memory: Memory) -> None:
     say(memory, "I must book the hotel in Bergen by 20 March.")
-    (before,) = memory.intents()
+    (before,) = memory.intents.list()
     say(memory, "The Bergen hotel still has to be booked.", at=START + DAY)
-    (after,) = memory.intents()
+    (after,) = memory.intents.list()
     assert after.id == before.id
     assert len(after.grounds) == 2
     assert after.importance > before.importance
@@ -333,15 +333,15 @@ def test_an_id_stays_when_an_intent_grows(memory: Memory) -> None:
 def test_pure_small_talk_makes_no_intent_however_often_it_is_repeated(memory: Memory) -> None:
     for day in range(4):
         say(memory, *SMALL_TALK, at=START + day * DAY, session=f"day {day}")
-    assert memory.intents(status="any", limit=100, now=START + 4 * DAY) == []
+    assert memory.intents.list(status="any", limit=100, now=START + 4 * DAY) == []
 
 
 def test_small_talk_makes_no_intent_where_it_makes_concepts(clock: Clock) -> None:
     with Memory.open(":memory:", embedder="hashing", clock=clock) as memory:
         for day in range(3):
             say(memory, *SMALL_TALK, at=START + day * DAY, session=f"day {day}")
-        memory.settle()
-        assert memory.intents(status="any", limit=100, now=START + 3 * DAY) == []
+        memory.admin.settle()
+        assert memory.intents.list(status="any", limit=100, now=START + 3 * DAY) == []
 
 
 @pytest.mark.parametrize(
@@ -408,21 +408,21 @@ def test_amounts_tell_no_things_apart_and_numbers_of_things_do(memory: Memory) -
     say(memory, "Just 1,200 of what the parish organ costs is there so far.", at=START + DAY)
     say(memory, "Invoice 4711 for the scaffold is still unpaid.", at=START + 2 * DAY)
     say(memory, "Invoice 4712 for the scaffold is still unpaid.", at=START + 3 * DAY)
-    grounds = [len(intent.grounds) for intent in memory.intents(now=START + 4 * DAY)]
+    grounds = [len(intent.grounds) for intent in memory.intents.list(now=START + 4 * DAY)]
     assert grounds == [2]
 
 
 def test_an_assistant_has_no_goals_but_its_deeds_count(memory: Memory) -> None:
     memory.add("I need to send the invoice to Mara by Friday.", speaker="Leo", role="user", at=START)
     memory.add("You should send the offer to Tom by Friday.", speaker="bot", role="assistant", at=START + HOUR)
-    assert len(memory.intents()) == 1
+    assert len(memory.intents.list()) == 1
     memory.add("Done, I sent the invoice to Mara.", speaker="bot", role="assistant", at=START + 2 * HOUR)
-    assert memory.intents(now=START + 3 * HOUR) == []
+    assert memory.intents.list(now=START + 3 * HOUR) == []
 
 
 def test_what_only_others_want_is_shown_to_nobody(memory: Memory) -> None:
     say(memory, "The Corner Bakery wants its money back.", "The Corner Bakery needs the money for a new oven.")
-    assert memory.intents(status="any") == []
+    assert memory.intents.list(status="any") == []
 
 
 # What settles one
@@ -448,13 +448,13 @@ def test_what_only_others_want_is_shown_to_nobody(memory: Memory) -> None:
 )
 def test_later_words_settle_an_intent_without_being_told(memory: Memory, goal: str, deed: str) -> None:
     say(memory, goal)
-    assert len(memory.intents()) == 1
+    assert len(memory.intents.list()) == 1
     say(memory, deed, at=START + HOUR)
-    assert memory.intents(now=START + 2 * HOUR) == []
-    (settled,) = memory.intents(status="resolved", now=START + 2 * HOUR)
+    assert memory.intents.list(now=START + 2 * HOUR) == []
+    (settled,) = memory.intents.list(status="resolved", now=START + 2 * HOUR)
     assert settled.settled_by is not None
     assert settled.settled_by.quote in deed
-    assert memory.intents(as_of=START - DAY) == []
+    assert memory.intents.list(as_of=START - DAY) == []
 
 
 @pytest.mark.parametrize(
@@ -472,44 +472,44 @@ def test_later_words_settle_an_intent_without_being_told(memory: Memory, goal: s
 def test_what_is_not_done_or_is_another_thing_settles_nothing(memory: Memory, text: str) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
     say(memory, text, at=START + HOUR)
-    assert len(memory.intents(now=START + 2 * HOUR)) == 1
+    assert len(memory.intents.list(now=START + 2 * HOUR)) == 1
 
 
 def test_what_is_to_stop_is_not_met_by_happening_again(memory: Memory) -> None:
     say(memory, "I still have to stop the booking site from selling the attic room twice.")
     say(memory, "The booking site sold the attic room to two families.", at=START + DAY)
-    assert len(memory.intents(now=START + 2 * DAY)) == 1
+    assert len(memory.intents.list(now=START + 2 * DAY)) == 1
 
 
 def test_what_a_goal_only_waits_for_does_not_settle_it(memory: Memory) -> None:
     say(memory, "I still have to empty the barn once the harvest has ended.")
     say(memory, "The harvest ended on Sunday.", at=START + DAY)
-    assert len(memory.intents(now=START + 2 * DAY)) == 1
+    assert len(memory.intents.list(now=START + 2 * DAY)) == 1
 
 
 def test_a_deed_before_the_goal_settles_nothing(memory: Memory) -> None:
     say(memory, "Sent the report to Ana.", "I need to send the report to Ana again by Friday.")
-    assert len(memory.intents()) == 1
+    assert len(memory.intents.list()) == 1
 
 
 def test_what_is_to_be_done_again_is_another_intent(memory: Memory) -> None:
     say(memory, "I need to pay the rent by 6 March.", "Paid the rent.")
     say(memory, "I need to pay the rent by 6 April.", at=START + 20 * DAY)
     now = START + 21 * DAY
-    (open_one,) = memory.intents(now=now)
-    (done,) = memory.intents(status="resolved", now=now)
+    (open_one,) = memory.intents.list(now=now)
+    (done,) = memory.intents.list(status="resolved", now=now)
     assert open_one.id != done.id
     assert open_one.deadline == datetime(2026, 4, 7, tzinfo=UTC)
 
 
 def test_a_passed_deadline_and_long_silence_expire(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
-    assert len(memory.intents(now=START + 5 * DAY)) == 1
-    assert memory.intents(now=START + 10 * DAY) == []
-    assert len(memory.intents(status="expired", now=START + 10 * DAY)) == 1
+    assert len(memory.intents.list(now=START + 5 * DAY)) == 1
+    assert memory.intents.list(now=START + 10 * DAY) == []
+    assert len(memory.intents.list(status="expired", now=START + 10 * DAY)) == 1
     say(memory, "I still haven't found a dentist in Porto.", "I want to find a dentist in Porto.", at=START)
-    assert len(memory.intents(now=START + 50 * DAY)) == 1
-    assert memory.intents(now=START + 70 * DAY) == []
+    assert len(memory.intents.list(now=START + 50 * DAY)) == 1
+    assert memory.intents.list(now=START + 70 * DAY) == []
 
 
 # How pressing
@@ -517,7 +517,7 @@ def test_a_passed_deadline_and_long_silence_expire(memory: Memory) -> None:
 
 def test_a_deadline_inside_a_day_doubles_the_urgency(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
-    week, two_days, one_day = (memory.intents(now=START + hours * HOUR)[0].urgency for hours in (0, 80, 100))
+    week, two_days, one_day = (memory.intents.list(now=START + hours * HOUR)[0].urgency for hours in (0, 80, 100))
     assert week == pytest.approx(0.2 + 0.2 + 0.1)  # base, just said, and a deadline within a week
     assert two_days == pytest.approx(0.2 + 0.2 * math.exp(-0.8) + 0.2)
     assert one_day == 1.0  # (base + said four days ago + .3) x 2
@@ -526,11 +526,11 @@ def test_a_deadline_inside_a_day_doubles_the_urgency(memory: Memory) -> None:
 def test_the_most_pressing_stand_first_and_five_at_most(memory: Memory) -> None:
     for day in range(3, 15):
         say(memory, f"I must return the book number{day} by {day} March.", at=START)
-    shown = memory.intents()
+    shown = memory.intents.list()
     assert len(shown) == 5
     assert shown == sorted(shown, key=lambda intent: -intent.priority)
     assert shown[0].deadline == datetime(2026, 3, 4, tzinfo=UTC)
-    assert len(memory.intents(limit=50)) == 12
+    assert len(memory.intents.list(limit=50)) == 12
 
 
 def test_density_counts_concepts_edges_recency_and_events() -> None:
@@ -565,38 +565,38 @@ def test_a_concept_lifts_a_goal_over_its_threshold_and_is_named() -> None:
 
 def test_a_rejected_intent_is_never_shown_again(memory: Memory, clock: Clock) -> None:
     say(memory, "I should learn the trumpet solo by Friday.")
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     clock.now = START + HOUR
-    assert memory.answer_intent(intent.id, "reject").status is IntentStatus.REJECTED
+    assert memory.intents.answer(intent.id, "reject").status is IntentStatus.REJECTED
     say(memory, "I still should learn that trumpet solo by Friday.", at=START + DAY)
-    assert memory.intents(now=START + DAY) == []
-    assert memory.intents(status="rejected", now=START + DAY)[0].id == intent.id
+    assert memory.intents.list(now=START + DAY) == []
+    assert memory.intents.list(status="rejected", now=START + DAY)[0].id == intent.id
 
 
 def test_accept_schedules_defer_waits_modify_rewords_done_resolves(memory: Memory, clock: Clock) -> None:
     say(memory, "I need to send the budget report to Ana by 20 March.")
-    (intent,) = memory.intents()
-    assert memory.answer_intent(intent.id, "accept").status is IntentStatus.SCHEDULED
+    (intent,) = memory.intents.list()
+    assert memory.intents.answer(intent.id, "accept").status is IntentStatus.SCHEDULED
     clock.now += HOUR
-    deferred = memory.answer_intent(intent.id, "defer", until=START + 3 * DAY)
+    deferred = memory.intents.answer(intent.id, "defer", until=START + 3 * DAY)
     assert (deferred.status, deferred.until) == (IntentStatus.DEFERRED, START + 3 * DAY)
-    assert memory.intents() == []
-    assert len(memory.intents(now=START + 4 * DAY)) == 1
+    assert memory.intents.list() == []
+    assert len(memory.intents.list(now=START + 4 * DAY)) == 1
     clock.now += HOUR
-    assert memory.answer_intent(intent.id, "modify", text="Send Ana the summary").statement == "Send Ana the summary"
+    assert memory.intents.answer(intent.id, "modify", text="Send Ana the summary").statement == "Send Ana the summary"
     clock.now += HOUR
-    assert memory.answer_intent(intent.id, "done").status is IntentStatus.RESOLVED
-    assert memory.intents() == []
+    assert memory.intents.answer(intent.id, "done").status is IntentStatus.RESOLVED
+    assert memory.intents.list() == []
 
 
 def test_feedback_moves_the_threshold_of_its_category_alone(memory: Memory, clock: Clock) -> None:
     say(memory, "I need to pay the phone bill by 20 March.", "I promised Tom to lend the ladder by 20 March.")
-    by_category = {intent.category: intent for intent in memory.intents()}
+    by_category = {intent.category: intent for intent in memory.intents.list()}
     task, promise = by_category[IntentCategory.TASK], by_category[IntentCategory.PROMISE]
     assert task.threshold == promise.threshold == 0.38
     clock.now += HOUR
-    memory.answer_intent(task.id, "accept")
-    after = {intent.category: intent.threshold for intent in memory.intents()}
+    memory.intents.answer(task.id, "accept")
+    after = {intent.category: intent.threshold for intent in memory.intents.list()}
     assert after[IntentCategory.TASK] == pytest.approx(0.38 / 1.15)  # w = .7 + .3 x 1.5
     assert after[IntentCategory.PROMISE] == 0.38
 
@@ -606,12 +606,12 @@ def test_after_many_rejections_less_of_the_kind_is_shown(memory: Memory, clock: 
     say(memory, *(f"I need to {chore} by 20 March." for chore in chores))
     for left in (3, 2, 0):  # one or two may be a slip; after three the rest of the kind is no longer shown
         clock.now += HOUR
-        memory.answer_intent(memory.intents()[0].id, "reject")
-        assert len(memory.intents()) == left
+        memory.intents.answer(memory.intents.list()[0].id, "reject")
+        assert len(memory.intents.list()) == left
     say(memory, "I need to oil the gate by 20 March.", at=START + DAY)
-    assert memory.intents(now=START + DAY) == []
+    assert memory.intents.list(now=START + DAY) == []
     say(memory, "I promised Zed to lend the ladder by 20 March.", at=START + DAY)
-    assert len(memory.intents(now=START + DAY)) == 1
+    assert len(memory.intents.list(now=START + DAY)) == 1
 
 
 def test_answers_are_in_the_log_and_survive_a_rebuild_and_a_backup(
@@ -619,14 +619,14 @@ def test_answers_are_in_the_log_and_survive_a_rebuild_and_a_backup(
 ) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.", "I must pay the rent by Friday.")
     clock.now += HOUR
-    memory.answer_intent(memory.intents()[0].id, "reject")
-    told = memory.intents(status="any")
-    memory.rebuild()
-    assert memory.intents(status="any") == told
-    memory.backup(tmp_path / "other.db")
+    memory.intents.answer(memory.intents.list()[0].id, "reject")
+    told = memory.intents.list(status="any")
+    memory.admin.rebuild()
+    assert memory.intents.list(status="any") == told
+    memory.admin.backup(tmp_path / "other.db")
     with Memory.open(tmp_path / "other.db", embedder="none", clock=clock) as other:
-        assert other.intents(status="any") == told
-        assert other.verify().ok
+        assert other.intents.list(status="any") == told
+        assert other.admin.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -644,20 +644,20 @@ def test_a_wrong_answer_is_refused_and_changes_nothing(
     memory: Memory, id: str | None, answer: str, more: dict[str, str], error: type[Exception]
 ) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     with pytest.raises(error):
-        memory.answer_intent(id or intent.id, answer, **more)
-    assert memory.intents() == [intent]
+        memory.intents.answer(id or intent.id, answer, **more)
+    assert memory.intents.list() == [intent]
 
 
 def test_an_event_that_only_looks_like_an_answer_is_none(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     forged = {"everyword": {"intent": intent.id, "answer": "reject"}}
     memory.add("no", meta=forged)  # not in the role of an answer
     memory.add("no", role="feedback", meta={"everyword": {"intent": intent.id, "answer": ["reject"]}})
     memory.add("no!", role="feedback", meta={"everyword": {"intent": intent.id, "answer": "defer", "until": "soon"}})
-    assert memory.intents() == [intent]
+    assert memory.intents.list() == [intent]
 
 
 # The rest of the memory
@@ -666,21 +666,21 @@ def test_an_event_that_only_looks_like_an_answer_is_none(memory: Memory) -> None
 def test_forgetting_the_words_forgets_the_intent_and_forgetting_the_deed_reopens_it(memory: Memory) -> None:
     say(memory, "I need to send the budget report to Ana by Friday.")
     say(memory, "I sent it.", at=START + HOUR)
-    assert memory.intents() == []
+    assert memory.intents.list() == []
     deed = next(event for event in memory.events() if event.text == "I sent it.")
     memory.forget(ids=[deed.id])
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     memory.forget(ids=[intent.grounds[0].event_id])
-    assert memory.intents(status="any") == []
-    assert memory.verify().ok
+    assert memory.intents.list(status="any") == []
+    assert memory.admin.verify().ok
 
 
 def test_wings_and_spaces_keep_their_own(memory: Memory) -> None:
     memory.wing("home").add("I must pay the rent by Friday.", at=START)
     memory.wing("work").add("I must send the offer to Tom by Friday.", at=START)
-    assert statements(memory.wing("home").intents()) == ["I must pay the rent by Friday"]
-    assert len(memory.intents()) == 2
-    assert memory.space("other").intents() == []
+    assert statements(memory.wing("home").intents.list()) == ["I must pay the rent by Friday"]
+    assert len(memory.intents.list()) == 2
+    assert memory.space("other").intents.list() == []
 
 
 def test_a_batch_and_one_by_one_come_to_the_same(clock: Clock) -> None:
@@ -699,16 +699,16 @@ def test_a_batch_and_one_by_one_come_to_the_same(clock: Clock) -> None:
                     {"text": text, "session": "s", "speaker": "Leo", "at": START + timedelta(minutes=n * size + m)}
                     for m, text in enumerate(texts[n * size : (n + 1) * size])
                 )
-            told.append(memory.intents(status="any"))
+            told.append(memory.intents.list(status="any"))
     assert told[0] == told[1] != []
 
 
 def test_marks_that_were_put_off_follow_with_settle(tmp_path: Path, clock: Clock) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none", clock=clock, extract=False) as memory:
         say(memory, "I must pay the rent by Friday.")
-        assert memory.intents() == []
-        memory.settle()
-        assert len(memory.intents()) == 1
+        assert memory.intents.list() == []
+        memory.admin.settle()
+        assert len(memory.intents.list()) == 1
 
 
 @pytest.mark.parametrize(
@@ -724,7 +724,7 @@ def test_marks_that_were_put_off_follow_with_settle(tmp_path: Path, clock: Clock
 )
 def test_hostile_texts_are_read_in_time_and_lose_nothing(memory: Memory, text: str) -> None:
     memory.add(text, at=START)
-    memory.intents(status="any")
+    memory.intents.list(status="any")
     assert memory.stats().events == 1
 
 
@@ -814,10 +814,10 @@ def test_a_listener_is_told_of_every_event_and_of_work_that_waits(tmp_path: Path
 )
 def test_what_is_asked_for_by_a_day_is_an_intent(memory: Memory, text: str) -> None:
     say(memory, text)
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert intent.deadline is not None
     say(memory, "I sent the slides.", "The contract is reviewed.", "We booked the room.", at=START + timedelta(hours=1))
-    assert memory.intents() == []
+    assert memory.intents.list() == []
 
 
 @pytest.mark.parametrize(
@@ -832,19 +832,19 @@ def test_what_is_asked_for_by_a_day_is_an_intent(memory: Memory, text: str) -> N
 )
 def test_what_is_asked_for_now_is_none(memory: Memory, text: str) -> None:
     say(memory, text)
-    assert memory.intents() == []
+    assert memory.intents.list() == []
 
 
 def test_what_is_over_does_not_come_back_with_other_words(memory: Memory) -> None:
     say(memory, "I need the report for our board meeting on Friday!")
-    assert len(memory.intents()) == 1
+    assert len(memory.intents.list()) == 1
     say(memory, "Hello again, the board agreed.", "The report of the board was wrong again.", at=START + 30 * DAY)
-    assert memory.intents(now=START + 30 * DAY) == []
+    assert memory.intents.list(now=START + 30 * DAY) == []
     say(memory, "I still have to write the report for our board meeting.", at=START + 31 * DAY)
-    assert len(memory.intents(now=START + 31 * DAY)) == 1
+    assert len(memory.intents.list(now=START + 31 * DAY)) == 1
 
 
 def test_what_is_of_the_past_years_is_due_at_no_time(memory: Memory) -> None:
     say(memory, "I still need to gather the tax papers of the last three years.")
-    (intent,) = memory.intents()
+    (intent,) = memory.intents.list()
     assert intent.deadline is None

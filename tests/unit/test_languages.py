@@ -214,7 +214,7 @@ def test_keys_of_a_session_are_whole_words() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.add("अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई।", session="hi")
         memory.add("นัดหมอฟันเลื่อนไป วันพฤหัสบดี", session="th")
-        memory.settle()
+        memory.admin.settle()
         for session, text in (("hi", "अंजलि अपना नीला बस्ता पुस्तकालय में भूल गई"), ("th", "นัดหมอฟันเลื่อนไป วันพฤหัสบดี")):
             (one,) = [found for found in memory.sessions() if found.name == session]
             assert one.keys
@@ -225,9 +225,9 @@ def test_keys_of_a_session_are_whole_words() -> None:
 
 
 def _derived(memory: Memory) -> tuple[list[str], list[tuple[str, ...]], list[str]]:
-    memory.settle()
+    memory.admin.settle()
     facts = [(one.subject_name, one.relation, one.object_name) for one in memory.facts()]
-    found = [one.name for one in memory.entities()], facts, [one.content for one in memory.artifacts()]
+    found = [one.name for one in memory.graph.entities()], facts, [one.content for one in memory.statements()]
     plain = unicodedata.normalize("NFC", repr(found))
     return ast.literal_eval(plain)
 
@@ -245,10 +245,10 @@ def test_accents_that_stand_apart_change_nothing_of_what_is_derived() -> None:
             for text in said:
                 memory.add(unicodedata.normalize(form, text), speaker="Ana", at="2026-01-05T10:00Z")
             derived.append(_derived(memory))
-            for one in memory.artifacts():
+            for one in memory.statements():
                 text = memory.get(one.event_id).text
                 assert text[one.span.start : one.span.end] == one.quote
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     assert derived[0] == derived[1]
     assert "Kraków" in derived[0][0]
 
@@ -267,7 +267,7 @@ def test_notes_have_names_that_any_file_system_takes(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         for name in ("李" * 90, "สมหญิง" * 20, "👩‍👩‍👧‍👦" * 20, "e\u0301" * 99, "\u202eevil", "A\u200bna"):
             memory.add("I live in Lisbon.", speaker=name)
-        memory.export(wiki=tmp_path)
+        memory.admin.export(wiki=tmp_path)
     names = [path.stem for path in tmp_path.rglob("*.md")]
     assert len(names) == 7
     for name in names:
@@ -375,20 +375,20 @@ def test_a_file_of_an_older_analysis_is_searched_as_before_and_better_once_it_is
     with Memory.open(old, embedder="none") as memory:
         assert len(memory.recall("скрипку")) == 1
         assert not memory.recall("скрипка")
-        memory.settle()
+        memory.admin.settle()
         assert len(memory.recall("скрипка")) == 1
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_an_older_analysis_is_something_owed_and_no_problem(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Memory.open(old, embedder="none") as memory:
         memory.add("Мы продали деревянный стол соседям.")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert memory.stats().behind == {"words": 3}
         assert main(["--memory", str(old), "--embedder", "none", "doctor"]) == 0
         assert "of 3 events indexed by an older version" in capsys.readouterr().out
-        memory.settle()
-        assert memory.verify().ok
+        memory.admin.settle()
+        assert memory.admin.verify().ok
         assert memory.stats().behind == {}
 
 
@@ -397,7 +397,7 @@ def test_what_is_missing_from_an_index_of_an_older_analysis_is_still_told(old: P
         file.execute("DELETE FROM word_tail WHERE seq = 1")
         file.commit()
     with Memory.open(old, embedder="none") as memory:
-        assert [problem.what for problem in memory.verify().problems] == ["it has 1 rows where 2 were written"]
+        assert [problem.what for problem in memory.admin.verify().problems] == ["it has 1 rows where 2 were written"]
 
 
 def test_forgetting_in_a_file_of_an_older_analysis_leaves_nothing_behind(old: Path) -> None:
@@ -405,4 +405,4 @@ def test_forgetting_in_a_file_of_an_older_analysis_leaves_nothing_behind(old: Pa
         memory.add("Мы продали деревянный стол соседям.")
         memory.forget(ids=[memory.recall("скрипку")[0].event.id])
         assert not memory.recall("скрипку")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

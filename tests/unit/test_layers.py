@@ -69,7 +69,7 @@ class TestIdentity:
         assert known.text == "I am Atlas, Ana's assistant."
         assert memory.identity() == known
         assert memory.get(known.event_id).text == known.text
-        assert len(memory.records()) == 2  # nothing is overwritten
+        assert len(memory.admin.records()) == 2  # nothing is overwritten
         assert memory.stats().events == 0
 
     def test_a_project_may_have_its_own(self, memory: Memory) -> None:
@@ -85,7 +85,7 @@ class TestIdentity:
 
     def test_it_survives_a_rebuild_and_goes_when_forgotten(self, memory: Memory) -> None:
         known = memory.identity("I am Atlas.")
-        memory.rebuild()
+        memory.admin.rebuild()
         assert memory.identity() == known
         assert known is not None
         memory.forget(ids=[known.event_id])
@@ -93,7 +93,7 @@ class TestIdentity:
 
     def test_it_states_nothing_about_anybody(self, memory: Memory) -> None:
         memory.identity("I am Atlas, and I prefer tea. We decided to be brief.")
-        assert memory.artifacts() == []
+        assert memory.statements() == []
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 3_000, 7])
     def test_what_is_none_is_refused(self, memory: Memory, text: str) -> None:
@@ -172,7 +172,7 @@ class TestWakeUp:
 
     def test_what_is_superseded_or_over_is_not_told(self, lived: Memory, clock: Clock) -> None:
         assert any("prefers tea" in text for text in texts(lived.wake_up(budget=900)))
-        lived.retract(lived.artifacts(kind="preference")[0].id)
+        lived.retract(lived.statements(kind="preference")[0].id)
         assert not any("prefers tea" in text for text in texts(lived.wake_up(budget=900)))
         clock.now = NOW + timedelta(days=30)
         assert not any("12 March" in text for text in texts(lived.wake_up(budget=900)))
@@ -196,9 +196,9 @@ class TestWakeUp:
     @pytest.mark.parametrize("answer", ["done", "reject"])
     def test_what_was_answered_is_no_longer_to_be_done(self, memory: Memory, answer: str) -> None:
         memory.add("I need to renew my passport by 20 March.", speaker="Ana", role="user", at="2026-03-08T10:00Z")
-        (intent,) = memory.intents()
+        (intent,) = memory.intents.list()
         assert any("passport" in text for text in texts(memory.wake_up(budget=900)))
-        memory.answer_intent(intent.id, answer)
+        memory.intents.answer(intent.id, answer)
         assert not any("passport" in line.text for line in memory.wake_up(budget=900).lines if "todo" in line.kind)
 
     def test_lines_can_not_pretend_to_be_others(self, memory: Memory) -> None:
@@ -228,7 +228,7 @@ class TestStability:
 
     def test_it_is_the_same_after_a_rebuild(self, lived: Memory) -> None:
         before = lived.wake_up()
-        lived.rebuild()
+        lived.admin.rebuild()
         assert lived.wake_up() == before
 
     def test_something_that_happens_is_told(self, lived: Memory) -> None:
@@ -247,7 +247,7 @@ def test_goals_that_are_not_met_are_told_once(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="none") as memory:
         memory.add("I need to renew my passport by 20 November 2026.", speaker="Ana", at="2026-11-10T10:00Z")
         told = memory.wake_up(now="2026-11-15T12:00Z")
-        assert [intent.statement for intent in memory.intents(now="2026-11-15T12:00Z")]
+        assert [intent.statement for intent in memory.intents.list(now="2026-11-15T12:00Z")]
         assert told.text.count("passport") == 1
         memory.add("I renewed my passport.", speaker="Ana", at="2026-11-16T10:00Z")
         assert "need to renew" not in memory.wake_up(now="2026-11-17T12:00Z").text

@@ -60,8 +60,8 @@ def of_llm(memory: Memory) -> list[tuple[str, str, str]]:
 
 
 def refusals(memory: Memory) -> int:
-    with memory._engine.store.reader() as reader:
-        return reader.change_counts("default").get("reject", 0)
+    with memory.scope.engine.store.reader("default") as reader:
+        return reader.change_counts().get("reject", 0)
 
 
 def everything(memory: Memory) -> list[Any]:
@@ -85,7 +85,7 @@ def test_it_finds_a_fact_that_no_rule_does_and_dates_it_by_the_words_that_were_s
     with remembering(server, clock) as memory:
         memory.add("I live in Lisbon.", speaker="Ana", at="2025-11-02T10:00Z")
         memory.add(PORTO, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         assert of_llm(memory) == [("Ana", "lives_in", "Porto")]
         lisbon, porto = memory.facts("Ana", "lives_in")
         assert (lisbon.object_name, porto.object_name) == ("Lisbon", "Porto")
@@ -95,7 +95,7 @@ def test_it_finds_a_fact_that_no_rule_does_and_dates_it_by_the_words_that_were_s
         assert porto.open
         assert porto.sources[0].quote == "Porto since March"
         assert porto.sources[0].confidence <= 0.8
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_name_of_the_table_leads_to_the_name_in_the_turn(clock: MovedClock) -> None:
@@ -103,7 +103,7 @@ def test_a_name_of_the_table_leads_to_the_name_in_the_turn(clock: MovedClock) ->
     with serving(claiming({SIEMENS: [by_full_name]})) as server, remembering(server, clock) as memory:
         memory.add("Maria Silva is my oldest friend.", speaker="Ana")
         memory.add(SIEMENS, speaker="Ana")
-        memory.settle()
+        memory.admin.settle()
         shown = next(
             entities
             for asked in server.asked
@@ -119,7 +119,7 @@ def test_what_rules_found_already_stays_theirs(clock: MovedClock) -> None:
     with serving(claiming({"I live in Lisbon.": [same]})) as server, remembering(server, clock) as memory:
         memory.add("I live in Lisbon.", speaker="Ana")
         before = everything(memory)
-        memory.settle()
+        memory.admin.settle()
         assert everything(memory) == before
         assert "Ana lives in Lisbon" in json.loads(server.asked[0].prompt)["noted"]
 
@@ -141,10 +141,10 @@ INVENTED = {
 def test_nothing_that_it_makes_up_gets_in_and_each_is_counted(what: str, clock: MovedClock) -> None:
     with serving(claiming({PORTO: [INVENTED[what]]})) as server, remembering(server, clock) as memory:
         memory.add(PORTO, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         assert of_llm(memory) == []
         assert refusals(memory) == 1
-        memory.rebuild()
+        memory.admin.rebuild()
         assert refusals(memory) == 1
 
 
@@ -153,7 +153,7 @@ def test_what_is_still_to_come_is_no_fact_yet(clock: MovedClock) -> None:
     soon = fact("Porto from next month on", "Ana", "lives_in", "Porto", **{"course": "began", "from": "next month"})
     with serving(claiming({text: [soon]})) as server, remembering(server, clock) as memory:
         memory.add(text, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         assert (of_llm(memory), refusals(memory)) == ([], 1)
 
 
@@ -161,7 +161,7 @@ def test_a_relation_that_is_not_of_the_vocabulary_is_garbage_and_the_job_waits(c
     with serving(claiming({PORTO: [MOVED | {"relation": "haunts"}]})) as server, remembering(server, clock) as memory:
         memory.add(PORTO, speaker="Ana", at=MONDAY)
         with pytest.warns(UserWarning, match="is postponed"):
-            memory.settle()
+            memory.admin.settle()
         assert of_llm(memory) == []
         assert memory.stats().pending == 1
 
@@ -174,10 +174,10 @@ def test_two_homes_of_one_moment_are_a_conflict_and_never_two_open_facts(clock: 
     ]
     with serving(claiming({text: both})) as server, remembering(server, clock) as memory:
         memory.add(text, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         homes = [one for one in memory.facts("Ana", "lives_in") if one.open]
         assert len(homes) <= 1 or all(one.conflicts for one in homes)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_rebuild_comes_to_the_same_facts_and_asks_nobody(server: LLMServer, clock: MovedClock) -> None:
@@ -185,10 +185,10 @@ def test_rebuild_comes_to_the_same_facts_and_asks_nobody(server: LLMServer, cloc
         memory.add("I live in Lisbon.", speaker="Ana", at="2025-11-02T10:00Z")
         memory.add(PORTO, speaker="Ana", at=MONDAY)
         memory.add(SIEMENS, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         before, asked = everything(memory), len(server.asked)
         assert len(of_llm(memory)) == 2
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
         assert len(server.asked) == asked
 
@@ -197,11 +197,11 @@ def test_forgetting_the_turn_takes_its_facts_along(server: LLMServer, clock: Mov
     with remembering(server, clock) as memory:
         memory.add("I live in Lisbon.", speaker="Ana", at="2025-11-02T10:00Z")
         said = memory.add(PORTO, speaker="Ana", at=MONDAY)
-        memory.settle()
+        memory.admin.settle()
         memory.forget(ids=[said.id])
         (lisbon,) = memory.facts("Ana", "lives_in")
         assert (lisbon.object_name, lisbon.open) == ("Lisbon", True)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_the_window_is_in_the_prompt_and_nothing_of_it_that_came_later(clock: MovedClock) -> None:
@@ -211,7 +211,7 @@ def test_the_window_is_in_the_prompt_and_nothing_of_it_that_came_later(clock: Mo
         memory.add(PORTO, speaker="Ana", session="home", at=clock())
         clock.pass_by(hours=1)
         memory.add("The cellar is flooded again, what a mess.", speaker="Ana", session="home", at=clock())
-        memory.settle()
+        memory.admin.settle()
         shown = {(told := json.loads(asked.prompt))["turn"]["text"]: told["window"] for asked in server.asked}
         assert any("grant report" in line for line in shown[PORTO])
         assert not any("cellar" in line or "Boxes" in line for line in shown[PORTO])
@@ -279,16 +279,16 @@ def test_read_late_early_or_in_bits_the_facts_are_the_same_as_rebuilt(seed: int)
         with opened as memory:
             for start in range(0, len(said), batch):
                 memory.add_many(said[start : start + batch])
-                memory.settle()
+                memory.admin.settle()
             told.append(everything(memory))
             assert of_llm(memory)
-            memory.rebuild()
+            memory.admin.rebuild()
             assert everything(memory) == told[-1]
             memory.forget(ids=[event.id for event in list(memory.events())[:: dice.randrange(2, 5)]])
-            assert memory.verify().ok
-            memory.settle()
+            assert memory.admin.verify().ok
+            memory.admin.settle()
             left = everything(memory)
-            memory.rebuild()
+            memory.admin.rebuild()
             assert everything(memory) == left
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     assert told[0] == told[1] == told[2]

@@ -90,49 +90,49 @@ def open_with(server: Any, clock: MovedClock, location: Any = ":memory:"):
 
 
 def everything(memory: Memory) -> list[Any]:
-    views = [memory.concept(one.id) for one in memory.concepts()]
-    journal = [(entry.id, entry.action, entry.debt, entry.undone) for entry in memory.journal(limit=1000)]
+    views = [memory.concepts.get(one.id) for one in memory.concepts.list()]
+    journal = [(entry.id, entry.action, entry.debt, entry.undone) for entry in memory.concepts.journal(limit=1000)]
     return [[(view.concept, view.grounds, view.edges) for view in views], journal]
 
 
 def refused(memory: Memory) -> int:
-    with memory._engine.store.reader() as reader:
-        return reader.refusals("default")
+    with memory.scope.engine.store.reader("default") as reader:
+        return reader.refusals()
 
 
 def test_it_words_a_concept_by_what_it_cites_and_the_words_before_stay_in_history(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
         ids = tell(memory, SLEEP)
-        (before,) = memory.concepts()
+        (before,) = memory.concepts.list()
         assert before.written_by == "rules"
         clock.pass_by(days=1)
-        assert memory.settle() == 1
-        (after,) = memory.concepts()
+        assert memory.admin.settle() == 1
+        (after,) = memory.concepts.list()
         assert (after.id, after.label) == (before.id, "slept badly")
         assert after.description == "Ana slept badly, only five hours"
         assert after.written_by == "llm/plan.v2 served-model"
         assert after.keys == before.keys
-        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
         assert (entry.action, entry.events, entry.reason) == ("update_node", (ids[0],), "as an LLM reads the window")
         assert before.label in {one.label for one in _versions(memory, before.id)}
-        assert memory.settle() == 0
-        assert memory.verify().ok
+        assert memory.admin.settle() == 0
+        assert memory.admin.verify().ok
 
 
 def _versions(memory: Memory, id: str) -> list[Any]:
     """Read a concept as it was told before an LLM worded it: what was known before takes it back."""
-    (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
-    memory.unfold(entry.id)
-    return [memory.concept(id).concept]
+    (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
+    memory.concepts.undo(entry.id)
+    return [memory.concepts.get(id).concept]
 
 
 def test_it_sees_the_window_and_nothing_else(clock: MovedClock) -> None:
     with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
         memory.add("I have to send the grant report to Tomas by Friday.", speaker="Ana", at=MONDAY)
         tell(memory, SLEEP)
-        memory.settle()
+        memory.admin.settle()
         shown = Window(server.asked[0]).shown
-        items = memory.window().items
+        items = memory.concepts.window().items
         assert {one["text"] for one in shown["events"]} == {item.text for item in items if item.kind == "event"}
         assert shown["goals"] == [item.text for item in items if item.kind == "intent"]
         assert len(shown["concepts"]) == sum(item.kind == "concept" for item in items) == 1
@@ -146,8 +146,8 @@ def test_a_link_goes_the_same_way(clock: MovedClock) -> None:
 
     with serving(proposing(linked)) as server, open_with(server, clock) as memory:
         ids = [*tell(memory, SLEEP), *tell(memory, GARDEN, first=10)]
-        memory.settle()
-        edges = {edge for one in memory.concepts() for edge in memory.concept(one.id).edges}
+        memory.admin.settle()
+        edges = {edge for one in memory.concepts.list() for edge in memory.concepts.get(one.id).edges}
         (edge,) = [one for one in edges if one.kind is EdgeKind.CAUSES]
         assert set(edge.events) <= set(ids)
         assert edge.reason == "as an LLM reads the window"
@@ -162,17 +162,17 @@ def test_a_merge_is_done_by_the_executor_and_can_be_taken_back(clock: MovedClock
     with serving(proposing(merged)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
         tell(memory, GARDEN, first=10)
-        assert len(memory.concepts()) == 2
-        memory.settle()
-        (one,) = memory.concepts()
+        assert len(memory.concepts.list()) == 2
+        memory.admin.settle()
+        (one,) = memory.concepts.list()
         assert one.events == 8
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
-        memory.unfold(entry.id)
-        assert len(memory.concepts()) == 2
-        assert memory.verify().ok
+        (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
+        memory.concepts.undo(entry.id)
+        assert len(memory.concepts.list()) == 2
+        assert memory.admin.verify().ok
 
 
 WRONG: dict[str, Callable[[Window], dict[str, Any]]] = {
@@ -199,11 +199,11 @@ def test_what_is_not_borne_out_is_refused_and_counted(what: str, clock: MovedClo
         tell(memory, SLEEP)
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
-            memory.settle()
+            memory.admin.settle()
         assert everything(memory) == before
         assert refused(memory) == 1
         assert memory.stats().pending == 0
-        memory.rebuild()
+        memory.admin.rebuild()
         assert refused(memory) == 1
 
 
@@ -214,8 +214,8 @@ def test_what_is_wrong_takes_nothing_else_along(clock: MovedClock) -> None:
     with serving(proposing(half_wrong)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
         with pytest.warns(UserWarning, match=r"1 of 2 changes .* there is no concept 99"):
-            memory.settle()
-        assert [one.label for one in memory.concepts()] == ["slept badly"]
+            memory.admin.settle()
+        assert [one.label for one in memory.concepts.list()] == ["slept badly"]
         assert refused(memory) == 1
 
 
@@ -243,19 +243,19 @@ def test_it_makes_a_concept_of_events_that_share_no_word(clock: MovedClock) -> N
     ):
         ids = tell(memory, MEALS, first=10)
         tell(memory, SLEEP)  # something to look at the window for
-        assert len(memory.concepts()) == 1
-        memory.settle()
-        (made,) = [one for one in memory.concepts() if one.label == "healthy eating"]
+        assert len(memory.concepts.list()) == 1
+        memory.admin.settle()
+        (made,) = [one for one in memory.concepts.list() if one.label == "healthy eating"]
         assert (made.events, made.written_by) == (3, "llm/plan.v2 served-model")
-        assert {ground.event_id for ground in memory.concept(made.id).grounds} == set(ids)
+        assert {ground.event_id for ground in memory.concepts.get(made.id).grounds} == set(ids)
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
+        (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
         assert (entry.action, entry.events) == ("add_node", tuple(ids))
-        memory.unfold(entry.id)
-        assert made.id not in {one.id for one in memory.concepts()}
-        assert memory.verify().ok
+        memory.concepts.undo(entry.id)
+        assert made.id not in {one.id for one in memory.concepts.list()}
+        assert memory.admin.verify().ok
 
 
 def test_events_that_rules_made_nothing_of_are_shown_when_there_are_some(clock: MovedClock) -> None:
@@ -271,12 +271,12 @@ def test_events_that_rules_made_nothing_of_are_shown_when_there_are_some(clock: 
         open_with(server, clock) as memory,
     ):
         tell(memory, (*MEALS, *more[:4]))
-        memory.settle()
-        assert (memory.concepts(), server.asked) == ([], [])
+        memory.admin.settle()
+        assert (memory.concepts.list(), server.asked) == ([], [])
         tell(memory, more[4:], first=20)
-        memory.settle()
-        assert [one.label for one in memory.concepts()] == ["healthy eating"]
-        assert memory.settle() == 0  # not asked again about the same
+        memory.admin.settle()
+        assert [one.label for one in memory.concepts.list()] == ["healthy eating"]
+        assert memory.admin.settle() == 0  # not asked again about the same
 
 
 UNFOUNDED: dict[str, Callable[[Window], dict[str, Any]]] = {
@@ -305,7 +305,7 @@ def test_a_concept_that_is_not_borne_out_is_not_made(what: str, clock: MovedCloc
         tell(memory, SLEEP)
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
-            memory.settle()
+            memory.admin.settle()
         assert everything(memory) == before
 
 
@@ -322,19 +322,19 @@ def test_it_puts_an_event_into_a_concept_and_takes_one_out(clock: MovedClock) ->
     with serving(proposing(moved)) as server, open_with(server, clock) as memory:
         ids = tell(memory, SLEEP)
         (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
-        memory.settle()
-        (one,) = memory.concepts()
-        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        memory.admin.settle()
+        (one,) = memory.concepts.list()
+        counted = {ground.event_id for ground in memory.concepts.get(one.id).grounds if ground.weight >= 0.5}
         assert counted == {ids[0], ids[2], ids[3], paid}
         assert one.events == 4
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        for entry in [one for one in memory.journal() if one.debt is Debt.PROPOSAL]:
-            memory.unfold(entry.id)
-        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        for entry in [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]:
+            memory.concepts.undo(entry.id)
+        counted = {ground.event_id for ground in memory.concepts.get(one.id).grounds if ground.weight >= 0.5}
         assert counted == set(ids)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_three_events_stay_with_a_concept(clock: MovedClock) -> None:
@@ -346,8 +346,8 @@ def test_three_events_stay_with_a_concept(clock: MovedClock) -> None:
     with serving(proposing(emptied)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
         with pytest.warns(UserWarning, match="1 of 3 changes"):
-            memory.settle()
-        (one,) = memory.concepts()
+            memory.admin.settle()
+        (one,) = memory.concepts.list()
         assert one.events == 3
 
 
@@ -364,10 +364,10 @@ def test_one_of_three_events_may_be_changed_for_another(clock: MovedClock) -> No
     with serving(proposing(changed)) as server, open_with(server, clock) as memory:
         ids = tell(memory, SLEEP[:3])
         (paid,) = tell(memory, ("Paid the doctor for new pills.",), first=10)
-        memory.settle()
-        (one,) = memory.concepts()
+        memory.admin.settle()
+        (one,) = memory.concepts.list()
         assert refused(memory) == 0
-        counted = {ground.event_id for ground in memory.concept(one.id).grounds if ground.weight >= 0.5}
+        counted = {ground.event_id for ground in memory.concepts.get(one.id).grounds if ground.weight >= 0.5}
         assert counted == {ids[0], ids[2], paid}
 
 
@@ -387,8 +387,8 @@ def test_a_heading_may_sum_up_in_words_that_nobody_said(label: str, shown: str, 
     ):
         tell(memory, MEALS, first=10)
         tell(memory, SLEEP)
-        memory.settle()
-        assert shown in [one.label for one in memory.concepts()]
+        memory.admin.settle()
+        assert shown in [one.label for one in memory.concepts.list()]
 
 
 def test_it_removes_what_is_no_theme(clock: MovedClock) -> None:
@@ -399,16 +399,16 @@ def test_it_removes_what_is_no_theme(clock: MovedClock) -> None:
     with serving(proposing(removed)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
         tell(memory, GARDEN, first=10)
-        gone = next(one for one in memory.concepts() if "tomato" in f"{one.label} {one.description}".lower())
-        memory.settle()
-        assert gone.id not in {one.id for one in memory.concepts()}
+        gone = next(one for one in memory.concepts.list() if "tomato" in f"{one.label} {one.description}".lower())
+        memory.admin.settle()
+        assert gone.id not in {one.id for one in memory.concepts.list()}
         before = everything(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        (entry,) = [one for one in memory.journal() if one.debt is Debt.PROPOSAL]
-        memory.unfold(entry.id)
-        assert gone.id in {one.id for one in memory.concepts()}
-        assert memory.verify().ok
+        (entry,) = [one for one in memory.concepts.journal() if one.debt is Debt.PROPOSAL]
+        memory.concepts.undo(entry.id)
+        assert gone.id in {one.id for one in memory.concepts.list()}
+        assert memory.admin.verify().ok
 
 
 def test_forgetting_an_event_of_a_concept_that_it_made_takes_its_words_along(tmp_path: Path, clock: MovedClock) -> None:
@@ -423,12 +423,12 @@ def test_forgetting_an_event_of_a_concept_that_it_made_takes_its_words_along(tmp
             tell(memory, MEALS, first=10)
             (secret,) = tell(memory, ("Nakamura rice bowl.",), first=15)
             tell(memory, SLEEP)
-            memory.settle()
-            assert "Nakamura diet" in [one.label for one in memory.concepts()]
+            memory.admin.settle()
+            assert "Nakamura diet" in [one.label for one in memory.concepts.list()]
             server.script = [proposing(lambda _: {})]
             memory.forget(ids=[secret])
-            assert not [one for one in memory.concepts() if "Nakamura" in f"{one.label} {one.description}"]
-            assert memory.verify().ok
+            assert not [one for one in memory.concepts.list() if "Nakamura" in f"{one.label} {one.description}"]
+            assert memory.admin.verify().ok
         stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert b"Nakamura" not in stored
 
@@ -437,7 +437,8 @@ def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:
     with serving(proposing(lambda _: {})) as server, open_with(server, clock) as memory:
         tell(memory, GARDEN)
         tell(memory, SLEEP, first=10)
-        taken = next(one.label for one in memory.concepts() if "tomato" in f"{one.label} {one.description}".lower())
+        found = memory.concepts.list()
+        taken = next(one.label for one in found if "tomato" in f"{one.label} {one.description}".lower())
         quote = {"quote": "I slept badly"}
         server.script = [
             proposing(
@@ -448,7 +449,7 @@ def test_a_label_that_another_concept_has_is_refused(clock: MovedClock) -> None:
         ]
         before = everything(memory)
         with pytest.warns(UserWarning, match="refused"):
-            memory.settle()
+            memory.admin.settle()
         assert everything(memory) == before
 
 
@@ -458,29 +459,29 @@ def test_whatever_the_model_does_the_rules_words_stay_and_the_job_waits(how: str
         tell(memory, SLEEP)
         before = everything(memory)
         with pytest.warns(UserWarning, match="is postponed"):
-            memory.settle()
+            memory.admin.settle()
         assert everything(memory) == before
-        assert {job.kind for job in memory.jobs()} == {"plan"}
+        assert {job.kind for job in memory.admin.jobs()} == {"plan"}
         server.script = [proposing(relabel)]
         clock.pass_by(days=2)
-        memory.settle()
-        assert [one.label for one in memory.concepts()] == ["slept badly"]
-        assert memory.jobs() == []
+        memory.admin.settle()
+        assert [one.label for one in memory.concepts.list()] == ["slept badly"]
+        assert memory.admin.jobs() == []
 
 
 def test_rebuild_comes_to_the_same_graph_and_asks_nobody(tmp_path: Path, clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server:
         with open_with(server, clock, tmp_path / "m.db") as memory:
             tell(memory, SLEEP)
-            memory.settle()
+            memory.admin.settle()
             tell(memory, GARDEN, first=10)
             tell(memory, ("Slept badly again, barely an hour of sleep.",), first=20)
             asked, before = len(server.asked), everything(memory)
-            memory.rebuild()
+            memory.admin.rebuild()
             assert everything(memory) == before
             assert len(server.asked) == asked
         with Memory.open(tmp_path / "m.db", "hashing", profile=EVERYDAY) as alone:  # without any LLM
-            alone.rebuild()
+            alone.admin.rebuild()
             assert everything(alone) == before
 
 
@@ -488,9 +489,9 @@ def test_words_of_an_llm_stay_when_the_concept_grows(clock: MovedClock) -> None:
     more = tuple(f"I slept {hours} hours last night, the sleep was light." for hours in ("two", "six", "nine", "four"))
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP)
-        memory.settle()
+        memory.admin.settle()
         tell(memory, more, first=10)
-        (one,) = memory.concepts()
+        (one,) = memory.concepts.list()
         assert (one.label, one.events) == ("slept badly", 8)
 
 
@@ -504,14 +505,14 @@ def test_forgetting_what_it_rests_on_takes_the_words_back(tmp_path: Path, clock:
         with open_with(server, clock, tmp_path / "m.db") as memory:
             tell(memory, SLEEP)
             (secret,) = tell(memory, ("Insomnia at the Nakamura hotel, I slept an hour.",), first=10)
-            memory.settle()
-            assert [one.label for one in memory.concepts()] == ["Nakamura nights"]
+            memory.admin.settle()
+            assert [one.label for one in memory.concepts.list()] == ["Nakamura nights"]
             memory.forget(ids=[secret])
-            (one,) = memory.concepts()
+            (one,) = memory.concepts.list()
             assert one.written_by == "rules"
             assert "Nakamura" not in f"{one.label} {one.description}"
-            assert {job.kind for job in memory.jobs()} == {"plan"}
-            assert memory.verify().ok
+            assert {job.kind for job in memory.admin.jobs()} == {"plan"}
+            assert memory.admin.verify().ok
         stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert b"Nakamura" not in stored
 
@@ -520,7 +521,7 @@ def test_a_wake_up_tells_what_an_llm_worded(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
         ids = tell(memory, SLEEP)
         assert not [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
-        memory.settle()
+        memory.admin.settle()
         (line,) = [line for line in memory.wake_up(budget=600).lines if line.kind == "concept"]
         assert line.text == "slept badly: Ana slept badly, only five hours"
         assert line.citation.event_id in ids
@@ -530,7 +531,7 @@ def test_a_wake_up_tells_what_an_llm_worded(clock: MovedClock) -> None:
 def test_no_concept_no_question(clock: MovedClock) -> None:
     with serving(proposing(relabel)) as server, open_with(server, clock) as memory:
         tell(memory, SLEEP[:2])
-        memory.settle()
+        memory.admin.settle()
         assert server.asked == []
 
 

@@ -67,10 +67,10 @@ def test_it_is_written_when_the_session_is_quiet_and_each_sentence_names_its_eve
     with serving(writing(MAST, CABLE)) as server, remembering(server, clock, llm_extract=False) as memory:
         ids = hold(memory)
         before = offline(memory)
-        memory.settle()
+        memory.admin.settle()
         assert (written(memory), times_asked(server)) == ((), 0)  # it may go on
         clock.pass_by(minutes=11)
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
         assert written(memory) == (
             WrittenSentence(text=MAST["text"], event_ids=(ids[0],)),
             WrittenSentence(text=CABLE["text"], event_ids=(ids[1],)),
@@ -79,8 +79,8 @@ def test_it_is_written_when_the_session_is_quiet_and_each_sentence_names_its_eve
         shown = json.loads(next(filter(is_of_a_session, server.asked)).prompt)
         assert [turn["text"] for turn in shown["turns"]] == list(TALK)
         assert memory.stats().pending == 0
-        assert memory.settle() == 0
-        assert memory.verify().ok
+        assert memory.admin.settle() == 0
+        assert memory.admin.verify().ok
 
 
 WRONG = {
@@ -101,31 +101,31 @@ def test_a_sentence_without_a_citation_that_says_it_is_dropped_and_counted(what:
     with serving(writing(WRONG[what], CABLE)) as server, remembering(server, clock, llm_extract=False) as memory:
         hold(memory)
         clock.pass_by(minutes=11)
-        memory.settle()
+        memory.admin.settle()
         assert [one.text for one in written(memory)] == [CABLE["text"]]
-        with memory._engine.store.reader() as reader:
-            assert reader.refusals("default") == 1
+        with memory.scope.engine.store.reader("default") as reader:
+            assert reader.refusals() == 1
 
 
 def test_it_is_stale_when_the_session_grows_and_written_anew_after_so_many_events(clock: MovedClock) -> None:
     with serving(writing(MAST)) as server, remembering(server, clock, llm_extract=False) as memory:
         hold(memory)
         clock.pass_by(minutes=11)
-        memory.settle()
+        memory.admin.settle()
         assert written(memory)
         hold(memory, ["One more thing about the crane."])
         assert written(memory) == ()
         assert offline(memory)
         clock.pass_by(minutes=11)
-        memory.settle()
+        memory.admin.settle()
         assert times_asked(server) == 1  # one event more is not worth another page of tokens yet
         hold(memory, [f"The crane number {n} was late again." for n in range(20)])
-        memory.settle()
+        memory.admin.settle()
         assert times_asked(server) == 2
         assert written(memory)
         hold(memory, ["And that was the last word."])
         clock.pass_by(hours=7)
-        memory.settle()
+        memory.admin.settle()
         assert times_asked(server) == 3
         assert written(memory)
 
@@ -136,7 +136,7 @@ def test_short_sessions_and_identities_are_not_sent(clock: MovedClock) -> None:
         for n in range(5):
             memory.identity(f"I am Ana, and this is who I am for the {n}. time.")
         clock.pass_by(days=1)
-        memory.settle()
+        memory.admin.settle()
         assert times_asked(server) == 0
 
 
@@ -147,15 +147,15 @@ def test_whatever_the_model_does_the_rules_summary_stays_and_the_job_waits(how: 
         before = offline(memory)
         clock.pass_by(minutes=11)
         with pytest.warns(UserWarning, match="is postponed"):
-            memory.settle()
+            memory.admin.settle()
         assert (written(memory), offline(memory)) == ((), before)
-        (job,) = memory.jobs()
+        (job,) = memory.admin.jobs()
         assert (job.kind, job.attempts) == ("summarise", 1)
         server.script = [writing(MAST)]
         clock.pass_by(hours=2)
-        memory.settle()
+        memory.admin.settle()
         assert written(memory)
-        assert memory.jobs() == []
+        assert memory.admin.jobs() == []
 
 
 def test_doctor_says_what_waits_and_why(tmp_path: Any, clock: MovedClock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +164,7 @@ def test_doctor_says_what_waits_and_why(tmp_path: Any, clock: MovedClock, capsys
             hold(memory)
             clock.pass_by(minutes=11)
             with pytest.warns(UserWarning, match="is postponed"):
-                memory.settle()
+                memory.admin.settle()
         main(["--memory", str(tmp_path / "m.db"), "--embedder", "none", "doctor"])
     told = " ".join(capsys.readouterr().out.split())
     assert "1 session not yet summarised by an LLM" in told
@@ -174,9 +174,9 @@ def test_rebuild_keeps_it_and_asks_nobody(clock: MovedClock) -> None:
     with serving(writing(MAST)) as server, remembering(server, clock, llm_extract=False) as memory:
         hold(memory)
         clock.pass_by(minutes=11)
-        memory.settle()
+        memory.admin.settle()
         before = written(memory)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert written(memory) == before
         assert times_asked(server) == 1
 
@@ -187,14 +187,14 @@ def test_forgetting_an_event_takes_what_was_written_of_its_session_along(tmp_pat
         with remembering(server, clock, tmp_path / "m.db", llm_extract=False) as memory:
             ids = hold(memory, ["I paid Nakamura for the mast.", *TALK])
             clock.pass_by(minutes=11)
-            memory.settle()
+            memory.admin.settle()
             assert [one.text for one in written(memory)] == [secret["text"]]
             server.script = [writing(MAST)]
             memory.forget(ids=[ids[0]])
             assert written(memory) == ()
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             assert memory.stats().pending == 1
-            memory.settle()
+            memory.admin.settle()
             assert [one.text for one in written(memory)] == [MAST["text"]]
         stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert b"Nakamura" not in stored
@@ -207,7 +207,7 @@ def test_no_llm_no_job(clock: MovedClock) -> None:
     with serving(writing(MAST)) as server, remembering(server, clock, llm_extract=False, llm_fold=False) as memory:
         hold(memory)
         clock.pass_by(days=1)
-        assert (memory.settle(), server.asked) == (0, [])
+        assert (memory.admin.settle(), server.asked) == (0, [])
 
 
 def test_a_very_long_session_is_shown_in_part_from_its_first_turn_to_its_last(clock: MovedClock) -> None:
@@ -215,7 +215,7 @@ def test_a_very_long_session_is_shown_in_part_from_its_first_turn_to_its_last(cl
     short = {"text": "It was about the mast.", "turns": [1]}
     with serving(writing(short)) as server, remembering(server, clock, llm_extract=False, fold=False) as memory:
         memory.add_many([{"text": text, "speaker": "Ana", "session": "mast"} for text in texts])
-        memory.settle()
+        memory.admin.settle()
         asked = next(one for one in server.asked if is_of_a_session(one))
         turns = json.loads(asked.prompt)["turns"]
         assert turns[0]["text"].startswith("Turn number 0 ")

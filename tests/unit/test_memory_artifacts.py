@@ -1,4 +1,4 @@
-"""Artifacts through the facade: what is current, how it came so, what was known when, and what forgetting undoes."""
+"""Artifacts through `Memory`: what is current, how it came so, what was known when, and what forgetting undoes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def say(memory: Memory, *texts: str, speaker: str = "Ana", **fields) -> list[str
     """Say things, one a day; give the events' ids."""
     ids: list[str] = []
     for text in texts:
-        if isinstance(clock := memory._engine.clock, Clock):
+        if isinstance(clock := memory.scope.engine.clock, Clock):
             clock.now += DAY
         ids.append(memory.add(text, speaker=speaker, **fields).id)
     return ids
@@ -51,12 +51,12 @@ def say(memory: Memory, *texts: str, speaker: str = "Ana", **fields) -> list[str
 
 def the(memory: Memory, words: str) -> Artifact:
     """Find the one artifact whose quote has these words."""
-    (found,) = [one for one in memory.artifacts(status="any") if words in one.quote]
+    (found,) = [one for one in memory.statements(status="any") if words in one.quote]
     return found
 
 
 def current(memory: Memory, **which) -> list[str]:
-    return [one.quote for one in memory.artifacts(**which)]
+    return [one.quote for one in memory.statements(**which)]
 
 
 def quotes(told: History) -> list[str]:
@@ -69,13 +69,13 @@ def actions(told: History) -> list[list[str]]:
 
 def everything(memory: Memory) -> tuple:
     """Read all that was derived, in an order that does not depend on when it was."""
-    artifacts = sorted(memory.artifacts(status="any"), key=lambda one: one.id)
+    artifacts = sorted(memory.statements(status="any"), key=lambda one: one.id)
     ids = [one.id for one in artifacts]
-    with memory._engine.store.reader() as reader:
-        chains = {id: [one.id for one in reader.versions(memory._space, id)] for id in ids}
-        changes = {id: reader.changes(memory._space, [id]) for id in ids}
-        edges = reader.edges(memory._space, ids)
-        counts = reader.change_counts(memory._space)
+    with memory.scope.engine.store.reader(memory.scope.space) as reader:
+        chains = {id: [one.id for one in reader.versions(id)] for id in ids}
+        changes = {id: reader.changes([id]) for id in ids}
+        edges = reader.edges(ids)
+        counts = reader.change_counts()
     return artifacts, (chains, changes), edges, counts, memory.stats().tags
 
 
@@ -99,7 +99,7 @@ def test_a_day_that_was_moved_supersedes_the_one_it_had(memory: Memory) -> None:
 
 def test_saying_it_again_reinforces_and_adds_nothing(memory: Memory) -> None:
     say(memory, "I live in Lisbon.", "I still live in Lisbon.", "I live in Lisbon.")
-    (lisbon,) = memory.artifacts(status="any")
+    (lisbon,) = memory.statements(status="any")
     assert lisbon.status is Status.CURRENT
     (version,) = memory.history(lisbon.id).versions
     assert [(change.action, change.reason) for change in version.changes] == [
@@ -146,7 +146,7 @@ def test_nothing_is_destroyed(memory: Memory) -> None:
     said = ["I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.", "I like jazz.", "I used to like jazz."]
     say(memory, *said)
     assert [event.text for event in memory.events()] == said
-    assert [one.quote for one in memory.artifacts(status="any")] == said
+    assert [one.quote for one in memory.statements(status="any")] == said
 
 
 def test_every_quote_stands_in_its_event_where_its_span_says(memory: Memory) -> None:
@@ -158,18 +158,18 @@ def test_every_quote_stands_in_its_event_where_its_span_says(memory: Memory) -> 
         "I like tea. " * 500,
         "\r\n\x85\u2028I bought a boat last Tuesday.\u2029",
     )
-    listed = memory.artifacts(status="any")
+    listed = memory.statements(status="any")
     assert len(listed) > 5
     for one in listed:
         text = memory.get(one.event_id).text
         assert text[one.span.start : one.span.end] == one.quote
         assert one.quote.strip()
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_date_said_in_passing_is_made_absolute_from_the_events_own_clock(memory: Memory) -> None:
     say(memory, "I adopted a dog last Tuesday.", at="2025-12-23T10:00+02:00")
-    (dog,) = memory.artifacts()
+    (dog,) = memory.statements()
     assert dog.date is not None
     assert dog.date.words == "last Tuesday"
     assert [moment.isoformat() for moment in dog.date[:2]] == ["2025-12-16T00:00:00+02:00", "2025-12-17T00:00:00+02:00"]
@@ -180,7 +180,7 @@ def test_a_date_said_in_passing_is_made_absolute_from_the_events_own_clock(memor
 def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
     (id,) = say(memory, "I live in Lisbon.")
     event = memory.get(id)
-    honest = memory.artifacts()[0]
+    honest = memory.statements()[0]
     lies = [
         replace(honest, quote="I live in Porto"),
         replace(honest, quote="i live in lisbon"),
@@ -191,10 +191,10 @@ def test_an_invented_or_altered_quote_does_not_get_in(memory: Memory) -> None:
         replace(honest, event_id="ev_" + "0" * 32),
     ]
     reading = derive.Reading(event, check_all(event, lies), (), None)
-    with memory._engine.store.writer() as writer:
-        derive.derive(writer, "default", [(1, reading)])
-        assert writer.change_counts("default") == {"add": 1, "reject": len(lies)}
-    assert memory.artifacts(status="any") == [honest]
+    with memory.scope.engine.store.writer("default") as writer:
+        derive.derive(writer, [(1, reading)])
+        assert writer.change_counts() == {"add": 1, "reject": len(lies)}
+    assert memory.statements(status="any") == [honest]
 
 
 # The story
@@ -226,7 +226,7 @@ def test_the_history_of_what_ended_has_no_current_version(memory: Memory) -> Non
 
 @pytest.mark.parametrize("id", ["ar_nothing", "", "ev_1", None, 7])
 def test_there_is_no_history_of_what_is_not_there(memory: Memory, id) -> None:
-    for ask in (memory.artifact, memory.history, memory.retract, lambda id: memory.correct(id, "x")):
+    for ask in (memory.statement, memory.history, memory.retract, lambda id: memory.correct(id, "x")):
         with pytest.raises(NotFound):
             ask(id)
 
@@ -238,7 +238,7 @@ def test_as_of_reads_any_past_state(memory: Memory) -> None:
     say(memory, "I live in Lisbon.", "I moved to Porto.", "I used to like jazz.", "I moved to Madrid.")
 
     def known(days: int, **which) -> list[tuple[str, str]]:
-        return [(one.quote, one.status.value) for one in memory.artifacts(as_of=START + days * DAY, **which)]
+        return [(one.quote, one.status.value) for one in memory.statements(as_of=START + days * DAY, **which)]
 
     assert known(0, status="any") == []
     assert known(1, status="any") == [("I live in Lisbon.", "current")]
@@ -250,7 +250,7 @@ def test_as_of_reads_any_past_state(memory: Memory) -> None:
     ]
     assert known(4) == known(400) == [("I moved to Madrid.", "current")]
     assert known(3, status="superseded") == [("I live in Lisbon.", "superseded")]
-    (then,) = memory.artifacts(as_of=START + DAY)
+    (then,) = memory.statements(as_of=START + DAY)
     assert then.valid_to is None  # nobody knew that it would end
 
 
@@ -264,16 +264,16 @@ def test_when_it_was_said_is_not_when_it_was_learned(memory: Memory) -> None:
         datetime(2025, 11, 1, tzinfo=UTC),
         porto.valid_from,
     )
-    assert memory.artifacts(as_of=lisbon.recorded_at - timedelta(seconds=1), status="any") == [porto]
+    assert memory.statements(as_of=lisbon.recorded_at - timedelta(seconds=1), status="any") == [porto]
 
 
 def test_past_states_stay_as_they_were_after_a_rebuild(memory: Memory, clock: Clock) -> None:
     say(memory, "I live in Lisbon.", "I moved to Porto.", "I like jazz.")
     clock.now += DAY
     memory.retract(the(memory, "jazz").id)
-    before = [memory.artifacts(as_of=START + days * DAY, status="any") for days in range(6)]
-    memory.rebuild()
-    assert [memory.artifacts(as_of=START + days * DAY, status="any") for days in range(6)] == before
+    before = [memory.statements(as_of=START + days * DAY, status="any") for days in range(6)]
+    memory.admin.rebuild()
+    assert [memory.statements(as_of=START + days * DAY, status="any") for days in range(6)] == before
 
 
 # Corrections by hand
@@ -283,10 +283,10 @@ def test_a_correction_is_the_next_version(memory: Memory) -> None:
     say(memory, "I live in Lisbon.")
     wrong = the(memory, "Lisbon")
     right = memory.correct(wrong.id, "Ana lives in Faro.")
-    assert memory.artifacts() == [right]
+    assert memory.statements() == [right]
     assert (right.content, right.quote, right.kind) == ("Ana lives in Faro.", "Ana lives in Faro.", wrong.kind)
     assert (right.replaces, right.about, right.confidence) == (wrong.id, "Ana", 1.0)
-    assert memory.artifact(wrong.id).status is Status.SUPERSEDED
+    assert memory.statement(wrong.id).status is Status.SUPERSEDED
     told = memory.history(wrong.id)
     assert [version.artifact.id for version in told.versions] == [wrong.id, right.id]
     assert told.versions[0].changes[-1].reason == "corrected by user"
@@ -309,14 +309,14 @@ def test_what_is_retracted_counts_no_more_and_stays_in_the_history(memory: Memor
     clock.now += DAY
     taken_back = memory.retract(jazz.id)
     assert (taken_back.id, taken_back.status, taken_back.valid_to) == (jazz.id, Status.RETRACTED, START + 2 * DAY)
-    assert memory.artifacts() == []
-    assert memory.artifacts(status="retracted") == [taken_back]
+    assert memory.statements() == []
+    assert memory.statements(status="retracted") == [taken_back]
     (version,) = memory.history(jazz.id).versions
     assert [(change.action, change.reason) for change in version.changes][-1] == (
         "retract",
         "retracted by user: no longer true",
     )
-    assert memory.artifacts(as_of=START + DAY) == [jazz]
+    assert memory.statements(as_of=START + DAY) == [jazz]
 
 
 def test_corrections_survive_a_rebuild(memory: Memory) -> None:
@@ -325,7 +325,7 @@ def test_corrections_survive_a_rebuild(memory: Memory) -> None:
     memory.correct(right.id, "Ana lives in Beja.")
     memory.retract(the(memory, "jazz").id)
     before = everything(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert everything(memory) == before
     assert current(memory) == ["I work at Acme.", "Ana lives in Beja."]
 
@@ -348,7 +348,7 @@ def test_only_the_memory_writes_corrections(memory: Memory) -> None:
     for meta in ({"everyword": "retract"}, {"everyword": {"action": "add", "artifact": lisbon.id}}, {"everyword": {}}):
         memory.add("Hello.", role="correction", meta=meta)
     memory.add("Hello.", role="user", meta={"everyword": {"action": "retract", "artifact": lisbon.id}})
-    assert memory.artifacts() == [lisbon]
+    assert memory.statements() == [lisbon]
 
 
 def test_a_correction_counts_at_once_also_where_deriving_is_behind(tmp_path: Path) -> None:
@@ -370,9 +370,9 @@ def test_conditions_narrow_the_list(memory: Memory) -> None:
     assert current(memory, tag="action:required") == ["I need to call my sister."]
     assert current(memory, tag="relationship:family", kind="todo") == ["I need to call my sister."]
     assert current(memory, about="Bo") == []
-    assert len(memory.artifacts()) == 4
+    assert len(memory.statements()) == 4
     assert current(memory, limit=1) == ["I live in Lisbon."]
-    assert len(memory.artifacts(limit=3)) == 3
+    assert len(memory.statements(limit=3)) == 3
 
 
 @pytest.mark.parametrize(
@@ -380,19 +380,19 @@ def test_conditions_narrow_the_list(memory: Memory) -> None:
 )
 def test_a_condition_that_makes_no_sense_is_told(memory: Memory, wrong: dict) -> None:
     with pytest.raises(InvalidInput):
-        memory.artifacts(**wrong)
+        memory.statements(**wrong)
 
 
 def test_the_error_names_what_can_be_asked_for(memory: Memory) -> None:
     with pytest.raises(InvalidFilter) as caught:
-        memory.artifacts(kind="decisions")
+        memory.statements(kind="decisions")
     assert all(kind in caught.value.fix for kind in ArtifactKind)
 
 
 def test_more_than_a_page_is_listed_whole(memory: Memory) -> None:
     memory.add_many({"text": f"I like number{n}.", "speaker": f"Speaker {n}"} for n in range(520))
     assert current(memory) == [f"I like number{n}." for n in range(520)]
-    assert len(memory.artifacts(limit=510)) == 510
+    assert len(memory.statements(limit=510)) == 510
 
 
 # Scopes
@@ -405,7 +405,7 @@ def test_nothing_crosses_between_spaces(memory: Memory) -> None:
     assert current(memory) == ["I live in Lisbon."]
     assert current(other) == ["I moved to Porto.", "I like jazz."]
     lisbon, porto = the(memory, "Lisbon"), the(other, "Porto")
-    for ask in (memory.artifact, memory.history, memory.retract):
+    for ask in (memory.statement, memory.history, memory.retract):
         with pytest.raises(NotFound):
             ask(porto.id)
     with pytest.raises(NotFound):
@@ -413,7 +413,7 @@ def test_nothing_crosses_between_spaces(memory: Memory) -> None:
     assert memory.stats().artifacts == {"attribute": 1}
     assert "topic:preferences" not in memory.stats().tags
     other.forget(speaker="Ana")
-    assert memory.artifacts(status="any") == [lisbon]
+    assert memory.statements(status="any") == [lisbon]
 
 
 def test_a_handle_on_a_wing_shows_that_wing_alone(memory: Memory) -> None:
@@ -422,13 +422,13 @@ def test_a_handle_on_a_wing_shows_that_wing_alone(memory: Memory) -> None:
     say(work, "I work at Acme.")
     assert current(home) == ["I live in Lisbon."]
     assert current(work, status="any") == ["I work at Acme."]
-    for ask in (work.artifact, work.history, work.retract):
+    for ask in (work.statement, work.history, work.retract):
         with pytest.raises(NotFound):
             ask(the(home, "Lisbon").id)
     right = home.correct(the(home, "Lisbon").id, "Ana lives in Faro.")
     assert memory.get(right.event_id).wing == "home"
     assert current(home) == ["Ana lives in Faro."]
-    assert len(memory.artifacts()) == 2
+    assert len(memory.statements()) == 2
 
 
 def test_a_story_that_goes_through_two_wings_is_told_to_each_by_its_own_words(memory: Memory) -> None:
@@ -490,7 +490,7 @@ def test_what_the_forgotten_had_closed_or_confirmed_is_as_if_it_had_not_been_sai
     before = everything(memory)
     gone = say(memory, "I used to like jazz.", "I still live in Lisbon.")
     memory.retract(the(memory, "Lisbon").id)
-    memory.forget(ids=[*gone, *(one.id for one in memory.records())])
+    memory.forget(ids=[*gone, *(one.id for one in memory.admin.records())])
     assert everything(memory) == before
 
 
@@ -501,14 +501,14 @@ def test_a_story_without_its_middle_goes_on_from_what_is_left(memory: Memory) ->
     assert quotes(told) == ["I live in Lisbon.", "I moved to Madrid."]
     assert "Porto" not in repr(told)
     assert the(memory, "Lisbon").valid_to == the(memory, "Madrid").valid_from
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_repetition_takes_the_place_of_the_first_when_that_is_forgotten(memory: Memory) -> None:
     first, _ = say(memory, "I live in Lisbon.", "I live in Lisbon, in a small flat.")
-    assert len(memory.artifacts()) == 1
+    assert len(memory.statements()) == 1
     memory.forget(ids=[first])
-    assert [one.quote for one in memory.artifacts() if "Lisbon" in one.quote]
+    assert [one.quote for one in memory.statements() if "Lisbon" in one.quote]
 
 
 def test_forgetting_leaves_others_as_they_were(memory: Memory) -> None:
@@ -524,7 +524,7 @@ def test_links_go_by_the_turns_that_are_left(memory: Memory) -> None:
     _, between, _ = say(memory, *texts, session="s")
     memory.forget(ids=[between])
     before = everything(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert everything(memory) == before
 
 
@@ -534,8 +534,8 @@ def test_forgetting_all_leaves_nothing_derived(memory: Memory) -> None:
     memory.retract(the(memory, "Porto").id)
     receipt = memory.forget(before=START + 100 * DAY)
     assert receipt.removed["artifacts"] >= 4
-    assert memory.artifacts(status="any") == []
-    report = memory.verify()
+    assert memory.statements(status="any") == []
+    report = memory.admin.verify()
     assert report.ok
     assert {report.checked[name] for name in ("events", "artifacts", "edges", "changes", "tags")} == {0}
 
@@ -578,14 +578,14 @@ def test_no_byte_is_left_of_what_was_derived_from_the_forgotten(tmp_path: Path, 
         memory.forget(ids=[id for id, text in zip(ids, texts, strict=True) if SECRET in text])
         assert SECRET.lower() not in repr(everything(memory)).lower()
         _assert_gone(tmp_path)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     _assert_gone(tmp_path)
 
 
 def test_a_retraction_keeps_no_words_of_what_is_forgotten(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder="hashing", durability="normal") as memory:
         (id,) = say(memory, f"I live in {SECRET}.")
-        memory.retract(memory.artifacts()[0].id)
+        memory.retract(memory.statements()[0].id)
         memory.forget(ids=[id])
         _assert_gone(tmp_path)
 
@@ -654,7 +654,7 @@ def test_a_batch_derives_what_one_by_one_does(expected: tuple, size: int) -> Non
 def test_a_rebuild_derives_the_same(expected: tuple) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(_hundred())
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == expected
 
 
@@ -678,10 +678,10 @@ def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, ex
 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.add_many(_hundred())
-        memory.rebuild(progress=watched)
+        memory.admin.rebuild(progress=watched)
         assert seen == [True] * 4
         assert everything(memory) == expected
-        assert not memory.verify().problems
+        assert not memory.admin.verify().problems
 
 
 @pytest.mark.usefixtures("in_small_parts")
@@ -697,12 +697,12 @@ def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.add_many(_hundred())
         with pytest.raises(Killed):
-            memory.rebuild(progress=broken_off)
+            memory.admin.rebuild(progress=broken_off)
         assert everything(memory) == expected
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         assert everything(memory) == expected
-        assert not memory.verify().problems
-        memory.rebuild()
+        assert not memory.admin.verify().problems
+        memory.admin.rebuild()
         assert everything(memory) == expected
 
 
@@ -722,10 +722,10 @@ def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> No
             if what == "artifacts" and done > 60 and waiting:
                 waiting.pop()()
 
-        memory.rebuild(progress=meanwhile)
+        memory.admin.rebuild(progress=meanwhile)
         assert not waiting
         assert [one.content for one in everything(memory)[0]] == [one.content for one in expected_then[0]]
-        assert not memory.verify().problems
+        assert not memory.admin.verify().problems
 
 
 @pytest.mark.usefixtures("in_small_parts")
@@ -735,7 +735,7 @@ def test_other_spaces_stay_as_they_are_when_one_is_derived_anew(expected: tuple)
         other = memory.space("other")
         other.add_many(_hundred()[:40])
         before = everything(other)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == expected
         assert everything(other) == before
         assert other.facts("Ana")
@@ -752,7 +752,7 @@ def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: 
             if what == "artifacts":
                 memory.add_many(list(said))
 
-        memory.rebuild(progress=meanwhile)
+        memory.admin.rebuild(progress=meanwhile)
         assert everything(memory) == expected
 
 
@@ -761,14 +761,14 @@ def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> Non
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="none", clock=_still, extract=False, durability="normal") as memory:
         memory.add_many(events[:60])
-        assert memory.artifacts(status="any") == []
+        assert memory.statements(status="any") == []
         assert memory.recall("Lisbon")
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        assert memory.settle() == 60
+        assert memory.admin.settle() == 60
         memory.add_many(events[60:])
         assert everything(memory) == expected
-        memory.settle()  # concepts, where the machine is slow
-        assert memory.settle() == 0
+        memory.admin.settle()  # concepts, where the machine is slow
+        assert memory.admin.settle() == 0
 
 
 def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path) -> None:
@@ -776,9 +776,9 @@ def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path
         say(memory, "I live in Lisbon.")
         (moved,) = say(memory, "I moved to Porto.")
         memory.forget(ids=[moved])
-        memory.settle()
+        memory.admin.settle()
         assert current(memory, status="any") == ["I live in Lisbon."]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_an_export_brings_the_same_artifacts_to_another_file(tmp_path: Path) -> None:
@@ -786,9 +786,9 @@ def test_an_export_brings_the_same_artifacts_to_another_file(tmp_path: Path) -> 
         memory.add_many(_hundred())
         told = everything(memory)
         # Edits are not exported: only their own operations write them.
-        memory.correct(memory.artifacts(kind="attribute")[0].id, "Ana lives in Faro.")
-        memory.retract(memory.artifacts(kind="preference")[0].id)
-        memory.export(tmp_path / "events.jsonl")
+        memory.correct(memory.statements(kind="attribute")[0].id, "Ana lives in Faro.")
+        memory.retract(memory.statements(kind="preference")[0].id)
+        memory.admin.export(tmp_path / "events.jsonl")
     with Memory.open(tmp_path / "other.db", embedder="none", durability="normal") as other:
         other.import_events(tmp_path / "events.jsonl")
         assert everything(other) == told
@@ -797,7 +797,7 @@ def test_an_export_brings_the_same_artifacts_to_another_file(tmp_path: Path) -> 
 def test_an_export_of_what_arrived_out_of_order_brings_the_same_artifacts(memory: Memory, tmp_path: Path) -> None:
     say(memory, "I moved to Porto.", at="2026-03-01T00:00Z")
     say(memory, "I live in Lisbon.", at="2026-02-01T00:00Z")
-    memory.export(tmp_path / "events.jsonl")
+    memory.admin.export(tmp_path / "events.jsonl")
     with Memory.open(":memory:", embedder="none") as other:
         other.import_events(tmp_path / "events.jsonl")
         assert everything(other) == everything(memory)
@@ -817,7 +817,7 @@ def test_however_little_is_compared_a_batch_and_a_rebuild_compare_the_same(
             for start in range(0, len(events), size):
                 memory.add_many(events[start : start + size])
             told.append(everything(memory))
-            memory.rebuild()
+            memory.admin.rebuild()
             told.append(everything(memory))
     assert told[0] == told[1] == told[2] == told[3]
 
@@ -832,7 +832,7 @@ def test_a_day_is_a_day_of_the_speakers_clock_in_a_batch_and_one_by_one(text: st
         with Memory.open(":memory:", embedder="none", clock=_still) as memory:
             for start in range(0, 2, size):
                 memory.add_many(said[start : start + size])
-            assert len(memory.artifacts()) == 1, size
+            assert len(memory.statements()) == 1, size
 
 
 def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> None:
@@ -851,10 +851,10 @@ def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> Non
     for thread in threads:
         thread.join()
     with Memory.open(path, embedder="none", durability="normal") as memory:
-        assert len(memory.artifacts(kind="attribute")) == 1
+        assert len(memory.statements(kind="attribute")) == 1
         told = everything(memory)
         assert len(told[0]) == 45
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == told
 
 
@@ -894,7 +894,7 @@ def test_a_file_that_is_behind_is_brought_up_by_the_next_write(
     with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
         assert [event.text for event in memory.events()] == list(texts)
         assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
-        assert memory.artifacts(status="any") == []
+        assert memory.statements(status="any") == []
         assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
         told = capsys.readouterr().out
         assert "not yet derived from 3 events" in told
@@ -904,7 +904,7 @@ def test_a_file_that_is_behind_is_brought_up_by_the_next_write(
         assert memory.stats().behind == {}
         assert current(memory) == ["I like jazz.", "I moved to Madrid."]
         assert len(memory.history(the(memory, "Lisbon").id).versions) == 3
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         say(memory, "I moved to Faro.")  # from now on at once
         assert "I moved to Faro." in current(memory)
         assert memory.space("empty").add("I like tea.", speaker="Bo").new
@@ -926,7 +926,7 @@ def test_a_long_file_that_is_behind_comes_up_with_each_write(
         assert 2 < len(left) < 20
         told = everything(memory)
         assert len(told[0]) == 40 + len(left) - 1
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == told
 
 
@@ -957,7 +957,7 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
     with Memory.open(path, embedder="none", durability="normal", clock=_still) as memory:
         say(memory, *HISTORY, session="s")
         before = everything(memory)
-        report = memory.verify(deep=True)
+        report = memory.admin.verify(deep=True)
         assert report.ok
         assert report.checked["artifacts"] == len(before[0])
         assert report.checked["edges"] == len(before[2]) > 0
@@ -968,19 +968,19 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
     assert connection.changes()
     connection.close()
     with Memory.open(path, embedder="none", durability="normal") as memory:
-        problems = memory.verify(deep=True).problems
+        problems = memory.admin.verify(deep=True).problems
         assert any(told in problem.what for problem in problems), problems
         assert "everyword rebuild" in {problem.fix for problem in problems}
-        memory.rebuild()
+        memory.admin.rebuild()
         assert everything(memory) == before
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_verify_reads_quotes_behind_a_nul_and_in_broken_unicode(memory: Memory) -> None:
     say(memory, "a\x00b. I live in Porto.", "é\x00\ud800. I work at Acme.")
-    assert [one.span.start > 0 for one in memory.artifacts()] == [True, True]
-    assert isinstance(memory.artifacts()[0].span, Span)
-    assert memory.verify().ok
+    assert [one.span.start > 0 for one in memory.statements()] == [True, True]
+    assert isinstance(memory.statements()[0].span, Span)
+    assert memory.admin.verify().ok
 
 
 def test_a_divorce_and_a_dismissal_end_what_they_end(memory: Memory) -> None:
@@ -995,9 +995,9 @@ def test_a_divorce_and_a_dismissal_end_what_they_end(memory: Memory) -> None:
         fired,
     )
     assert "I work at Acme." in current(memory, as_of=START + DAY + DAY / 2)
-    before = memory.artifacts(status="any")
-    memory.rebuild()
-    assert memory.artifacts(status="any") == before
+    before = memory.statements(status="any")
+    memory.admin.rebuild()
+    assert memory.statements(status="any") == before
     memory.forget(ids=[fired])
     assert current(memory) == ["I work at Acme.", "I work as a nurse.", "Anna and I got divorced."]
 
@@ -1024,14 +1024,14 @@ def test_what_was_just_said_is_put_right(memory: Memory, said: str, amends: str,
     say(memory, said, session="s")
     memory.add("Noted.", role="assistant", session="s", at=START + 1.5 * DAY)
     say(memory, amends, session="s")
-    found = memory.artifacts()
+    found = memory.statements()
     assert [one.quote for one in found] == ([amends] if holds else [])
     assert holds is None or holds in found[0].content
-    assert memory.intents() == []
-    before = memory.artifacts(status="any")
+    assert memory.intents.list() == []
+    before = memory.statements(status="any")
     assert next(one for one in before if one.quote == amends).replaces == the(memory, said).id
-    memory.rebuild()
-    assert memory.artifacts(status="any") == before
+    memory.admin.rebuild()
+    assert memory.statements(status="any") == before
 
 
 @pytest.mark.parametrize(
@@ -1062,7 +1062,7 @@ def test_an_answer_puts_nothing_right(memory: Memory, said: str, other: str, ans
 )
 def test_a_day_is_put_right_in_its_place(memory: Memory, said: str, amends: str, value: str, day: int) -> None:
     say(memory, said, amends, session="s")
-    (found,) = memory.artifacts()
+    (found,) = memory.statements()
     assert (found.quote, found.value) == (amends, value)
     assert found.date is not None
     assert found.date.start.day == day
@@ -1084,14 +1084,14 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
 ) -> None:
     *_, last = say(memory, *said, session="s")
     (back,) = say(memory, "Scratch that.", session="s")
-    (found,) = memory.artifacts()
+    (found,) = memory.statements()
     assert (found.quote, found.value) == ("Scratch that.", holds)
     assert [one.artifact.quote for one in memory.history(found.id).versions][-2:] == [said[-1], "Scratch that."]
-    before = memory.artifacts(status="any")
-    memory.rebuild()
-    assert memory.artifacts(status="any") == before
+    before = memory.statements(status="any")
+    memory.admin.rebuild()
+    assert memory.statements(status="any") == before
     memory.forget(ids=[last, back])
-    assert [one.value for one in memory.artifacts()] == [holds]
+    assert [one.value for one in memory.statements()] == [holds]
 
 
 @pytest.mark.parametrize(
@@ -1125,10 +1125,10 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
 )
 def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> None:
     say(memory, todo)
-    assert [one.kind for one in memory.artifacts()] == ["todo"]
+    assert [one.kind for one in memory.statements()] == ["todo"]
     say(memory, deed)
-    assert [(one.kind, one.stance) for one in memory.artifacts()] == [("event", "done")]
-    assert memory.intents(now=START + 3 * DAY) == []
+    assert [(one.kind, one.stance) for one in memory.statements()] == [("event", "done")]
+    assert memory.intents.list(now=START + 3 * DAY) == []
 
 
 @pytest.mark.parametrize(
@@ -1142,7 +1142,7 @@ def test_a_todo_is_done_whoever_did_it(memory: Memory, todo: str, deed: str) -> 
 )
 def test_what_is_to_be_done_of_a_thing_is_a_todo(memory: Memory, said: str, todo: str) -> None:
     say(memory, said)
-    assert [(one.kind, one.value) for one in memory.artifacts()] == [("todo", todo)]
+    assert [(one.kind, one.value) for one in memory.statements()] == [("todo", todo)]
 
 
 @pytest.mark.parametrize(
@@ -1161,7 +1161,7 @@ def test_what_is_to_be_done_of_a_thing_is_a_todo(memory: Memory, said: str, todo
 )
 def test_what_holds_in_general_is_no_todo(memory: Memory, said: str) -> None:
     say(memory, said)
-    assert "todo" not in [one.kind for one in memory.artifacts()]
+    assert "todo" not in [one.kind for one in memory.statements()]
 
 
 @pytest.mark.parametrize(
@@ -1209,7 +1209,7 @@ def test_what_was_not_done_or_is_another_thing_leaves_a_todo(memory: Memory, tod
 )
 def test_how_a_thing_is_is_no_deed(memory: Memory, text: str) -> None:
     say(memory, text)
-    assert [one for one in memory.artifacts() if one.stance == "done"] == []
+    assert [one for one in memory.statements() if one.stance == "done"] == []
 
 
 def test_what_was_not_done_so_far_ends_when_it_is(memory: Memory) -> None:
@@ -1238,7 +1238,7 @@ def test_what_was_not_done_so_far_ends_when_it_is(memory: Memory) -> None:
 )
 def test_what_a_talk_with_support_states(memory: Memory, text: str, kind: str, value: str) -> None:
     say(memory, text)
-    assert [(one.kind, one.value) for one in memory.artifacts()] == [(kind, value)]
+    assert [(one.kind, one.value) for one in memory.statements()] == [(kind, value)]
 
 
 @pytest.mark.parametrize(
@@ -1259,7 +1259,7 @@ def test_what_a_talk_with_support_states(memory: Memory, text: str, kind: str, v
 )
 def test_what_only_sounds_like_support(memory: Memory, text: str) -> None:
     say(memory, text)
-    assert memory.artifacts() == []
+    assert memory.statements() == []
 
 
 def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
@@ -1272,16 +1272,16 @@ def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
         )
     )
     memory.forget(ids=[first])
-    with memory._engine.store.reader() as reader:
-        before = reader.change_counts(memory._space)
-    memory.rebuild()
-    with memory._engine.store.reader() as reader:
-        assert reader.change_counts(memory._space) == before
+    with memory.scope.engine.store.reader(memory.scope.space) as reader:
+        before = reader.change_counts()
+    memory.admin.rebuild()
+    with memory.scope.engine.store.reader(memory.scope.space) as reader:
+        assert reader.change_counts() == before
 
 
 def test_taking_back_a_change_leaves_what_was_said_since(memory: Memory) -> None:
     say(memory, "I live in Lisbon.", "I moved to Porto.", "I moved to Madrid.", "Scratch that.", session="s")
-    assert [one.value for one in memory.artifacts()] == ["Porto"]
+    assert [one.value for one in memory.statements()] == ["Porto"]
 
 
 def test_what_was_put_right_follows_what_is_left_of_the_log(memory: Memory) -> None:
@@ -1291,6 +1291,6 @@ def test_what_was_put_right_follows_what_is_left_of_the_log(memory: Memory) -> N
     assert current(memory) == ["I live in Porto."]
     memory.forget(ids=[later])
     assert current(memory) == []
-    before = memory.artifacts(status="any")
-    memory.rebuild()
-    assert memory.artifacts(status="any") == before
+    before = memory.statements(status="any")
+    memory.admin.rebuild()
+    assert memory.statements(status="any") == before

@@ -39,7 +39,7 @@ def test_those_who_watch_do_not_hold_up_those_who_write(tmp_path: Path) -> None:
                     return
 
             async def follow() -> None:
-                async for _ in memory.follow(tmp_path / "folder", every_s=0.05, stop=stop):
+                async for _ in memory.admin.follow(tmp_path / "folder", every_s=0.05, stop=stop):
                     pass
 
             waiting = [asyncio.create_task(one()) for one in (watch, watch, watch, follow, follow)]

@@ -1,4 +1,4 @@
-"""Concepts through the facade: what emerges, on which events, what changed and why, and how to take it back."""
+"""Concepts through `Memory`: what emerges, on which events, what changed and why, and how to take it back."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ def tell(memory: Memory, texts: tuple[str, ...], *, clock: Clock | None = None, 
 
 
 def labels(memory: Memory) -> set[str]:
-    return {concept.label for concept in memory.concepts()}
+    return {concept.label for concept in memory.concepts.list()}
 
 
 def test_three_events_make_a_concept_and_two_do_not(memory: Memory) -> None:
     tell(memory, SLEEP[:2])
-    assert memory.concepts() == []
+    assert memory.concepts.list() == []
     tell(memory, SLEEP)
     assert labels(memory) == {"Sleep"}
 
 
 def test_a_concept_names_its_events_word_for_word(memory: Memory) -> None:
     ids = tell(memory, SLEEP[:3])
-    view = memory.concept(memory.concepts()[0].id)
+    view = memory.concepts.get(memory.concepts.list()[0].id)
     assert {ground.event_id for ground in view.grounds} == set(ids)
     assert [ground.quote for ground in view.grounds] == list(SLEEP[:3])
     assert all(0 < ground.weight <= 1 for ground in view.grounds)
@@ -86,9 +86,9 @@ def test_a_concept_names_its_events_word_for_word(memory: Memory) -> None:
 
 def test_what_confirms_a_concept_strengthens_it_and_makes_no_second_one(memory: Memory) -> None:
     tell(memory, SLEEP[:3])
-    before = memory.concepts()[0]
+    before = memory.concepts.list()[0]
     tell(memory, SLEEP)
-    (after,) = memory.concepts()
+    (after,) = memory.concepts.list()
     assert (after.id, after.label) == (before.id, before.label)
     assert before.strength == 0.5
     assert after.strength == pytest.approx(0.5 + 0.1 * (after.events - 3))
@@ -96,17 +96,17 @@ def test_what_confirms_a_concept_strengthens_it_and_makes_no_second_one(memory: 
 
 def test_small_talk_comes_to_nothing(memory: Memory) -> None:
     tell(memory, TALK * 3)
-    assert memory.concepts() == []
-    assert memory.journal() == []
+    assert memory.concepts.list() == []
+    assert memory.concepts.journal() == []
 
 
 def test_two_matters_stay_two(memory: Memory) -> None:
     mixed = tuple(text for pair in zip(SLEEP, GARDEN, strict=False) for text in pair)
     tell(memory, mixed)
     assert labels(memory) == {"Sleep", "Gardening"}
-    for concept in memory.concepts():
+    for concept in memory.concepts.list():
         own = SLEEP if concept.label == "Sleep" else GARDEN
-        firm = [ground.quote for ground in memory.concept(concept.id).grounds if ground.weight >= 0.5]
+        firm = [ground.quote for ground in memory.concepts.get(concept.id).grounds if ground.weight >= 0.5]
         assert set(firm) <= set(own)
 
 
@@ -119,14 +119,14 @@ def test_events_without_a_theme_are_named_by_the_words_they_share(memory: Memory
             "Heard the zorblax manifold hummed near that crate.",
         ),
     )
-    (concept,) = memory.concepts()
+    (concept,) = memory.concepts.list()
     assert "zorblax" in concept.label or "manifold" in concept.label
 
 
 def test_that_something_was_done_is_no_concept() -> None:
     with Memory.open(":memory:", "hashing") as memory:
         tell(memory, ("Wrote to the landlord.", "Wrote a song for Ines.", "Wrote forty pages.", "Wrote off the car."))
-        assert memory.concepts() == []
+        assert memory.concepts.list() == []
 
 
 def test_an_event_lies_beside_the_two_nearest_concepts_also_where_they_come_later() -> None:
@@ -147,8 +147,8 @@ def test_what_only_lies_beside_a_concept_is_shown_with_it_but_not_counted() -> N
     with Memory.open(":memory:") as memory:
         tell(memory, ("The audit of our logs began.", "An audit of access rights.", "Our audit found one account."))
         tell(memory, ("Somebody checked the ledgers.", "The inspector left a note.", "A kettle boils."))
-        (concept,) = memory.concepts()
-        grounds = memory.concept(concept.id).grounds
+        (concept,) = memory.concepts.list()
+        grounds = memory.concepts.get(concept.id).grounds
         beside = [ground for ground in grounds if ground.weight < COUNTED]
         assert beside
         assert concept.events == len(grounds) - len(beside) >= 3
@@ -161,8 +161,8 @@ def test_the_words_of_a_cause_link_two_concepts(memory: Memory) -> None:
         memory, ("The deadline slipped again.", "Behind schedule, the deadline is overdue.", "A new deadline was set.")
     )
     memory.add("Because of the insomnia, I missed the project deadline.", speaker="Ana", at=START + 30 * DAY)
-    by_label = {concept.label: concept.id for concept in memory.concepts()}
-    edges = memory.concept(by_label["Deadlines"]).edges
+    by_label = {concept.label: concept.id for concept in memory.concepts.list()}
+    edges = memory.concepts.get(by_label["Deadlines"]).edges
     caused = [edge for edge in edges if edge.kind is EdgeKind.CAUSES]
     assert [(edge.source, edge.target) for edge in caused] == [(by_label["Sleep"], by_label["Deadlines"])]
     assert len(caused[0].events) == 1
@@ -173,74 +173,74 @@ def test_an_edge_fades_with_time_and_reading_it_changes_nothing(memory: Memory) 
     tell(memory, SLEEP)
     tell(memory, GARDEN)
     memory.add("Slept in the garden shed among the compost, then watered the plants.", at=START + 9 * DAY)
-    edge = next(edge for concept in memory.concepts() for edge in memory.concept(concept.id).edges)
+    edge = next(edge for concept in memory.concepts.list() for edge in memory.concepts.get(concept.id).edges)
     week = edge.supported_at + 7 * DAY
     assert edge.weight_at(edge.supported_at) == edge.weight
     assert edge.weight_at(week) == pytest.approx(edge.weight * 0.4317, rel=1e-3)
-    assert memory.concept(edge.source).edges == memory.concept(edge.source).edges
+    assert memory.concepts.get(edge.source).edges == memory.concepts.get(edge.source).edges
 
 
 def test_the_journal_says_what_why_and_from_which_events(memory: Memory) -> None:
     ids = tell(memory, SLEEP)
-    entries = memory.journal()
+    entries = memory.concepts.journal()
     assert {entry.debt for entry in entries} >= {Debt.EMERGENCE, Debt.REINFORCEMENT}
     made = next(entry for entry in entries if entry.action == "add_node")
     assert set(made.events) <= set(ids)
     assert len(made.events) >= 3
     assert made.reason
-    assert memory.concept(made.node_id).journal[0] == made
+    assert memory.concepts.get(made.node_id).journal[0] == made
 
 
 def test_a_dry_run_tells_what_would_happen_and_changes_nothing(clock: Clock) -> None:
     with Memory.open(":memory:", "hashing", profile=EVERYDAY, clock=clock, fold=False) as memory:
         tell(memory, SLEEP)
-        would = memory.fold(dry_run=True)
+        would = memory.concepts.fold(dry_run=True)
         assert (would.events, would.waiting, would.dry_run) == (5, 0, True)
-        assert memory.concepts() == []
-        assert memory.journal() == []
-        did = memory.fold()
+        assert memory.concepts.list() == []
+        assert memory.concepts.journal() == []
+        did = memory.concepts.fold()
         assert did.entries == would.entries
         assert labels(memory) == {"Sleep"}
-        assert memory.fold().events == 0
+        assert memory.concepts.fold().events == 0
 
 
 def test_as_of_shows_the_graph_as_it_was_known(memory: Memory, clock: Clock) -> None:
     tell(memory, SLEEP[:3], clock=clock)
     then = clock.now
-    early = memory.concepts()[0]
+    early = memory.concepts.list()[0]
     tell(memory, SLEEP[3:], clock=clock)
-    assert memory.concepts(as_of=START) == []
-    (past,) = memory.concepts(as_of=then)
+    assert memory.concepts.list(as_of=START) == []
+    (past,) = memory.concepts.list(as_of=then)
     assert (past.events, past.strength, past.last_at) == (early.events, early.strength, early.last_at)
-    assert len(memory.concept(past.id, as_of=then).grounds) == 3
-    assert memory.concepts()[0].events > past.events
+    assert len(memory.concepts.get(past.id, as_of=then).grounds) == 3
+    assert memory.concepts.list()[0].events > past.events
 
 
 def test_the_window_and_the_palace_can_be_seen_as_they_were(memory: Memory, clock: Clock) -> None:
     tell(memory, SLEEP, clock=clock)
     then = clock.now
-    window, palace = memory.window(), memory.palace()
+    window, palace = memory.concepts.window(), memory.concepts.palace()
     tell(memory, GARDEN, clock=clock)
     memory.add("Now and for good I sleep in the garden.", wing="outside")
-    made = next(entry for entry in memory.journal(limit=100) if entry.action == "add_node")
+    made = next(entry for entry in memory.concepts.journal(limit=100) if entry.action == "add_node")
     clock.now += DAY
-    memory.unfold(made.id)
-    assert memory.window(as_of=then) == window
-    assert memory.palace(as_of=then) == palace
-    assert memory.palace() != palace
-    assert memory.palace(as_of=START - DAY).wings == ()
+    memory.concepts.undo(made.id)
+    assert memory.concepts.window(as_of=then) == window
+    assert memory.concepts.palace(as_of=then) == palace
+    assert memory.concepts.palace() != palace
+    assert memory.concepts.palace(as_of=START - DAY).wings == ()
 
 
 def test_forgetting_takes_all_that_rests_on_it(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, "hashing", profile=EVERYDAY, clock=clock) as memory:
         ids = tell(memory, (*SLEEP[:3], "The xylophonist slept, insomnia and all, on my mattress."))
-        assert memory.concepts()[0].events == 4
+        assert memory.concepts.list()[0].events == 4
         memory.forget(ids=ids[3:])
-        assert memory.concepts()[0].events == 3
+        assert memory.concepts.list()[0].events == 3
         memory.forget(ids=ids[:1])
-        assert memory.concepts() == []
-        assert memory.verify().ok
+        assert memory.concepts.list() == []
+        assert memory.admin.verify().ok
     assert b"ylophonist" not in path.read_bytes()
 
 
@@ -260,100 +260,100 @@ def test_forgetting_leaves_the_graph_of_a_memory_that_never_knew(clock: Clock) -
 def test_a_rebuild_comes_to_the_same_graph(memory: Memory) -> None:
     tell(memory, (*SLEEP, *TALK, *GARDEN))
     before = graph(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert graph(memory) == before
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_taking_a_change_back_lasts(memory: Memory) -> None:
     ids = tell(memory, SLEEP)
-    joined = next(entry for entry in memory.journal() if entry.edge is EdgeKind.REINFORCES)
+    joined = next(entry for entry in memory.concepts.journal() if entry.edge is EdgeKind.REINFORCES)
     event, concept = joined.node_id, joined.target_id
     assert event in ids
     assert concept is not None
-    assert memory.unfold(joined.id).undone
-    assert event not in {ground.event_id for ground in memory.concept(concept).grounds}
+    assert memory.concepts.undo(joined.id).undone
+    assert event not in {ground.event_id for ground in memory.concepts.get(concept).grounds}
     after = graph(memory)
     with pytest.raises(InvalidInput, match="taken back already"):
-        memory.unfold(joined.id)
-    memory.rebuild()
+        memory.concepts.undo(joined.id)
+    memory.admin.rebuild()
     assert graph(memory) == after
 
 
 def test_forgetting_that_a_change_was_taken_back_leaves_the_sums_that_folding_goes_on_from(memory: Memory) -> None:
     tell(memory, SLEEP)
-    (concept,) = memory.concepts()
+    (concept,) = memory.concepts.list()
 
     def sums() -> tuple[int, bytes]:
-        with memory._engine.store.writer() as writer:
-            work = writer.fold_work_of("default", concept.id)
+        with memory.scope.engine.store.writer("default") as writer:
+            work = writer.fold_work_of(concept.id)
         assert work is not None
         return work.size, work.total
 
     before = sums()
-    confirmed = next(entry for entry in memory.journal() if entry.debt is Debt.REINFORCEMENT)
-    memory.unfold(confirmed.id)
+    confirmed = next(entry for entry in memory.concepts.journal() if entry.debt is Debt.REINFORCEMENT)
+    memory.concepts.undo(confirmed.id)
     assert sums() != before
-    memory.forget(ids=[memory.records(kind="unfold")[0].id])
+    memory.forget(ids=[memory.admin.records(kind="unfold")[0].id])
     assert sums() == before
 
 
 def test_a_concept_that_is_none_can_be_taken_back(memory: Memory, clock: Clock) -> None:
     tell(memory, SLEEP[:3])
-    made = next(entry for entry in memory.journal() if entry.action == "add_node")
+    made = next(entry for entry in memory.concepts.journal() if entry.action == "add_node")
     clock.now += DAY
-    memory.unfold(made.id)
-    assert memory.concepts() == []
-    assert memory.concept(made.node_id, as_of=START).concept.closed_at is None
-    assert memory.verify().ok
+    memory.concepts.undo(made.id)
+    assert memory.concepts.list() == []
+    assert memory.concepts.get(made.node_id, as_of=START).concept.closed_at is None
+    assert memory.admin.verify().ok
 
 
 def test_taking_a_concept_back_takes_what_later_events_hung_on_it_and_can_be_taken_back(memory: Memory) -> None:
     tell(memory, (*SLEEP, *GARDEN, "Slept in the garden, the lawn is a good mattress for a nap."))
-    before = {view.concept.id: view for view in (memory.concept(one.id) for one in memory.concepts())}
-    made = next(entry for entry in memory.journal(limit=100) if entry.action == "add_node")
+    before = {view.concept.id: view for view in (memory.concepts.get(one.id) for one in memory.concepts.list())}
+    made = next(entry for entry in memory.concepts.journal(limit=100) if entry.action == "add_node")
     assert before[made.node_id].edges, "it has links that other entries made"
     assert before[made.node_id].concept.events > len(made.events)
-    memory.unfold(made.id)
-    assert memory.verify().ok
-    assert made.node_id not in {one.id for one in memory.concepts()}
-    left = [edge for one in memory.concepts() for edge in memory.concept(one.id).edges]
+    memory.concepts.undo(made.id)
+    assert memory.admin.verify().ok
+    assert made.node_id not in {one.id for one in memory.concepts.list()}
+    left = [edge for one in memory.concepts.list() for edge in memory.concepts.get(one.id).edges]
     assert all(made.node_id not in (edge.source, edge.target) for edge in left)
-    undo = next(entry for entry in memory.journal(limit=100) if entry.action == "undo")
-    memory.unfold(undo.id)
-    assert memory.verify().ok
-    again = memory.concept(made.node_id)
+    undo = next(entry for entry in memory.concepts.journal(limit=100) if entry.action == "undo")
+    memory.concepts.undo(undo.id)
+    assert memory.admin.verify().ok
+    again = memory.concepts.get(made.node_id)
     assert again.concept.events == before[made.node_id].concept.events
     assert {(edge.source, edge.target) for edge in again.edges} == {
         (edge.source, edge.target) for edge in before[made.node_id].edges
     }
     seen = graph(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert graph(memory) == seen
 
 
 def test_wings_share_a_concept_but_not_each_others_words(memory: Memory) -> None:
     tell(memory, SLEEP[:2], wing="ana")
     tell(memory, ("Insomnia in the Qvistgaard hotel, awake till dawn.",), wing="bo")
-    (shared,) = memory.concepts()
+    (shared,) = memory.concepts.list()
     assert shared.wings == ("ana", "bo")
-    view = memory.wing("ana").concept(shared.id)
+    view = memory.wing("ana").concepts.get(shared.id)
     assert len(view.grounds) == 2
     assert "Qvistgaard" not in json.dumps(to_json(view))
-    assert "Qvistgaard" not in json.dumps([to_json(one) for one in memory.wing("ana").concepts()])
-    assert memory.wing("ana").journal() == []
+    assert "Qvistgaard" not in json.dumps([to_json(one) for one in memory.wing("ana").concepts.list()])
+    assert memory.wing("ana").concepts.journal() == []
     told = [one for one in memory.wing("ana").changes() if one.kind == "concept"]
     assert [one.item.id for one in told] == [shared.id]  # type: ignore[union-attr]
-    for seen in (told, memory.wing("ana").window(), memory.wing("ana").palace()):
+    for seen in (told, memory.wing("ana").concepts.window(), memory.wing("ana").concepts.palace()):
         assert "Qvistgaard" not in str(seen)
     with pytest.raises(NotFound):
-        memory.wing("nobody").concept(shared.id)
+        memory.wing("nobody").concepts.get(shared.id)
 
 
 def test_spaces_share_nothing(memory: Memory) -> None:
     tell(memory.space("one"), SLEEP[:2])
     tell(memory.space("two"), SLEEP[2:4])
-    assert memory.space("one").concepts() == memory.space("two").concepts() == []
+    assert memory.space("one").concepts.list() == memory.space("two").concepts.list() == []
 
 
 def test_another_process_goes_on_where_one_stopped(tmp_path: Path, clock: Clock) -> None:
@@ -373,26 +373,26 @@ def test_a_file_from_before_is_folded_by_settle(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with Memory.open(path, "hashing", profile=EVERYDAY, fold=False) as memory:
         tell(memory, SLEEP)
-        assert memory.concepts() == []
-        assert memory.settle() > 0
+        assert memory.concepts.list() == []
+        assert memory.admin.settle() > 0
         assert labels(memory) == {"Sleep"}
 
 
 def test_the_words_of_an_assistant_confirm_but_found_nothing(memory: Memory) -> None:
     for text in SLEEP:
         memory.add(text, role="assistant", at=START)
-    assert memory.concepts() == []
+    assert memory.concepts.list() == []
     tell(memory, SLEEP[:3])
     memory.add("Insomnia is common, and naps help you sleep.", role="assistant", at=START)
-    assert any("naps help" in ground.quote for ground in memory.concept(memory.concepts()[0].id).grounds)
+    assert any("naps help" in ground.quote for ground in memory.concepts.get(memory.concepts.list()[0].id).grounds)
 
 
 def test_without_a_model_themes_and_words_are_enough() -> None:
     with Memory.open(":memory:", "none", profile=EVERYDAY) as memory:
         tell(memory, SLEEP)
         assert labels(memory) == {"Sleep"}
-        assert memory.concepts(about="sle")
-        assert memory.concepts(about="garden") == []
+        assert memory.concepts.list(about="sle")
+        assert memory.concepts.list(about="garden") == []
 
 
 def test_a_profile_of_ones_own_changes_what_is_seen(tmp_path: Path) -> None:
@@ -424,9 +424,9 @@ def test_an_unknown_profile_is_named_with_those_there_are() -> None:
 def test_what_is_not_there_is_told(memory: Memory) -> None:
     for wrong in ("co_0", "", "ev_1"):
         with pytest.raises(NotFound):
-            memory.concept(wrong)
+            memory.concepts.get(wrong)
         with pytest.raises(NotFound):
-            memory.unfold(wrong)
+            memory.concepts.undo(wrong)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_whatever_comes_is_stored_and_folds_or_not(memory: Memory, text: str) ->
     for number in range(4):
         assert memory.add(f"{text} {number}", at=START + number * DAY).new
     assert memory.notices == []
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
@@ -459,9 +459,9 @@ def test_verify_finds_an_edge_that_lost_its_event(tmp_path: Path) -> None:
         connection.execute("DELETE FROM fold_edges WHERE number > 1")
     connection.close()
     with Memory.open(path, "hashing", profile=EVERYDAY) as memory:
-        assert any("concepts" in problem.where for problem in memory.verify().problems)
-        memory.rebuild()
-        assert memory.verify().ok
+        assert any("concepts" in problem.where for problem in memory.admin.verify().problems)
+        memory.admin.rebuild()
+        assert memory.admin.verify().ok
 
 
 def test_the_same_for_asyncio() -> None:
@@ -469,10 +469,10 @@ def test_the_same_for_asyncio() -> None:
         async with await AsyncMemory.open(":memory:", "hashing", profile=EVERYDAY) as memory:
             for number, text in enumerate(SLEEP):
                 await memory.add(text, at=START + number * DAY)
-            (concept,) = await memory.concepts()
-            view = await memory.concept(concept.id)
-            assert (await memory.journal())[-1].events
-            assert (await memory.fold(dry_run=True)).events == 0
+            (concept,) = await memory.concepts.list()
+            view = await memory.concepts.get(concept.id)
+            assert (await memory.concepts.journal())[-1].events
+            assert (await memory.concepts.fold(dry_run=True)).events == 0
             return [view.concept.label]
 
     assert asyncio.run(use()) == ["Sleep"]
@@ -480,7 +480,7 @@ def test_the_same_for_asyncio() -> None:
 
 def graph(memory: Memory) -> object:
     """Lay the whole graph out, without the order in which rows were written."""
-    views = [memory.concept(concept.id) for concept in memory.concepts()]
+    views = [memory.concepts.get(concept.id) for concept in memory.concepts.list()]
     return sorted(
         (
             view.concept.id,
@@ -497,12 +497,12 @@ def graph(memory: Memory) -> object:
 
 def test_what_is_done_to_the_memory_itself_names_nobody(memory: Memory) -> None:
     tell(memory, SLEEP[:3])
-    memory.unfold(memory.journal()[0].id)
+    memory.concepts.undo(memory.concepts.journal()[0].id)
     memory.identity("You are Kim of Oslo.")
     memory.add("Nothing to be read here.", role="system")
-    assert [entity.name for entity in memory.entities()] == ["Ana"]
-    memory.rebuild()
-    assert [entity.name for entity in memory.entities()] == ["Ana"]
+    assert [entity.name for entity in memory.graph.entities()] == ["Ana"]
+    memory.admin.rebuild()
+    assert [entity.name for entity in memory.graph.entities()] == ["Ana"]
 
 
 def test_a_label_has_no_capital_for_its_place_alone_and_none_is_the_name_of_a_person() -> None:
@@ -513,7 +513,7 @@ def test_a_label_has_no_capital_for_its_place_alone_and_none_is_the_name_of_a_pe
             memory.add(text, speaker="Ana")
         for text in ("VAT return sent.", "VAT is due in May.", "VAT number of the shop was wrong."):
             memory.add(text, speaker="Ana")
-        assert {concept.label for concept in memory.concepts()} == {"VAT", "deadline"}
+        assert {concept.label for concept in memory.concepts.list()} == {"VAT", "deadline"}
 
 
 SAYINGS = (
@@ -529,9 +529,9 @@ def test_the_first_of_a_list_are_the_first_of_all_of_it() -> None:
         for number, word in enumerate(said):
             for place in range(3 + 2 * number):
                 memory.wing(f"w{place % 2}").add(f"{SAYINGS[place]} {word}.", speaker="Ana")
-        every = memory.concepts()
-        page_by_page = memory.concepts(as_of="2100-01-01")  # another query, that counts and orders by itself
+        every = memory.concepts.list()
+        page_by_page = memory.concepts.list(as_of="2100-01-01")  # another query, that counts and orders by itself
         assert len(every) > 3
         assert every == page_by_page
-        assert [memory.concepts(limit=most) for most in (1, 2, 3)] == [every[:1], every[:2], every[:3]]
+        assert [memory.concepts.list(limit=most) for most in (1, 2, 3)] == [every[:1], every[:2], every[:3]]
         assert {wing for one in every for wing in one.wings} == {"w0", "w1"}

@@ -80,7 +80,7 @@ def test_late_news_of_an_older_time_lands_in_the_past(memory: Memory) -> None:
 def test_a_contradiction_without_a_winner_is_listed(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "Tom lives in Leeds.")
     say(memory, "Bo", "04-02", "Tom lives in Porto.")
-    assert sorted(fact.object_name for fact in memory.conflicts()) == ["Leeds", "Porto"]
+    assert sorted(fact.object_name for fact in memory.graph.conflicts()) == ["Leeds", "Porto"]
     say(memory, "Tom", "05-02", "I live in Porto.")
     assert told(memory.facts("Tom", "lives_in", as_of="2026-05-03")) == [("Tom", "lives_in", "Porto")]
 
@@ -90,7 +90,7 @@ def test_a_relation_without_a_name_is_somebody_as_soon_as_the_name_is_said(memor
     assert told(memory.facts("Ana's sister")) == [("Ana's sister", "works_at", "Siemens")]
     say(memory, "Ana", "02-10", "My sister Mia is visiting.")
     assert ("Mia", "works_at", "Siemens") in told(memory.facts("Mia"))
-    assert memory.entity("Ana's sister").name == "Mia"
+    assert memory.graph.entity("Ana's sister").name == "Mia"
 
 
 def test_what_holds_in_both_directions_is_found_from_both(memory: Memory) -> None:
@@ -104,7 +104,7 @@ def test_an_end_that_names_nobody_closes_what_held_then(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I work at Siemens.")  # older, and learned later
     (job,) = memory.facts("Ana", "works_at")
     assert (job.object_name, job.open) == ("Siemens", False)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert memory.facts("Ana", "works_at") == [job]
     say(memory, "Ana", "05-02", "I work at Bosch.")
     assert [fact.object_name for fact in memory.facts("Ana", "works_at") if fact.open] == ["Bosch"]
@@ -112,62 +112,62 @@ def test_an_end_that_names_nobody_closes_what_held_then(memory: Memory) -> None:
 
 def test_entities_by_type_and_by_how_they_begin(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I live in Leeds. My friend Tom works at Siemens.")
-    assert {one.name for one in memory.entities(type="person")} == {"Ana", "Tom"}
-    assert [one.name for one in memory.entities(prefix="lee")] == ["Leeds"]
-    assert memory.entities(limit=1)[0].events == 1
-    assert memory.entity("SIEMENS").type == "organisation"
-    assert memory.entity(memory.entity("tom").id).name == "Tom"
+    assert {one.name for one in memory.graph.entities(type="person")} == {"Ana", "Tom"}
+    assert [one.name for one in memory.graph.entities(prefix="lee")] == ["Leeds"]
+    assert memory.graph.entities(limit=1)[0].events == 1
+    assert memory.graph.entity("SIEMENS").type == "organisation"
+    assert memory.graph.entity(memory.graph.entity("tom").id).name == "Tom"
 
 
 def test_a_timeline_is_in_the_order_of_time(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "I moved to Porto in March.")
     say(memory, "Ana", "04-05", "I visited Rome last week.")
     say(memory, "Ana", "04-10", "I lived in Leeds from 2015 to 2019.")
-    places = [fact.object_name for fact in memory.timeline("Ana") if fact.relation in ("lives_in", "visited")]
+    places = [fact.object_name for fact in memory.graph.timeline("Ana") if fact.relation in ("lives_in", "visited")]
     assert places == ["Leeds", "Porto", "Rome"]
-    assert "Leeds" not in [fact.object_name for fact in memory.timeline("Ana", since="2026-01-01")]
-    assert "Rome" not in [fact.object_name for fact in memory.timeline("Ana", until="2026-03-05")]
-    assert [fact.subject_name for fact in memory.timeline("Leeds")] == ["Ana"]
+    assert "Leeds" not in [fact.object_name for fact in memory.graph.timeline("Ana", since="2026-01-01")]
+    assert "Rome" not in [fact.object_name for fact in memory.graph.timeline("Ana", until="2026-03-05")]
+    assert [fact.subject_name for fact in memory.graph.timeline("Leeds")] == ["Ana"]
 
 
 def test_merge_split_and_undo(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "Robert Smith lives in Leeds.")
     say(memory, "Ana", "02-10", "The Hammer works at Siemens.")
     say(memory, "Ana", "02-11", "Hammer Joe works at Siemens.")
-    memory.merge("Hammer Joe", "Robert Smith")
+    memory.graph.merge("Hammer Joe", "Robert Smith")
     assert ("Robert Smith", "works_at", "Siemens") in told(memory.facts("Hammer Joe"))
-    memory.rebuild()
-    assert memory.entity("Hammer Joe").name == "Robert Smith"
-    (edit,) = memory.edits()
+    memory.admin.rebuild()
+    assert memory.graph.entity("Hammer Joe").name == "Robert Smith"
+    (edit,) = memory.graph.edits()
     assert edit.what == "Hammer Joe is Robert Smith"
-    assert memory.undo(edit.number).undone
-    assert memory.entity("Hammer Joe").name == "Hammer Joe"
+    assert memory.graph.undo(edit.number).undone
+    assert memory.graph.entity("Hammer Joe").name == "Hammer Joe"
     with pytest.raises(NotFound, match="to take back"):
-        memory.undo(edit.number)
+        memory.graph.undo(edit.number)
 
 
 def test_a_split_holds_against_what_the_rules_think(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "Michael Chen lives in Leeds.")
     say(memory, "Ana", "02-10", "Mike works at Siemens.")
-    assert memory.entity("Mike").name == "Michael Chen"
-    memory.split("Michael Chen", ["Mike"])
-    assert memory.entity("Mike").name == "Mike"
+    assert memory.graph.entity("Mike").name == "Michael Chen"
+    memory.graph.split("Michael Chen", ["Mike"])
+    assert memory.graph.entity("Mike").name == "Mike"
     assert told(memory.facts("Michael Chen")) == [("Michael Chen", "lives_in", "Leeds")]
-    memory.rebuild()
+    memory.admin.rebuild()
     assert told(memory.facts("Mike")) == [("Mike", "works_at", "Siemens")]
 
 
 def test_what_is_forgotten_is_forgotten_of_everybody(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I live in Leeds.", "s1")
     say(memory, "Ana", "04-02", "I moved to Porto in March. My friend Zebulon helped.", "s2")
-    memory.merge("Zebulon", "Ana")
+    memory.graph.merge("Zebulon", "Ana")
     memory.forget(session="s2")
     assert told(memory.facts("Ana")) == [("Ana", "lives_in", "Leeds")]
     assert memory.facts("Ana")[0].open
     with pytest.raises(NotFound, match="Zebulon"):
-        memory.entity("Zebulon")
-    assert memory.edits() == []
-    assert memory.verify().ok
+        memory.graph.entity("Zebulon")
+    assert memory.graph.edits() == []
+    assert memory.admin.verify().ok
 
 
 def test_no_byte_of_a_forgotten_name_is_left(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def test_a_wing_knows_what_was_said_in_it(memory: Memory) -> None:
     memory.wing("work").add("I live in Porto. Tom works at Siemens.", speaker="Ana", at="2026-02-10")
     assert told(memory.wing("home").facts("Ana")) == [("Ana", "lives_in", "Leeds")]
     assert memory.wing("home").facts("Ana")[0].open
-    assert {one.name for one in memory.wing("home").entities()} == {"Ana", "Leeds"}
+    assert {one.name for one in memory.wing("home").graph.entities()} == {"Ana", "Leeds"}
     with pytest.raises(NotFound):
-        memory.wing("home").entity("Tom")
+        memory.wing("home").graph.entity("Tom")
 
 
 def test_spaces_know_nothing_of_one_another(memory: Memory) -> None:
     say(memory, "Ana", "01-10", "I live in Leeds.")
     other = memory.space("other")
-    assert (other.entities(), other.facts(), other.conflicts()) == ([], [], [])
+    assert (other.graph.entities(), other.facts(), other.graph.conflicts()) == ([], [], [])
 
 
 def test_a_session_says_what_it_was_about(memory: Memory) -> None:
@@ -209,7 +209,7 @@ def test_a_session_says_what_it_was_about(memory: Memory) -> None:
     assert {theme.text for theme in session.summary} <= set(texts)
     assert session.summary
     assert "Tom" in session.entities
-    memory.settle()
+    memory.admin.settle()
     assert memory.sessions() == [session]
 
 
@@ -227,7 +227,7 @@ def test_an_older_memory_gets_its_graph(tmp_path: Path) -> None:
         assert memory.facts() == []
     with Memory.open(path, embedder="none") as memory:
         say(memory, "Ana", "01-11", "I work at Siemens.")  # waits for the event before it
-        memory.settle()
+        memory.admin.settle()
         assert len(memory.facts("Ana")) == 2
 
 
@@ -236,24 +236,24 @@ def test_two_handles_on_one_file_see_what_the_other_learned(tmp_path: Path) -> N
     with Memory.open(path, embedder="none") as one, Memory.open(path, embedder="none") as other:
         say(one, "Ana", "01-10", "Michael Chen lives in Leeds.")
         say(other, "Ana", "01-11", "Mike works at Siemens.")
-        assert one.entity("Mike").name == "Michael Chen"
-        other.split("Mike", ["Mike"])
+        assert one.graph.entity("Mike").name == "Michael Chen"
+        other.graph.split("Mike", ["Mike"])
         say(one, "Ana", "01-12", "Mike lives in Porto.")
         assert told(other.facts("Mike", "lives_in")) == [("Mike", "lives_in", "Porto")]
 
 
 def test_a_write_that_fails_leaves_no_name(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    from everyword.storage.sqlite.snapshot import SqliteWriter
+    from everyword.storage.protocol import Writer
 
     def fail(*_: object) -> None:
         raise RuntimeError("no room")
 
-    monkeypatch.setattr(SqliteWriter, "put_claims", fail)
+    monkeypatch.setattr(Writer, "put_claims", fail)
     with pytest.raises(RuntimeError):
         say(memory, "Ana", "01-10", "Michael Chen lives in Leeds.")
     monkeypatch.undo()
     say(memory, "Ana", "01-11", "Mike works at Siemens.")
-    assert memory.entity("Mike").name == "Mike"
+    assert memory.graph.entity("Mike").name == "Mike"
 
 
 @pytest.mark.parametrize(
@@ -269,25 +269,25 @@ def test_a_write_that_fails_leaves_no_name(memory: Memory, monkeypatch: pytest.M
 def test_strange_texts_leave_a_sound_graph(memory: Memory, text: str) -> None:
     for number in range(3):
         memory.add(text, speaker="Ana", at=f"2026-01-1{number}", session="s")
-    assert memory.verify().problems == ()
-    memory.rebuild(vectors=False)
-    assert memory.verify().problems == ()
+    assert memory.admin.verify().problems == ()
+    memory.admin.rebuild(vectors=False)
+    assert memory.admin.verify().problems == ()
 
 
 def test_wrong_arguments_say_what_to_do(memory: Memory) -> None:
     with pytest.raises(InvalidFilter, match="person"):
-        memory.entities(type="animal")
+        memory.graph.entities(type="animal")
     with pytest.raises(NotFound, match="Nobody"):
         memory.facts("Nobody Here")
     with pytest.raises(InvalidInput):
-        memory.timeline("")
+        memory.graph.timeline("")
     with pytest.raises(InvalidInput):
-        memory.entity("a\x00b")
+        memory.graph.entity("a\x00b")
     with pytest.raises(InvalidInput):
-        memory.split("x", "name")
+        memory.graph.split("x", "name")
     say(memory, "Ana", "01-10", "I live in Leeds.")
     with pytest.raises(InvalidInput, match="one already"):
-        memory.merge("Ana", "Ana")
+        memory.graph.merge("Ana", "Ana")
 
 
 def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(memory: Memory) -> None:
@@ -303,15 +303,15 @@ def test_forgetting_where_a_name_was_first_said_reads_again_only_who_says_it(mem
     )
     say(memory, "Ana", "03-10", "I moved to Porto. My boss Zora Quill lives there.")
     memory.forget(ids=[first])
-    with memory._engine.store.reader() as reader:
-        assert reader.graph_state("default").upto is None  # nothing is left for settle
-    before = memory.facts(), memory.entities()
+    with memory.scope.engine.store.reader("default") as reader:
+        assert reader.graph_state().upto is None  # nothing is left for settle
+    before = memory.facts(), memory.graph.entities()
     assert ("Ana", "lives_in", "Porto") in told(before[0])
-    memory.rebuild()
-    assert (memory.facts(), memory.entities()) == before
+    memory.admin.rebuild()
+    assert (memory.facts(), memory.graph.entities()) == before
 
 
 def test_what_ends_nothing_is_no_fault_of_the_file(memory: Memory) -> None:
     say(memory, "Ana", "04-02", "I was fired.")
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.problems

@@ -42,7 +42,7 @@ def test_a_format_is_recognised_and_a_second_import_adds_nothing(memory: Memory,
     assert first.added == first.read == memory.stats().events > 0
     again = memory.import_events(SAMPLES / folder)
     assert (again.added, again.known) == (0, first.read)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_zip_is_read_like_its_folder(memory: Memory, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_secrets_stay_out_unless_they_are_to_be_kept(memory: Memory, tmp_path: P
 def test_a_file_laid_out_like_an_export_is_no_export(memory: Memory, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
     kept = memory.add(f"Kept on purpose: {secret}", at="2026-01-01")
-    memory.export(tmp_path / "ours.jsonl")
+    memory.admin.export(tmp_path / "ours.jsonl")
     ours = json.loads((tmp_path / "ours.jsonl").read_text())
     edited = {**ours, "text": f"Edited since: {secret}"}
     lines = [{"text": f"By hand: {secret}", "key": "k1"}, edited, ours]

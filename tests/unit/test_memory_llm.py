@@ -119,11 +119,11 @@ def remembering(
 
 
 def contents(memory: Memory, **which: Any) -> list[str]:
-    return [artifact.content for artifact in memory.artifacts(**which)]
+    return [artifact.content for artifact in memory.statements(**which)]
 
 
 def of_llm(memory: Memory) -> list[str]:
-    return [artifact.content for artifact in memory.artifacts(status="any") if artifact.extractor.startswith("llm/")]
+    return [artifact.content for artifact in memory.statements(status="any") if artifact.extractor.startswith("llm/")]
 
 
 def turns_asked(server: LLMServer) -> Counter[str]:
@@ -139,18 +139,18 @@ def test_rules_find_at_once_and_the_llm_what_they_miss_when_settled(clock: TestC
         memory.add(CHOIR, speaker="Ana", session="s")
         assert contents(memory) == ["Ana: lives in Lisbon"]
         assert (memory.stats().pending, server.asked) == (2, [])
-        assert memory.settle() == 2
+        assert memory.admin.settle() == 2
         assert memory.stats().pending == 0
-        (found,) = memory.artifacts(kind="preference")
+        (found,) = memory.statements(kind="preference")
         assert (found.content, found.quote, found.about) == (
             FOUND[CHOIR][0]["content"],
             FOUND[CHOIR][0]["quote"],
             "Ana",
         )
         assert memory.history(found.id).versions[0].changes[0].action == "add"
-        assert memory.settle() == 0
+        assert memory.admin.settle() == 0
         assert len(server.asked) == 4
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_what_is_known_and_who_was_spoken_of_is_in_the_prompt(clock: TestClock) -> None:
@@ -160,7 +160,7 @@ def test_what_is_known_and_who_was_spoken_of_is_in_the_prompt(clock: TestClock) 
         memory.add("Maria lives in Faro.", speaker="Ana", session="s")
         memory.add(SHE, speaker="Ana", session="s")
         memory.add("I live in Rome now.", speaker="Ana", session="s")
-        memory.settle()
+        memory.admin.settle()
         (shown,) = [
             json.loads(asked.prompt)
             for asked in server.asked
@@ -171,7 +171,7 @@ def test_what_is_known_and_who_was_spoken_of_is_in_the_prompt(clock: TestClock) 
         told = {known["content"] for known in shown["known"]}
         assert "Ana's sister is Maria" in told
         assert "Ana: lives in Rome now" not in told  # it was said later
-        (found,) = memory.artifacts(about="maria", kind="event")
+        (found,) = memory.statements(about="maria", kind="event")
         assert found.date is not None
         assert found.date.words == "last week"
 
@@ -185,12 +185,12 @@ def test_a_change_that_only_an_llm_sees_makes_a_new_version(clock: TestClock) ->
         lisbon = memory.add("I live in Lisbon.", speaker="Ana")
         clock.pass_by(days=3)
         memory.add(moved, speaker="Ana")
-        memory.settle()
-        (before, after) = memory.artifacts(status="any", about="Ana")
+        memory.admin.settle()
+        (before, after) = memory.statements(status="any", about="Ana")
         assert (before.event_id, before.status, after.status) == (lisbon.id, "superseded", "current")
         assert (after.replaces, after.value) == (before.id, "Porto")
         memory.add("I live in Faro now.", speaker="Ana")
-        assert [one.value for one in memory.artifacts(kind="attribute")] == ["Faro"]
+        assert [one.value for one in memory.statements(kind="attribute")] == ["Faro"]
         assert len(memory.history(before.id).versions) == 3
         assert_rebuilds_to_the_same(memory)
 
@@ -204,8 +204,8 @@ def test_a_task_that_an_llm_reads_as_done_is_closed(clock: TestClock) -> None:
         memory.add("I need to send the report by Friday.", speaker="Ana")
         clock.pass_by(days=1)
         memory.add(done_text, speaker="Ana")
-        memory.settle()
-        (task,) = memory.artifacts(kind="todo", status="any")
+        memory.admin.settle()
+        (task,) = memory.statements(kind="todo", status="any")
         assert task.status == "retracted"
         assert_rebuilds_to_the_same(memory)
 
@@ -216,8 +216,8 @@ def test_small_talk_programs_and_corrections_are_not_sent(clock: TestClock) -> N
         memory.add("I live in Lisbon.", role="system")
         memory.add("I live in Lisbon.", role="tool")
         home = memory.add("I live in Lisbon.", speaker="Ana").id
-        memory.correct(next(one for one in memory.artifacts() if one.event_id == home).id, "Ana lives in Faro.")
-        memory.settle()
+        memory.correct(next(one for one in memory.statements() if one.event_id == home).id, "Ana lives in Faro.")
+        memory.admin.settle()
         assert set(turns_asked(server)) == {"I live in Lisbon."}
         assert len(server.asked) == 2
         assert memory.stats().pending == 0
@@ -234,13 +234,13 @@ def test_without_an_llm_or_the_wish_for_it_nothing_is_queued_and_what_was_waits(
         with remembering(server, clock, path) as memory:
             memory.add(CHOIR, speaker="Ana")
         with Memory.open(path, embedder="none", clock=clock) as memory:
-            assert memory.settle() == 0
+            assert memory.admin.settle() == 0
             assert memory.stats().pending == 1
         with remembering(server, clock, path, llm_extract=False) as memory:
-            assert memory.settle() == 0
+            assert memory.admin.settle() == 0
         assert server.asked == []
         with remembering(server, clock, path) as memory:
-            memory.settle()
+            memory.admin.settle()
             assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
 
 
@@ -273,17 +273,17 @@ def test_a_failing_llm_leaves_the_event_found_and_the_work_waiting(how: str, clo
     with serving(BROKEN[how]) as server, remembering(server, clock) as memory:
         memory.add(f"I live in Lisbon. {CHOIR}", speaker="Ana")
         with pytest.warns(EverywordNotice, match="is postponed"):
-            assert memory.settle() == 0
+            assert memory.admin.settle() == 0
         assert contents(memory) == ["Ana: lives in Lisbon"]
         assert memory.recall("choir")[0].text.endswith(CHOIR)
         assert memory.stats().pending == 1
         tried = len(server.asked)
         assert tried >= 1
-        assert memory.settle() == 0
+        assert memory.admin.settle() == 0
         assert len(server.asked) == tried  # not before its time
         server.script = [knowing({f"I live in Lisbon. {CHOIR}": FOUND[CHOIR]})]
         clock.pass_by(days=1)
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
         assert memory.stats().pending == 0
 
@@ -292,7 +292,7 @@ def test_a_server_that_is_down_is_asked_once_not_for_every_event(clock: TestCloc
     with serving(raw("down", 500)) as server, remembering(server, clock) as memory:
         memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(20))
         with pytest.warns(EverywordNotice):
-            memory.settle()
+            memory.admin.settle()
         assert len(server.asked) == 1
         assert memory.stats().pending == 20
 
@@ -304,7 +304,7 @@ def test_waits_grow_and_end(clock: TestClock) -> None:
             warnings.simplefilter("ignore", EverywordNotice)
             for _ in range(30):
                 clock.pass_by(minutes=16)
-                memory.settle()
+                memory.admin.settle()
         assert len(server.asked) == 30  # a quarter of an hour is the longest
 
 
@@ -319,7 +319,7 @@ def test_one_event_that_is_answered_with_nonsense_does_not_hold_up_the_others(cl
         memory.add(bad, speaker="Eve")
         memory.add(CHOIR, speaker="Ana")
         with pytest.warns(EverywordNotice):
-            memory.settle()
+            memory.admin.settle()
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
         assert memory.stats().pending == 1
 
@@ -337,7 +337,7 @@ def test_an_llm_object_that_raises_whatever_is_a_notice(clock: TestClock) -> Non
     with Memory.open(":memory:", embedder="none", llm=Broken(), clock=clock) as memory:
         memory.add(CHOIR, speaker="Ana")
         with pytest.warns(EverywordNotice, match="KeyError"):
-            memory.settle()
+            memory.admin.settle()
         assert memory.stats().pending == 1
 
 
@@ -359,11 +359,11 @@ def test_half_a_character_in_what_an_llm_says_breaks_nothing(how: str, clock: Te
     }.get(how, chat("{}"))
     with serving(step) as server, remembering(server, clock) as memory:
         memory.add(CHOIR, speaker="Ana")
-        memory.settle()
+        memory.admin.settle()
     with Memory.open(":memory:", embedder="none", llm=Odd(), clock=clock) as memory:
         memory.add(CHOIR, speaker="Ana")
-        memory.settle()
-        assert all("\ud800" not in (job.error or "") for job in memory.jobs())
+        memory.admin.settle()
+        assert all("\ud800" not in (job.error or "") for job in memory.admin.jobs())
 
 
 def test_the_doctor_says_what_waits_and_why(
@@ -374,7 +374,7 @@ def test_the_doctor_says_what_waits_and_why(
         memory.add(CHOIR, speaker="Ana")
         memory.add(SHE, speaker="Ana")
         with pytest.warns(EverywordNotice):
-            memory.settle()
+            memory.admin.settle()
     assert main(["--memory", str(path), "--embedder", "none", "--json", "doctor"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
     (waiting,) = [check for check in checks if check["name"] == "queue"]
@@ -403,9 +403,9 @@ def test_invented_and_altered_quotes_are_counted_and_never_stored(
     path = tmp_path / "memory.db"
     with serving(knowing({CHOIR: [invented]})) as server, remembering(server, clock, path) as memory:
         memory.add(CHOIR, speaker="Ana")
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
         assert of_llm(memory) == []
-        memory.rebuild()
+        memory.admin.rebuild()
         assert of_llm(memory) == []
     assert journal(path)["reject"] == 1
 
@@ -413,8 +413,8 @@ def test_invented_and_altered_quotes_are_counted_and_never_stored(
 def journal(path: Path) -> dict[str, int]:
     store = open_store(path, Settings(read_only=True))
     try:
-        with store.reader() as reader:
-            return reader.change_counts("default")
+        with store.reader("default") as reader:
+            return reader.change_counts()
     finally:
         store.close()
 
@@ -436,19 +436,19 @@ def test_what_was_said_before_there_was_an_llm_is_read_where_that_is_wished(
     with serving(knowing(found)) as server:
         doctor = ["--memory", str(path), "--embedder", "none", "--json", "--llm", f"openai:m@{server.url}", "doctor"]
         with remembering(server, clock, path) as memory:
-            assert memory.settle() == 0
+            assert memory.admin.settle() == 0
         assert main(doctor) == 0
         told = {check["name"]: check["detail"] for check in json.loads(capsys.readouterr().out)["checks"]}
         assert told["llm"].startswith("3 events from before")
         with remembering(server, clock, path, llm_read_past=1) as memory:
-            assert memory.settle() == 1
+            assert memory.admin.settle() == 1
             assert of_llm(memory) == ["The choir was never for Ana"]
         with remembering(server, clock, path, llm_read_past=100) as memory:
-            assert memory.settle() == 1  # small talk is looked at and not sent
+            assert memory.admin.settle() == 1  # small talk is looked at and not sent
             assert "Maria has a greyhound" in of_llm(memory)
             assert set(turns_asked(server)) == {CHOIR, dog}
-            assert memory.settle() == 0
-            assert memory.verify().ok
+            assert memory.admin.settle() == 0
+            assert memory.admin.verify().ok
         assert main(doctor) == 0
         assert "from before" not in capsys.readouterr().out
     with pytest.raises(InvalidSetting):
@@ -468,20 +468,20 @@ def test_the_allowance_is_a_hard_stop_kept_in_the_file(tmp_path: Path, clock: Te
         with remembering(server, clock, path, llm_tokens_per_day=18_000) as memory:
             memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(5))
             with pytest.warns(EverywordNotice, match="left on 2026-04-06"):
-                assert memory.settle() == 1
+                assert memory.admin.settle() == 1
             assert len(server.asked) == 3  # the next might have gone beyond
         with remembering(server, clock, path, llm_tokens_per_day=18_000) as memory:
             clock.pass_by(hours=1)
             with pytest.warns(EverywordNotice, match="left on 2026-04-06"):
-                memory.settle()
+                memory.admin.settle()
             assert len(server.asked) == 3
             clock.pass_by(days=1)
             with pytest.warns(EverywordNotice, match="left on 2026-04-07"):
-                memory.settle()
+                memory.admin.settle()
             assert len(server.asked) == 6
         with remembering(server, clock, path) as memory:
             clock.pass_by(days=1)
-            memory.settle()
+            memory.admin.settle()
             assert memory.stats().pending == 0
     with pytest.raises(InvalidSetting):
         Settings(llm_tokens_per_day=-1)
@@ -505,7 +505,7 @@ def test_what_can_t_be_used_is_paid_for_and_repairs_are_held_to_the_limit(
     ):
         memory.add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(6))
         for _ in range(8):
-            memory.settle()
+            memory.admin.settle()
             memory.ask("Where does Ana sing?")
             clock.pass_by(minutes=70)
     assert 0 < sum(used) <= 8_000
@@ -527,7 +527,7 @@ def test_processes_that_ask_at_once_share_one_limit(tmp_path: Path, clock: TestC
         ]
         handles[0].add_many({"text": f"{CHOIR} {number}", "speaker": "Ana"} for number in range(8))
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda memory: memory.settle(), handles))
+            list(pool.map(lambda memory: memory.admin.settle(), handles))
     assert 0 < sum(used) <= limit
 
 
@@ -583,7 +583,7 @@ def test_two_processes_that_settle_do_the_work_once(tmp_path: Path, clock: TestC
     code = (
         "import sys\nfrom everyword import Memory\n"
         "with Memory.open(sys.argv[1], embedder='none', llm=sys.argv[2], durability='normal') as memory:\n"
-        "    sys.stdin.readline()\n    print(memory.settle())"
+        "    sys.stdin.readline()\n    print(memory.admin.settle())"
     )
     with serving(late(0.03, knowing(found))) as server:
         with remembering(server, clock, path) as memory:
@@ -609,14 +609,14 @@ def test_a_process_that_died_after_the_answer_does_not_pay_twice(tmp_path: Path,
     with serving(knowing(FOUND)) as server:
         with remembering(server, clock, path) as memory:
             memory.add(CHOIR, speaker="Ana")
-            memory.settle()
+            memory.admin.settle()
         store = open_store(path, Settings())
-        with store.writer() as writer:  # as it was between the answer and the derivation
-            writer.drop_artifacts("default", None)
-            writer.owe_readings("default", [1])
+        with store.writer("default") as writer:  # as it was between the answer and the derivation
+            writer.drop_artifacts(None)
+            writer.owe_readings([1])
         store.close()
         with remembering(server, clock, path) as memory:
-            assert memory.settle() == 1
+            assert memory.admin.settle() == 1
             assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
             assert len(server.asked) == 2
 
@@ -627,14 +627,14 @@ def test_a_process_that_died_before_the_answer_leaves_the_work_to_others(tmp_pat
         memory.add(CHOIR, speaker="Ana")
         now = int(clock().timestamp() * 1e6)
         store = open_store(path, Settings())
-        with store.writer() as writer:
+        with store.file_writer() as writer:
             (taken,) = writer.take_jobs(READ, now=now, until=now + 900_000_000, limit=5)
             assert (taken.seq, taken.space) == (1, "default")
             assert writer.take_jobs(READ, now=now, until=now + 900_000_000, limit=5) == []
         store.close()
-        assert memory.settle() == 0
+        assert memory.admin.settle() == 0
         clock.pass_by(minutes=16)
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
 
 
 def test_what_is_forgotten_while_it_is_read_leaves_no_reading(clock: TestClock) -> None:
@@ -649,7 +649,7 @@ def test_what_is_forgotten_while_it_is_read_leaves_no_reading(clock: TestClock) 
             return knowing(FOUND)(asked)
 
         server.script = [forgetting]
-        memory.settle()
+        memory.admin.settle()
         # Read again without the turn that named her: nobody knows who she is.
         assert of_llm(memory) == []
         assert memory.stats().pending == 0
@@ -665,10 +665,10 @@ def test_forgetting_an_event_removes_what_the_llm_found_in_it(tmp_path: Path, cl
     with serving(knowing(FOUND)) as server, remembering(server, clock, path) as memory:
         memory.add("I live in Lisbon.", speaker="Ana")
         choir = memory.add(CHOIR, speaker="Ana").id
-        memory.settle()
+        memory.admin.settle()
         assert memory.forget(ids=[choir]).scrubbed
         assert contents(memory, status="any") == ["Ana: lives in Lisbon"]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert b"choir" not in path.read_bytes()
         assert b"was never for" not in path.read_bytes()
 
@@ -680,16 +680,16 @@ def test_forgetting_what_a_reading_leaned_on_undoes_the_reading(tmp_path: Path, 
         first = memory.add("Maria, from the shelter, called.", speaker="Ana", session="s").id
         memory.add(SHE, speaker="Ana", session="s")
         memory.add(CHOIR, speaker="Ana", session="s")
-        memory.settle()
+        memory.admin.settle()
         assert of_llm(memory) == [FOUND[SHE][0]["content"], FOUND[CHOIR][0]["content"]]
         memory.forget(ids=[first])
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]  # this one used no word of it
         assert b"Maria" not in path.read_bytes()
         assert memory.stats().pending == 1
         assert_rebuilds_to_the_same(memory)
-        memory.settle()
+        memory.admin.settle()
         assert "Maria" not in "".join(of_llm(memory))
-        assert (memory.stats().pending, memory.verify().ok) == (0, True)
+        assert (memory.stats().pending, memory.admin.verify().ok) == (0, True)
 
 
 def test_a_server_s_complaint_does_not_keep_what_was_forgotten(tmp_path: Path, clock: TestClock) -> None:
@@ -703,7 +703,7 @@ def test_a_server_s_complaint_does_not_keep_what_was_forgotten(tmp_path: Path, c
         first = memory.add("Maria, from the shelter, called.", speaker="Ana", session="s").id
         memory.add(SHE, speaker="Ana", session="s")
         with pytest.warns(EverywordNotice):
-            memory.settle()
+            memory.admin.settle()
         assert path.read_bytes().count(b"shelter") + Path(f"{path}-wal").read_bytes().count(b"shelter") > 1
         memory.forget(ids=[first])
         assert b"shelter" not in path.read_bytes()
@@ -713,10 +713,10 @@ def test_a_server_s_complaint_does_not_keep_what_was_forgotten(tmp_path: Path, c
 def test_what_was_put_right_by_hand_stays_so(clock: TestClock) -> None:
     with serving(knowing(FOUND)) as server, remembering(server, clock) as memory:
         memory.add(CHOIR, speaker="Ana")
-        memory.settle()
-        (found,) = memory.artifacts()
+        memory.admin.settle()
+        (found,) = memory.statements()
         memory.correct(found.id, "Ana never liked the choir.")
-        memory.settle()
+        memory.admin.settle()
         assert contents(memory) == ["Ana never liked the choir."]
         assert_rebuilds_to_the_same(memory)
 
@@ -724,10 +724,10 @@ def test_what_was_put_right_by_hand_stays_so(clock: TestClock) -> None:
 def test_rebuilding_asks_no_llm(clock: TestClock) -> None:
     with serving(knowing(FOUND)) as server, remembering(server, clock) as memory:
         memory.add(CHOIR, speaker="Ana")
-        memory.settle()
+        memory.admin.settle()
         memory.add(SHE, speaker="Ana")
         asked = len(server.asked)
-        memory.rebuild()
+        memory.admin.rebuild()
         assert len(server.asked) == asked
         assert memory.stats().pending == 1
         assert of_llm(memory) == [FOUND[CHOIR][0]["content"]]
@@ -735,20 +735,20 @@ def test_rebuilding_asks_no_llm(clock: TestClock) -> None:
 
 def state(memory: Memory) -> dict[str, Any]:
     """Everything that is derived, whatever the order in which it was."""
-    artifacts = memory.artifacts(status="any")
-    with memory._engine.store.reader() as reader:
+    artifacts = memory.statements(status="any")
+    with memory.scope.engine.store.reader("default") as reader:
         ids = [artifact.id for artifact in artifacts]
         return {
             "artifacts": sorted(map(repr, artifacts)),
-            "edges": sorted(map(repr, reader.edges("default", ids))),
-            "journal": sorted(map(repr, reader.changes("default", ids))),
-            "counts": reader.change_counts("default"),
+            "edges": sorted(map(repr, reader.edges(ids))),
+            "journal": sorted(map(repr, reader.changes(ids))),
+            "counts": reader.change_counts(),
         }
 
 
 def assert_rebuilds_to_the_same(memory: Memory) -> None:
     before = state(memory)
-    memory.rebuild(vectors=False)
+    memory.admin.rebuild(vectors=False)
     after = state(memory)
     for part, held in before.items():
         assert held == after[part], part
@@ -828,10 +828,10 @@ def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int
             warnings.simplefilter("ignore", EverywordNotice)
             for start in range(0, len(said), batch):
                 memory.add_many(said[start : start + batch])
-                memory.settle()
+                memory.admin.settle()
             while memory.stats().pending:
                 clock.pass_by(hours=1)
-                memory.settle()
+                memory.admin.settle()
             assert of_llm(memory)
             if not following:
                 told.append(_apart_from_when(memory))
@@ -846,7 +846,7 @@ def test_read_late_early_or_in_bits_a_log_comes_to_the_same_as_rebuilt(seed: int
 def _apart_from_when(memory: Memory) -> list[tuple[Any, ...]]:
     return sorted(
         (one.id, one.status, str(one.valid_from), str(one.valid_to), str(one.replaces))
-        for one in memory.artifacts(status="any")
+        for one in memory.statements(status="any")
     )
 
 
@@ -893,15 +893,15 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
     path, text = tmp_path / "memory.db", "We decided to use PostgreSQL for the billing service, Ben agreed."
     with Memory.open(path, embedder="none", llm=Terse(llm), llm_tokens_per_day=20_000) as memory:
         memory.add(text, speaker="Ana")
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
         assert memory.stats().pending == 0
-        assert all(artifact.quote in text for artifact in memory.artifacts(status="any"))
+        assert all(artifact.quote in text for artifact in memory.statements(status="any"))
         assert_rebuilds_to_the_same(memory)
     store = open_store(path, Settings(read_only=True))
-    with store.reader() as reader:
-        (reading,) = reader.readings("default", [1]).values()
+    with store.reader("default") as reader:
+        (reading,) = reader.readings([1]).values()
         assert json.loads(reading)["extractor"].startswith("llm/extract.v2+glean.v2 ")
-        assert 1_000 < int((reader.fact("llm_tokens") or "").split()[1]) < 10_000
+        assert 1_000 < int((reader.file.fact("llm_tokens") or "").split()[1]) < 10_000
     store.close()
     llm.close()  # type: ignore[union-attr]
     del server

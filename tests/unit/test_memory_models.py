@@ -1,4 +1,4 @@
-"""Models through the facade: failing, deferred, switched, damaged ones; and the real one, once."""
+"""Models through `Memory`: failing, deferred, switched, damaged ones; and the real one, once."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
                 assert memory.add("I moved to Faro.").new
                 assert "I moved to Faro." in _found(memory, "Who moved to Faro?")
                 assert len(memory.notices) <= 2
-                assert all("HTTP 503" in (job.error or "") for job in memory.jobs())
+                assert all("HTTP 503" in (job.error or "") for job in memory.admin.jobs())
                 asked = len(server.asked)
                 memory.add("Faro is warm.")
                 memory.recall("Faro")
@@ -110,7 +110,7 @@ def test_a_memory_opened_while_its_endpoint_is_away_takes_and_finds_events(
             assert "I moved to Faro." in _found(memory, "Who moved to Faro?")
         server.script[:] = [_vectors]
         with Memory.open(path) as memory:
-            memory.settle()
+            memory.admin.settle()
             assert (memory.stats().vectors, memory.stats().pending) == (5, 0)
 
 
@@ -157,15 +157,15 @@ def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_que
         with pytest.warns(EverywordNotice, match="no network"):
             assert memory.add("During the outage.").new
         assert memory.stats().pending == 1
-        assert [job.error for job in memory.jobs()] == ["no network"]
+        assert [job.error for job in memory.admin.jobs()] == ["no network"]
         assert memory.notices
         embedder.fails = None
         assert "During the outage." in _found(memory, "during the outage")
-        assert memory.verify().ok  # nothing is wrong: the work is queued
-        assert memory.settle() == 1
+        assert memory.admin.verify().ok  # nothing is wrong: the work is queued
+        assert memory.admin.settle() == 1
         stats = memory.stats()
         assert (stats.pending, stats.vectors) == (0, 2)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_question_is_answered_by_words_while_the_model_fails() -> None:
@@ -186,13 +186,13 @@ def test_work_that_fails_again_waits_and_is_never_lost() -> None:
         with pytest.warns(EverywordNotice):
             memory.add_many([{"text": f"Event {n}."} for n in range(5)])
         with pytest.warns(EverywordNotice, match="postponed"):
-            assert memory.settle() == 0
+            assert memory.admin.settle() == 0
         assert memory.stats().pending == 5
-        with memory._engine.store.reader() as reader:
+        with memory.scope.engine.store.file_reader() as reader:
             assert {(job.attempts, job.error) for job in reader.jobs(limit=10)} == {(1, "no network")}
         embedder.fails = None
-        assert memory.settle() == 5
-        assert memory.verify().ok
+        assert memory.admin.settle() == 5
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("wrong", ["few", "size", "lists", "pooled lists", "no tokens", "nothing"])
@@ -206,9 +206,9 @@ def test_a_model_that_gives_nonsense_is_a_failing_model(wrong: str) -> None:
         embedder.wrong = None
         assert "During." in _found(memory, "during")
         assert memory.stats().pending == 1
-        assert memory.verify().ok
-        assert memory.settle() == 1
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
+        assert memory.admin.settle() == 1
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("wrong", ["lists", "pooled lists", "nothing"])
@@ -231,8 +231,8 @@ def test_a_users_own_embedder_may_fail_with_any_error() -> None:
         with pytest.warns(EverywordNotice):
             assert "During." in _found(memory, "during")
         embedder.fails = None
-        assert memory.settle() == 1
-        assert memory.verify().ok
+        assert memory.admin.settle() == 1
+        assert memory.admin.verify().ok
 
 
 # Deferred, and none
@@ -245,13 +245,13 @@ def test_vectors_may_follow_later(tmp_path: Path) -> None:
         assert memory.recall("number42")[0].text == "Fact number42."
         stats = memory.stats()
         assert (stats.vectors, stats.pending) == (0, 100)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     with Memory.open(path, embedder="hashing") as memory:  # the next process does it
-        assert memory.settle() == 100
+        assert memory.admin.settle() == 100
         assert memory.stats().pending == 0
         assert memory.stats().vectors == 100
-        assert memory.verify().ok
-        assert memory.settle() == 0
+        assert memory.admin.verify().ok
+        assert memory.admin.settle() == 0
 
 
 def test_words_alone_leave_no_work_behind(tmp_path: Path) -> None:
@@ -261,16 +261,16 @@ def test_words_alone_leave_no_work_behind(tmp_path: Path) -> None:
         assert memory.stats().pending == 0
         assert memory.stats().model is None
         assert memory.recall("words")[0].text == "Words alone."
-        assert memory.settle() == 0
-        memory.rebuild()
+        assert memory.admin.settle() == 0
+        memory.admin.rebuild()
         memory.forget(before="2100-01-01")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.add("And again.")
     with Memory.open(path, embedder="hashing") as memory:  # a model comes to a file that has none
         memory.add("With a vector.")
-        memory.settle()
+        memory.admin.settle()
         assert memory.stats().vectors == 2
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 # Switching
@@ -289,26 +289,26 @@ def test_another_embedder_is_told_and_the_old_vectors_serve_until_a_rebuild(tmp_
         assert tiny.calls == 0
         memory.add("Written before the switch.")
         assert memory.stats().model == "hashing@1"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert other.recall("switch")[0].text == "Written before the switch."
         steps: list[tuple[str, int, int]] = []
-        memory.rebuild(progress=lambda *step: steps.append(step))
+        memory.admin.rebuild(progress=lambda *step: steps.append(step))
         assert steps
         assert memory.stats().model == "tiny@1"
         assert memory.stats().vectors == 31
         assert tiny.calls > 0
         hits = memory.recall("number7 gardens")
         assert "vectors" in {step["stage"] for step in hits[0].explain()}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         # The other handle can't load a model named tiny: words alone, and it says so.
         with pytest.warns(EverywordNotice):
             assert other.recall("number7")[0].text == "Fact number7 of gardens."
         assert other.stats().model == "tiny@1"
         assert other.add("Written by the other one.").new
         assert "Written by the other one." in _found(memory, "written by the other one")
-        assert memory.settle() == 1
+        assert memory.admin.settle() == 1
         assert memory.stats().pending == 0
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_switching_back_works_too(tmp_path: Path) -> None:
@@ -318,11 +318,11 @@ def test_switching_back_works_too(tmp_path: Path) -> None:
     with Memory.open(path, embedder="hashing") as memory:
         with pytest.warns(EverywordNotice):
             memory.recall("number3")
-        memory.rebuild()
+        memory.admin.rebuild()
         assert memory.stats().model == "hashing@1"
         assert memory.stats().vectors == 10
-        assert memory.verify().ok
-        with memory._engine.store.reader() as reader:
+        assert memory.admin.verify().ok
+        with memory.scope.engine.store.file_reader() as reader:
             assert [model.name for model in reader.models()] == ["hashing"]  # nothing is left of the old one
 
 
@@ -333,9 +333,9 @@ def test_a_new_version_of_a_model_is_another_model(tmp_path: Path) -> None:
     with Memory.open(path, embedder=TinyEmbedder(version="2")) as memory:
         with pytest.warns(EverywordNotice):
             assert memory.recall("one")[0].text == "One."
-        memory.rebuild()
+        memory.admin.rebuild()
         assert memory.stats().model == "tiny@2"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_rebuild_with_a_failing_model_changes_nothing(tmp_path: Path) -> None:
@@ -346,15 +346,15 @@ def test_a_rebuild_with_a_failing_model_changes_nothing(tmp_path: Path) -> None:
     tiny.fails = EmbeddingFailed("no network")
     with Memory.open(path, embedder=tiny) as memory:
         with pytest.raises(EmbeddingFailed):
-            memory.rebuild()
+            memory.admin.rebuild()
         assert memory.stats().model == "hashing@1"
         with pytest.warns(EverywordNotice):
             assert memory.recall("number3")[0].text == "Fact number3."
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         tiny.fails = None
-        memory.rebuild()
+        memory.admin.rebuild()
         assert memory.stats().model == "tiny@1"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_rebuild_changes_no_answer() -> None:
@@ -364,11 +364,11 @@ def test_a_rebuild_changes_no_answer() -> None:
         )
         questions = ("number7", "common words", "S2 said", "fact")
         before = [memory.recall(question) for question in questions]
-        memory.rebuild()
+        memory.admin.rebuild()
         assert [memory.recall(question) for question in questions] == before
-        memory.rebuild(vectors=False)
+        memory.admin.rebuild(vectors=False)
         assert [memory.recall(question) for question in questions] == before
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_file_opened_without_a_name_uses_its_own_model(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_the_bundled_model_understands_more_than_words(tmp_path: Path) -> None:
         context = memory.context("When is the report due?", budget=90)
         assert "Friday" in context.text
         assert context.tokens <= 90
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 # Where a path leads
@@ -424,7 +424,7 @@ memory.add("Here.")
 assert memory.recall("here")[0].text == "Here."
 memory.add("Still here.")
 assert memory.stats().events == 2
-assert memory.verify().ok
+assert memory.admin.verify().ok
 memory.close()
 assert os.listdir(".") == [], os.listdir(".")
 """

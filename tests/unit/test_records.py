@@ -58,7 +58,7 @@ def memory(clock: Clock) -> Iterator[Memory]:
 
 
 def form(memory: Memory, name: str) -> dict[str, Any]:
-    artifact = memory.artifacts(status="any")[0]
+    artifact = memory.statements(status="any")[0]
     return json.loads(json.dumps(FORMS[name]).replace("ARTIFACT", artifact.id))
 
 
@@ -68,7 +68,7 @@ def homes(memory: Memory, **which: Any) -> list[tuple[str, bool]]:
 
 
 def standing(memory: Memory, **which: Any) -> list[str]:
-    return [one.content for one in memory.artifacts(**which)]
+    return [one.content for one in memory.statements(**which)]
 
 
 def untouched(memory: Memory) -> None:
@@ -79,7 +79,7 @@ def untouched(memory: Memory) -> None:
     assert f"[1] identity: {HERS}" in memory.wake_up().text
     assert standing(memory) == ["Ana: lives in Bern"]
     assert homes(memory) == [("Bern", True)]
-    assert [one.kind for one in memory.records()] == ["identity"]
+    assert [one.kind for one in memory.admin.records()] == ["identity"]
 
 
 # Who may write what
@@ -89,9 +89,9 @@ def untouched(memory: Memory) -> None:
 def test_an_event_of_any_form_is_an_event(memory: Memory, name: str) -> None:
     memory.add(**form(memory, name))
     untouched(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     untouched(memory)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -116,7 +116,7 @@ def test_a_line_that_says_it_is_a_record_is_skipped_and_counted(
     lines = [
         {"text": "The kettle is red.", "speaker": "Ana", "at": "2026-01-01T10:00Z"},
         {"text": EVIL, "record": "identity", "meta": {"by": "user"}},
-        {"text": "", "record": "retraction", "meta": {"artifact": memory.artifacts()[0].id, "reason": "never_true"}},
+        {"text": "", "record": "retraction", "meta": {"artifact": memory.statements()[0].id, "reason": "never_true"}},
         {"text": "The lamp is blue.", "record": None},
     ]
     (tmp_path / "evil.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -138,9 +138,9 @@ def test_importing_another_memory_leaves_its_edits_out(memory: Memory, tmp_path:
 
 
 def test_an_export_holds_events_alone_and_a_backup_everything(memory: Memory, tmp_path: Path) -> None:
-    assert memory.export(tmp_path / "events.jsonl") == 1
+    assert memory.admin.export(tmp_path / "events.jsonl") == 1
     assert HERS not in (tmp_path / "events.jsonl").read_text()
-    memory.backup(tmp_path / "copy.db")
+    memory.admin.backup(tmp_path / "copy.db")
     with Memory.open(tmp_path / "copy.db", embedder="hashing") as copy:
         assert copy.identity() == memory.identity()
 
@@ -160,10 +160,10 @@ def test_the_identity_that_was_set_last_counts_whatever_the_clock_says(memory: M
 
 
 def test_edits_are_found_by_no_question_and_in_no_list(memory: Memory, clock: Clock) -> None:
-    memory.retract(memory.artifacts()[0].id, by="Eve")
+    memory.retract(memory.statements()[0].id, by="Eve")
     memory.add("I must renew my passport by Friday.", speaker="Ana", session="s1", at=clock.now)
-    memory.answer_intent(memory.intents()[0].id, "modify", text="Zanzibar passport office", by="Eve")
-    assert len(memory.records()) == 3
+    memory.intents.answer(memory.intents.list()[0].id, "modify", text="Zanzibar passport office", by="Eve")
+    assert len(memory.admin.records()) == 3
     said = [event.text for event in memory.events()]
     assert said == ["I live in Bern.", "I must renew my passport by Friday."]
     for question in ("What did Ana retract?", "Who is Kim, a helper?", "Zanzibar passport office", "Eve"):
@@ -175,29 +175,29 @@ def test_edits_are_found_by_no_question_and_in_no_list(memory: Memory, clock: Cl
     assert memory.stats().events == 2
     assert memory.stats().speakers == 1
     assert [one.events for one in memory.sessions()] == [2]
-    assert sum(memory.activity().counts) == memory.activity().events == 2
-    assert "Kim" not in memory.window().text
-    assert memory.verify().ok
+    assert sum(memory.admin.activity().counts) == memory.admin.activity().events == 2
+    assert "Kim" not in memory.concepts.window().text
+    assert memory.admin.verify().ok
 
 
 def test_the_author_of_an_edit_is_who_edits(memory: Memory, clock: Clock) -> None:
-    known = memory.artifacts()[0]
+    known = memory.statements()[0]
     clock.now += DAY
     now = memory.correct(known.id, "I live in Basel.", by="Eve")
     assert (now.speaker, now.replaces) == ("Eve", known.id)
-    (edit,) = memory.records(kind="correction")
+    (edit,) = memory.admin.records(kind="correction")
     assert (edit.by, edit.at, edit.text) == ("Eve", clock.now, "I live in Basel.")
     assert memory.get(edit.id).speaker == "Eve"
     changes = [change for version in memory.history(known.id).versions for change in version.changes]
     assert [change.reason for change in changes if change.event_id == edit.id] == ["corrected by Eve"] * 2
     memory.retract(now.id)
-    assert memory.records()[-1].by == "user"
+    assert memory.admin.records()[-1].by == "user"
     with pytest.raises(InvalidEvent):
         memory.identity("You are Lee.", by="")
 
 
 def test_a_context_tells_a_corrected_statement_as_one(memory: Memory) -> None:
-    memory.correct(memory.artifacts()[0].id, "I live in Basel.", by="Eve")
+    memory.correct(memory.statements()[0].id, "I live in Basel.", by="Eve")
     told = memory.context("Where does Ana live?", budget=200).text
     assert "Ana, corrected by Eve" in told
     assert "] Eve: I live" not in told
@@ -208,7 +208,7 @@ def test_a_context_tells_a_corrected_statement_as_one(memory: Memory) -> None:
 
 def test_a_retraction_ends_the_fact_that_rests_on_the_statement(memory: Memory, clock: Clock) -> None:
     memory.add("I work at Roche.", speaker="Ana", session="s1", at=clock.now)
-    memory.retract(memory.artifacts()[0].id)
+    memory.retract(memory.statements()[0].id)
     assert homes(memory) == [("Bern", False)]
     assert homes(memory, as_of=START + DAY / 2) == [("Bern", False)]
     assert homes(memory, as_of=clock.now + DAY) == []
@@ -218,7 +218,7 @@ def test_a_retraction_ends_the_fact_that_rests_on_the_statement(memory: Memory, 
 
 
 def test_when_it_ended_can_be_said(memory: Memory, clock: Clock) -> None:
-    known, clock.now = memory.artifacts()[0], START + 30 * DAY
+    known, clock.now = memory.statements()[0], START + 30 * DAY
     with pytest.raises(InvalidInput):
         memory.retract(known.id, at=START - DAY)
     with pytest.raises(InvalidInput):
@@ -229,7 +229,7 @@ def test_when_it_ended_can_be_said(memory: Memory, clock: Clock) -> None:
 
 
 def test_what_was_never_true_is_not_told_of_the_past_either(memory: Memory, clock: Clock) -> None:
-    known = memory.artifacts()[0]
+    known = memory.statements()[0]
     gone = memory.retract(known.id, reason="never_true")
     assert gone.status == "retracted"
     assert homes(memory) == []
@@ -241,14 +241,14 @@ def test_what_was_never_true_is_not_told_of_the_past_either(memory: Memory, cloc
     assert homes(memory, known_at=START + DAY / 2) == [("Bern", True)]
     with pytest.raises(OutOfDate):
         memory.retract(known.id)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_what_was_replaced_by_what_was_never_true_holds_again(memory: Memory, clock: Clock) -> None:
     memory.add("I moved to Oslo.", speaker="Ana", session="s1", at=clock.now)
     clock.now += DAY
     assert standing(memory) == ["Ana: moved to Oslo"]
-    memory.retract(memory.artifacts()[0].id, reason="never_true")
+    memory.retract(memory.statements()[0].id, reason="never_true")
     assert standing(memory) == ["Ana: lives in Bern"]
     assert homes(memory) == [("Bern", True)]
     memory.add("I moved to Kyiv.", speaker="Ana", session="s1", at=clock.now)
@@ -256,11 +256,11 @@ def test_what_was_replaced_by_what_was_never_true_holds_again(memory: Memory, cl
 
 
 def test_a_corrected_statement_corrects_its_fact(memory: Memory, clock: Clock) -> None:
-    memory.correct(memory.artifacts()[0].id, "I live in Basel.")
+    memory.correct(memory.statements()[0].id, "I live in Basel.")
     assert homes(memory) == [("Basel", True)]
     assert homes(memory, as_of=START + DAY / 2) == [("Basel", True)]
     assert homes(memory, known_at=START + DAY / 2) == [("Bern", True)]
-    memory.retract(memory.artifacts()[0].id, reason="never_true")
+    memory.retract(memory.statements()[0].id, reason="never_true")
     assert homes(memory) == []
 
 
@@ -274,11 +274,11 @@ def facts(memory: Memory) -> list[tuple[Any, ...]]:
 def state(memory: Memory) -> Any:
     return (
         facts(memory),
-        memory.artifacts(status="any"),
-        [memory.history(one.id) for one in memory.artifacts(status="any")],
+        memory.statements(status="any"),
+        [memory.history(one.id) for one in memory.statements(status="any")],
         memory.identity(),
-        memory.records(),
-        memory.intents(status="any"),
+        memory.admin.records(),
+        memory.intents.list(status="any"),
     )
 
 
@@ -286,36 +286,36 @@ def test_a_rebuild_applies_edits_again(memory: Memory, clock: Clock) -> None:
     for text in ("I work at Roche.", "I like tea.", "I must renew my passport by Friday.", "I moved to Oslo."):
         memory.add(text, speaker="Ana", session="s1", at=clock.now)
         clock.now += DAY
-    by_words = {one.content: one for one in memory.artifacts()}
+    by_words = {one.content: one for one in memory.statements()}
     memory.retract(by_words["Ana: moved to Oslo"].id, reason="never_true")
     memory.retract(by_words["Ana: works at Roche"].id)
     clock.now += DAY
     memory.correct(by_words["Ana: likes tea"].id, "I like coffee.")
-    memory.answer_intent(memory.intents()[0].id, "done")
+    memory.intents.answer(memory.intents.list()[0].id, "done")
     before = state(memory)
-    kinds = [one.kind.value for one in memory.records()]
+    kinds = [one.kind.value for one in memory.admin.records()]
     assert kinds == ["identity", "retraction", "retraction", "correction", "feedback"]
-    memory.rebuild()
+    memory.admin.rebuild()
     assert state(memory) == before
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_forgetting_an_event_forgets_the_edits_about_it(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder="hashing") as memory:
         event = memory.add("I live in Bern.", speaker="Ana")
         memory.identity(HERS)
-        fixed = memory.correct(memory.artifacts()[0].id, "I live in Xanadu.")
+        fixed = memory.correct(memory.statements()[0].id, "I live in Xanadu.")
         memory.retract(fixed.id)
         memory.forget(ids=[event.id])
-        assert [one.kind for one in memory.records()] == ["identity"]
+        assert [one.kind for one in memory.admin.records()] == ["identity"]
         assert memory.facts() == []
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     for file in tmp_path.iterdir():
         assert b"Xanadu" not in file.read_bytes()
 
 
 def test_forgetting_an_edit_takes_it_back(memory: Memory) -> None:
-    memory.retract(memory.artifacts()[0].id, reason="never_true")
-    memory.forget(ids=[memory.records()[-1].id])
+    memory.retract(memory.statements()[0].id, reason="never_true")
+    memory.forget(ids=[memory.admin.records()[-1].id])
     untouched(memory)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok

@@ -22,6 +22,7 @@ from everyword.ingest.redaction.rules import RULES, seed_words
 POSITIVES: list[tuple[str, str, str]] = [
     # Passwords in prose
     ("credentials", "password", "my password is «sunflower»"),
+    ("credentials", "password", "The printer password's «sunflower», by the way."),
     ("credentials", "password", "My Netflix password is «sunflower», in case you need it."),
     ("credentials", "password", "the wifi password is «butterfly»."),
     ("credentials", "password", "wifi password: «butterfly»"),

@@ -63,7 +63,7 @@ def test_a_source_that_is_given_stays(plain: Memory, tmp_path: Path) -> None:
     )
     assert plain.get(web.id).source == "web"
     assert [event.source for event in plain.events()] == ["web", "import", "tool"]
-    plain.export(tmp_path / "events.jsonl")
+    plain.admin.export(tmp_path / "events.jsonl")
     with Memory.open(":memory:", embedder="hashing") as other:
         other.import_events(tmp_path / "events.jsonl")
         assert [event.source for event in other.events()] == ["web", "import", "tool"]
@@ -163,14 +163,14 @@ def test_an_import_does_not_end_what_a_person_said(plain: Memory) -> None:
     plain.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
     plain.add("I live in Evilville now, I moved.", speaker="Ana", source="import", at="2026-02-05T10:00Z")
     assert _homes(plain) == {"Lisbon": True}
-    assert [one.value for one in plain.artifacts(about="Ana") if one.slot] == ["Lisbon"]
-    claimed = [one for one in plain.artifacts(about="Ana", status="any") if one.value == "Evilville"]
+    assert [one.value for one in plain.statements(about="Ana") if one.slot] == ["Lisbon"]
+    claimed = [one for one in plain.statements(about="Ana", status="any") if one.value == "Evilville"]
     assert [one.status for one in claimed] == ["superseded"]
-    plain.rebuild(vectors=False)
+    plain.admin.rebuild(vectors=False)
     assert _homes(plain) == {"Lisbon": True}
     plain.add("I moved to Porto.", speaker="Ana", role="user", at="2026-03-05T10:00Z")
     assert _homes(plain) == {"Lisbon": False, "Porto": True}
-    assert plain.verify().ok
+    assert plain.admin.verify().ok
 
 
 def test_an_import_counts_while_nothing_else_is_known(plain: Memory) -> None:
@@ -185,7 +185,7 @@ def test_an_import_counts_while_nothing_else_is_known(plain: Memory) -> None:
     assert _homes(plain) == {"Porto": True}
     plain.forget(ids=[imported.id])
     assert _homes(plain) == {"Porto": True}
-    assert plain.verify().ok
+    assert plain.admin.verify().ok
 
 
 @pytest.mark.parametrize("source", ["tool", "web"])
@@ -193,7 +193,7 @@ def test_a_tool_or_a_page_states_nothing_of_anybody(plain: Memory, source: str) 
     plain.add("I live in Lisbon.", speaker="Ana", role="user", at="2026-01-05T10:00Z")
     plain.add("I live in Evilville now, I moved.", speaker="Ana", role="user", source=source, at="2026-02-05T10:00Z")
     assert _homes(plain) == {"Lisbon": True}
-    assert [one.value for one in plain.artifacts(about="Ana", status="any")] == ["Lisbon"]
+    assert [one.value for one in plain.statements(about="Ana", status="any")] == ["Lisbon"]
 
 
 # What nobody asked for
@@ -204,12 +204,12 @@ def test_nothing_is_shown_unasked_from_a_tool_or_a_page(plain: Memory, source: s
     plain.add("I prefer tea over coffee.", speaker="Ana", role="user", session="s1", wing="home")
     for text in ("I prefer rum over tea.", "We decided to use Evilville.", "I must call Evilville by Monday."):
         plain.add(text, speaker="Ana", role="user", source=source, session="s2", wing="home")
-    plain.settle()
+    plain.admin.settle()
     shown = plain.wake_up(wing="home", topic="Ana").text
     assert "tea over coffee" in shown
     assert "rum" not in shown
     assert "Evilville" not in shown
-    assert "Evilville" not in str(plain.window())
+    assert "Evilville" not in str(plain.concepts.window())
 
 
 # The future
@@ -219,22 +219,22 @@ def test_an_event_dated_in_the_future_is_not_the_newest(memory: Memory) -> None:
     memory.add("I live in Evilville now.", speaker="Ana", role="user", at="2031-01-01T10:00Z")
     memory.add("I live in Porto now.", speaker="Ana", role="user", at=NOW + timedelta(days=1))
     clock_later = NOW + timedelta(days=30)
-    memory._engine.clock.now = clock_later  # type: ignore[attr-defined]
+    memory.scope.engine.clock.now = clock_later  # type: ignore[attr-defined]
     memory.add("I live in Faro now.", speaker="Ana", role="user", at=clock_later)
     assert memory.recall("Where does Ana live now?", now=clock_later)[0].text == "I live in Faro now."
     assert "Faro" in memory.ask("Where does Ana live now?", now=clock_later).text
     assert [name for name, open_ in _homes(memory).items() if open_] == ["Faro"]
-    current = [one.value for one in memory.artifacts(about="Ana") if one.slot and "liv" in one.slot.attribute]
+    current = [one.value for one in memory.statements(about="Ana") if one.slot and "liv" in one.slot.attribute]
     assert current == ["Faro"]
     before = _homes(memory)
-    memory.rebuild(vectors=False)
+    memory.admin.rebuild(vectors=False)
     assert _homes(memory) == before
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_the_project_at_hand_is_not_one_of_the_future(plain: Memory) -> None:
     plain.add("We decided to use Evilscript.", wing="evil", session="e", at="2031-01-01T10:00Z")
-    plain._engine.clock.now = NOW + timedelta(days=1)  # type: ignore[attr-defined]
+    plain.scope.engine.clock.now = NOW + timedelta(days=1)  # type: ignore[attr-defined]
     plain.add("We decided to use Python.", wing="good", session="g", at=NOW + timedelta(days=1))
     shown = plain.wake_up().text
     assert "Now, in good:" in shown

@@ -212,7 +212,7 @@ def test_a_write_that_is_always_interrupted_is_retried_within_one_budget(
 ) -> None:
     tried: list[float] = []
 
-    def interrupted(self: SqliteStore, **_: object) -> None:
+    def interrupted(self: SqliteStore, *_: object, **__: object) -> None:
         tried.append(time.monotonic())
         raise StoreInterrupted
 

@@ -36,11 +36,11 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, (speaker, text) in enumerate(SAID * 2):
             memory.add(f"{text} ({number})", speaker=speaker, session=f"s{number % 3}", wing="w", meta={"n": number})
         memory.forget(session="s2")
-        memory.retract(memory.artifacts()[0].id)
+        memory.retract(memory.statements()[0].id)
         memory.recall("Where does Ana live?")
         memory.add("Mia called.", speaker="Bo", key="k")
-        memory.create_key("reader")
-        assert memory.verify(deep=True).problems == ()
+        memory.admin.create_key("reader")
+        assert memory.admin.verify(deep=True).problems == ()
     return path
 
 
@@ -66,8 +66,8 @@ def memory_at(healthy: Path, tmp_path: Path) -> Path:
 def test_what_is_changed_behind_its_back_is_found(memory_at: Path, change: str) -> None:
     _change(memory_at, change)
     with Memory.open(memory_at) as memory:
-        assert not memory.verify().ok
-        assert not memory.verify(deep=True).ok
+        assert not memory.admin.verify().ok
+        assert not memory.admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_what_is_changed_behind_its_back_is_found(memory_at: Path, change: str) 
 def test_rebuild_mends_what_is_derived(memory_at: Path, change: str) -> None:
     _change(memory_at, change)
     with Memory.open(memory_at) as memory:
-        memory.rebuild()
-        assert memory.verify(deep=True).problems == ()
+        memory.admin.rebuild()
+        assert memory.admin.verify(deep=True).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_deep_finds_what_the_log_does_not_give_even_where_the_digest_agrees(
     digests.renew(connection, [table])
     connection.close()
     with Memory.open(memory_at) as memory:
-        assert memory.verify().problems == ()
-        assert not memory.verify(deep=True).ok
+        assert memory.admin.verify().problems == ()
+        assert not memory.admin.verify(deep=True).ok
 
 
 def test_any_change_of_one_column_is_found(memory_at: Path) -> None:
@@ -110,7 +110,7 @@ def test_any_change_of_one_column_is_found(memory_at: Path) -> None:
         changes.append(_change_one_column(path, random.Random(seed)))
         try:
             with Memory.open(path) as memory:
-                found += not memory.verify(deep=True).ok
+                found += not memory.admin.verify(deep=True).ok
         except Exception as error:  # it does not even open
             found += isinstance(error, StoreError)
         path.unlink()
@@ -120,7 +120,7 @@ def test_any_change_of_one_column_is_found(memory_at: Path) -> None:
 def test_progress_is_told(healthy: Path) -> None:
     told: list[tuple[str, int, int]] = []
     with Memory.open(healthy) as memory:
-        memory.verify(deep=True, progress=lambda *one: told.append(one))
+        memory.admin.verify(deep=True, progress=lambda *one: told.append(one))
     assert {what for what, _, _ in told} >= {"log", "rows", "vectors"}
 
 

@@ -89,7 +89,7 @@ def test_the_window_of_a_memory_holds_events_intents_and_counts_recalls(memory: 
     for _ in range(3):
         memory.recall("herring boats in the harbour", k=1)
     memory.add("It rains.", at=START + 3 * HOUR)  # counts are written with the next write
-    shown = memory.window(budget=400)
+    shown = memory.concepts.window(budget=400)
     by_text = {item.text: item for item in shown.items}
     assert by_text["2 March 2026, Leo: The harbour was full of herring boats."].access == 1.0
     assert by_text["2 March 2026, Leo: Nothing else of note."].access == 0.0
@@ -103,19 +103,19 @@ def test_counts_of_recalls_survive_closing_and_go_with_forgetting(tmp_path: Path
         id = memory.add("Herring boats.", at=START).id
         memory.recall("herring")
     with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words") as memory:
-        (item,) = memory.window().items
+        (item,) = memory.concepts.window().items
         assert item.access == 1.0
-        memory.rebuild()  # not derived from the log: it stays
-        assert memory.window().items[0].access == 1.0
+        memory.admin.rebuild()  # not derived from the log: it stays
+        assert memory.concepts.window().items[0].access == 1.0
         memory.forget(ids=[id])
-        assert memory.window().items == ()
-        assert memory.verify().ok
+        assert memory.concepts.window().items == ()
+        assert memory.admin.verify().ok
 
 
 def test_a_recall_waits_for_no_writer(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words") as memory:
         memory.add("Herring boats.", at=START)
-        with Memory.open(tmp_path / "m.db", embedder="hashing") as other, other._engine.store.writer():
+        with Memory.open(tmp_path / "m.db", embedder="hashing") as other, other.scope.engine.store.file_writer():
             assert memory.recall("herring")
             began = time.monotonic()
             memory.close()  # the counts are given up: they are hints
@@ -127,20 +127,20 @@ def test_a_read_only_memory_shows_its_window(tmp_path: Path) -> None:
         memory.add("I must pay the rent by Friday.", at=START)
     with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words", read_only=True) as memory:
         assert memory.recall("rent")
-        assert memory.window(now=START).items
-        assert len(memory.intents(now=START)) == 1
+        assert memory.concepts.window(now=START).items
+        assert len(memory.intents.list(now=START)) == 1
 
 
 def test_a_wing_sees_its_own_window_and_answers_are_not_in_it(memory: Memory) -> None:
     memory.wing("work").add("I must send the offer by 20 March.", at=START)
     memory.wing("home").add("The roof leaks.", at=START)
-    (intent,) = memory.intents()
-    memory.answer_intent(intent.id, "accept")
-    assert "roof" not in memory.wing("work").window().text
-    assert "Accepted" not in memory.window().text
-    assert memory.space("empty").window().items == ()
+    (intent,) = memory.intents.list()
+    memory.intents.answer(intent.id, "accept")
+    assert "roof" not in memory.wing("work").concepts.window().text
+    assert "Accepted" not in memory.concepts.window().text
+    assert memory.space("empty").concepts.window().items == ()
     with pytest.raises(InvalidInput):
-        memory.window(budget=0)
+        memory.concepts.window(budget=0)
 
 
 # The palace
@@ -176,8 +176,8 @@ def test_the_palace_of_a_memory_has_concepts_as_rooms_and_tunnels_between_wings(
     ]
     for n, text in enumerate(boats):
         memory.wing("work" if n % 2 else "home").add(text, session=f"day {n}", at=START + n * HOUR)
-    memory.settle()
-    palace = memory.palace()
+    memory.admin.settle()
+    palace = memory.concepts.palace()
     assert {wing.name: wing.events for wing in palace.wings} == {"home": 2, "work": 2}
     drawers = [
         drawer.text
@@ -188,8 +188,8 @@ def test_the_palace_of_a_memory_has_concepts_as_rooms_and_tunnels_between_wings(
         for drawer in closet.drawers
     ]
     assert set(drawers) == set(boats)
-    assert [wing.name for wing in memory.wing("work").palace().wings] == ["work"]
-    concepts = memory.concepts()
+    assert [wing.name for wing in memory.wing("work").concepts.palace().wings] == ["work"]
+    concepts = memory.concepts.list()
     assert concepts, "four events about the same boats are a concept"
     assert {tunnel.concept for tunnel in palace.tunnels} <= {concept.id for concept in concepts}
     assert palace.tunnels
@@ -197,7 +197,7 @@ def test_the_palace_of_a_memory_has_concepts_as_rooms_and_tunnels_between_wings(
 
 def test_rooms_and_drawers_are_bounded(memory: Memory) -> None:
     memory.add_many({"text": f"Event number{n} of many.", "at": START + timedelta(minutes=n)} for n in range(40))
-    palace = memory.palace(drawers=5)
+    palace = memory.concepts.palace(drawers=5)
     shown = [room.events for wing in palace.wings for room in wing.rooms]
     assert sum(shown) <= 5 * len(shown)
 
@@ -207,9 +207,9 @@ async def _asynchronous(path: Path) -> None:
         told: list[object] = []
         await memory.on("intent", told.append)
         await memory.add("I must pay the rent by Friday.", at=START)
-        assert len(await memory.intents()) == len(told) == 1
-        assert (await memory.window()).items
-        assert (await memory.palace()).wings
+        assert len(await memory.intents.list()) == len(told) == 1
+        assert (await memory.concepts.window()).items
+        assert (await memory.concepts.palace()).wings
         looks = iter([False, False, True])
         assert [news async for news in memory.watch(every=0.01, stop=lambda: next(looks))] == []
 

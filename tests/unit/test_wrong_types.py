@@ -6,26 +6,29 @@ import inspect
 import threading
 from collections.abc import Iterator
 from datetime import date, datetime
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidInput
+from everyword.memory import PARTS
 
 WRONG = (
     *(None, True, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00"),
     *("x" * 5000, b"x", complex(1, 2)),
     *([], [1], [None], {}, {1: 2}, set[int](), object(), int, range(3), datetime(1, 1, 1), date(9999, 12, 31)),
 )
-ENDLESS = {"follow", "watch"}  # they go on until they are told to stop
-SLOW = {"rebuild", "verify", "settle"}  # a few values say as much
+ENDLESS = {"admin.follow", "watch"}  # they go on until they are told to stop
+SLOW = {"admin.rebuild", "admin.verify", "admin.settle"}  # a few values say as much
 
 
 def _methods() -> Iterator[str]:
-    for name, _ in inspect.getmembers(Memory, callable):
-        if not name.startswith("_") and name not in ("open", "close"):
-            yield name
+    for part, kind in {"": Memory, **PARTS}.items():
+        for name, _ in inspect.getmembers(kind, callable):
+            if not name.startswith("_") and name not in ("open", "close"):
+                yield f"{part}.{name}".removeprefix(".")
 
 
 def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +39,7 @@ def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, mon
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add("I live in Lisbon.", speaker="Ana", session="s")
         for name in _methods():
-            parameters = inspect.signature(getattr(memory, name)).parameters
+            parameters = inspect.signature(attrgetter(name)(memory)).parameters
             needed = {one.name: "x" for one in parameters.values() if _is_needed(one)}
             if "stop" in parameters:
                 needed["stop"] = stop
@@ -46,7 +49,7 @@ def test_no_call_with_wrong_values_leaks_an_error_of_pythons(tmp_path: Path, mon
                 for value in WRONG[:: 5 if name in SLOW else 1]:
                     calls += 1
                     try:
-                        result = getattr(memory, name)(**{**needed, parameter.name: value})
+                        result = attrgetter(name)(memory)(**{**needed, parameter.name: value})
                         if inspect.isgenerator(result) and name not in ENDLESS:
                             list(result)
                     except EverywordError:
@@ -74,7 +77,7 @@ def test_an_error_of_the_callers_own_code_is_passed_on() -> None:
     with Memory.open(":memory:", embedder="hashing") as memory:
         memory.add("I live in Lisbon.", speaker="Ana")
         with pytest.raises(Mine):
-            memory.rebuild(progress=progress)
+            memory.admin.rebuild(progress=progress)
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from evals.wording import document
 from everyword.models.protocol import Embedder
 
 INGEST_LINES = 200  # lines a request, so that a limit holds for a part and not for a whole store
+TAIL_S = 0.2  # until what the worker wrote to stderr before its answer has been read
 TAIL_LINES = 12  # of a worker's stderr in an error
 CLOSE_LIMIT = 30.0  # seconds for a peer to close its store
 END_LIMIT = 5.0  # seconds for its process to end after that
@@ -224,6 +226,7 @@ class Worker:
                 raise self._break(f"the worker ended during {do}")
             answer = self._parsed(line, do)
             if "error" in answer:
+                time.sleep(TAIL_S)
                 raise PeerFailed(*self._told(f"{do}: {answer['error']}"))
             return answer["result"], float(answer.get("seconds", 0.0))
 

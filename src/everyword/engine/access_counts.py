@@ -29,15 +29,15 @@ class AccessCounts:
             for seq in seqs:
                 held[seq] = Access(held[seq].times + 1 if seq in held else 1, at)
 
-    def flush(self, writer: Writer, space: str) -> None:
+    def flush(self, writer: Writer) -> None:
         """Write the counts of a space within a running transaction; a rollback loses them.
 
         Other spaces keep theirs: each space has its own write lock, and taking two could deadlock.
         """
         with self._guard:
-            found = self._found.pop(space, {})
+            found = self._found.pop(writer.space, {})
         if found:
-            writer.put_accesses(space, found)
+            writer.put_accesses(found)
 
     def flush_all(self, store: Store) -> None:
         """Write all counts in transactions of their own; drop them if the store can't be written now."""
@@ -45,7 +45,7 @@ class AccessCounts:
             return
         try:
             for space in list(self._found):
-                with store.writer(patience_s=_LOCK_TIMEOUT_S) as writer:
-                    self.flush(writer, space)
+                with store.writer(space, patience_s=_LOCK_TIMEOUT_S) as writer:
+                    self.flush(writer)
         except EverywordError:
             return

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, ModelError
 from everyword.models.embedders import EmbedderSpec, load_embedder, load_named
 from everyword.models.protocol import Embedder, Passage, Question
-from everyword.storage.protocol import Model, Reader, UnitVector, Writer
+from everyword.storage.protocol import FileReader, FileWriter, Model, UnitVector
 from everyword.text.rendering import encoder_line
 from everyword.text.spans import windows
 from everyword.types.events import Event
@@ -63,7 +63,7 @@ class Models:
                 self._wanted = (self._load_wanted(active),)
             return self._wanted[0]
 
-    def serving(self, reader: Reader) -> Serving:
+    def serving(self, reader: FileReader) -> Serving:
         """Find the embedder of the active model."""
         active = next((model for model in reader.models() if model.state == "active"), None)
         wanted = self.wanted(active)
@@ -79,7 +79,7 @@ class Models:
             self.say(f"Only words are searched, and new vectors wait: {error}")
             return Serving(active, None, str(error))
 
-    def register(self, writer: Writer, embedder: Embedder) -> Model:
+    def register(self, writer: FileWriter, embedder: Embedder) -> Model:
         """Make the model of an embedder the active one of a store that has none."""
         card = embedder.card
         model = writer.add_model(

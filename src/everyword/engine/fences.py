@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from everyword.storage.protocol import FENCE_KEY, Reader, Writer
+from everyword.storage.protocol import FENCE_KEY, FileReader, FileWriter
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class FenceKey:
     _own: str = field(default_factory=secrets.token_hex)
     _kept: str | None = None
 
-    def of(self, reader: Reader) -> bytes:
+    def of(self, reader: FileReader) -> bytes:
         """Return the key."""
         if self.chosen is not None:
             return self.chosen.encode("utf-8", "surrogatepass")
@@ -28,7 +28,7 @@ class FenceKey:
             self._kept = reader.fact(FENCE_KEY)
         return (self._kept or self._own).encode()
 
-    def keep(self, writer: Writer) -> None:
+    def keep(self, writer: FileWriter) -> None:
         """Store the key if the store has none."""
         if self._kept is None and writer.fact(FENCE_KEY) is None:
             writer.set_fact(FENCE_KEY, self._own)

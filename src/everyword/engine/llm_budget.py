@@ -13,7 +13,7 @@ from everyword.errors import EverywordError, LLMGarbage, LLMRefused, LLMUnavaila
 from everyword.models.llm.budget import Allowance, Hold, MemoryLedger, estimate_tokens
 from everyword.models.llm.client import HttpLLM
 from everyword.models.protocol import DEFAULT_MAX_TOKENS, LLM, Reply, Schema, well_formed
-from everyword.storage.protocol import IN_MEMORY, Store, Writer
+from everyword.storage.protocol import IN_MEMORY, FileWriter, Store
 from everyword.types.times import Clock
 
 LLM_TOKENS = "llm_tokens"  # a fact in the store: the day, and the tokens spent on it
@@ -42,13 +42,13 @@ class FileLedger:
 
     def spent(self, day: date) -> int:
         """Return the tokens spent on a day."""
-        with self._store.reader() as reader:
+        with self._store.file_reader() as reader:
             return _on(day, reader.fact(LLM_TOKENS)) + self._unwritten[day]
 
     def take(self, day: date, tokens: int, *, limit: int) -> bool:
         """Reserve tokens if the limit allows, checked and written in one transaction."""
         try:
-            with self._store.writer() as writer:
+            with self._store.file_writer() as writer:
                 spent = _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day]
                 if spent + tokens > limit:
                     return False
@@ -62,11 +62,11 @@ class FileLedger:
         """Add tokens that were used. If they can't be written now, the next write includes them."""
         self._unwritten[day] += tokens
         with suppress(StoreError):
-            with self._store.writer() as writer:
+            with self._store.file_writer() as writer:
                 self._write(writer, day, _on(day, writer.fact(LLM_TOKENS)) + self._unwritten[day])
             self._unwritten.clear()
 
-    def _write(self, writer: Writer, day: date, spent: int) -> None:
+    def _write(self, writer: FileWriter, day: date, spent: int) -> None:
         noted, _, _ = (writer.fact(LLM_TOKENS) or "").partition(" ")
         if noted <= day.isoformat():  # a request from before midnight may end after one of the next day
             writer.set_fact(LLM_TOKENS, f"{day.isoformat()} {max(0, spent)}")

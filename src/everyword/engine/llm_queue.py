@@ -76,10 +76,10 @@ def work_through(
 def _take(engine: Engine, kind: str) -> Job | None:
     """Take the oldest due job, under a lease."""
     now = engine.now()
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         if not reader.jobs(kind=kind, due_before=now, limit=1):
             return None
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         return next(iter(writer.take_jobs(kind, now=now, until=now + _LEASE_S * _SECOND, limit=1)), None)
 
 
@@ -93,6 +93,6 @@ def _postpone(engine: Engine, job: Job, error: EverywordError, what: str) -> Non
     about = _is_about_the_question(error)
     first, most = (_USELESS_FIRST_S, _USELESS_MOST_S) if about else (_RETRY_FIRST_S, _RETRY_MOST_S)
     wait_s = min(most, first * 2 ** min(job.attempts, _DOUBLINGS))
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
     engine.models.say(f"{what} is postponed: {error}")

@@ -1,8 +1,8 @@
 """Retry calls that the server interrupted, and wait for a server that is still starting.
 
-`again` is the one place that retries interrupted transactions. Calls nest: `Memory.add` retries as a whole, and the
-write inside it retries alone, because the call around it may have written something before. All of them share one time
-budget per thread: a server that keeps interrupting is given up after `busy_timeout_s`, however deep the call is.
+`again` is the one place that retries interrupted transactions. A public method is retried as a whole, or, where it
+commits in several steps, step by step; an `again` inside another one only calls its work. Each has one time budget: a
+server that keeps interrupting is given up after `busy_timeout_s`.
 
 Waiting for a lock or a connection is not a retry: the stores do that, once, and raise `StoreBusy` or
 `StoreUnreachable`, which are not retried here.
@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from everyword.errors import StoreInterrupted, StoreUnreachable
 
 if TYPE_CHECKING:
     from everyword.engine.engine import Engine
-    from everyword.storage.protocol import Store
 
 T = TypeVar("T")
 
@@ -29,62 +27,48 @@ _LONGEST_PAUSE_S = 1.0
 _CONNECT_PAUSE_S = 0.5  # between attempts to reach a server that is not there yet
 
 
+class _Retrying(threading.local):
+    """The engine whose interruptions this thread retries now."""
+
+    engine: Engine | None = None
+
+
+_retrying = _Retrying()
+
+
 def again(engine: Engine, work: Callable[[], T], *, resumes: bool = False) -> T:
-    """Call `work` until the server does not interrupt it, or until the thread's time budget is spent.
+    """Call `work` until the server does not interrupt it, or until the time budget is spent.
 
-    Work that has committed something is not started again, unless it `resumes`: it then continues where it stopped.
+    Work that has committed something is not started again, unless it `resumes`: it then continues where it stopped,
+    and each commit renews the budget.
     """
-    with _budget.shared():
-        while True:
-            before = engine.store.commits
-            try:
-                return work()
-            except StoreInterrupted:
-                in_time = _budget.spend(engine.store, engine.settings.busy_timeout_s)
-                if not in_time or (engine.store.commits != before and not resumes):
-                    raise
-            time.sleep(_budget.pause_s)
+    if _retrying.engine is engine:
+        return work()
+    around, _retrying.engine = _retrying.engine, engine
+    try:
+        return _until_done(engine, work, resumes=resumes)
+    finally:
+        _retrying.engine = around
 
 
-class _Budget(threading.local):
-    """The time that the calls of one thread have left to retry. It starts at the first interruption."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._reset()
-
-    @contextmanager
-    def shared(self) -> Generator[None]:
-        """Enter a call; the outermost one ends the budget, an inner one that succeeds gives back what it spent."""
-        entered_with = self._deadline, self.pause_s
-        self._depth += 1
+def _until_done(engine: Engine, work: Callable[[], T], *, resumes: bool) -> T:
+    deadline, pause_s = None, _FIRST_PAUSE_S
+    committed = engine.store.commits
+    while True:
         try:
-            yield
-            self._deadline, self.pause_s = entered_with
-        finally:
-            self._depth -= 1
-            if self._depth == 0:
-                self._reset()
-
-    def spend(self, store: Store, budget_s: float) -> bool:
-        """Choose the pause before the next attempt; return False where the budget does not allow one."""
-        now = time.monotonic()
-        progressed = store is self._store and store.commits != self._commits
-        if self._deadline is None or progressed:
-            self._deadline, self.pause_s = now + budget_s, _FIRST_PAUSE_S
-        else:
-            self.pause_s = min(_LONGEST_PAUSE_S, 2 * self.pause_s)
-        self._store, self._commits = store, store.commits
-        return now + self.pause_s <= self._deadline
-
-    def _reset(self) -> None:
-        self._deadline: float | None = None
-        self.pause_s = _FIRST_PAUSE_S
-        self._store: Store | None = None  # where the last interruption was, and how much had been committed there
-        self._commits = 0
-
-
-_budget = _Budget()
+            return work()
+        except StoreInterrupted:
+            now, progressed = time.monotonic(), engine.store.commits != committed
+            if progressed and not resumes:
+                raise
+            if deadline is None or progressed:
+                deadline, pause_s = now + engine.settings.busy_timeout_s, _FIRST_PAUSE_S
+            else:
+                pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+            if now + pause_s > deadline:
+                raise
+        committed = engine.store.commits
+        time.sleep(pause_s)
 
 
 def when_there(opened: Callable[[], T], *, within_s: float, stop: threading.Event) -> T | None:

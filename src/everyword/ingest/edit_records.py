@@ -8,7 +8,7 @@ from dataclasses import replace
 from everyword.engine.engine import Engine
 from everyword.ingest.redaction.redact import redact_event, rules_of
 from everyword.ingest.validation import checked_name
-from everyword.ingest.write import write_drafts
+from everyword.ingest.write import write_draft
 from everyword.storage.postings import terms_of
 from everyword.storage.protocol import Draft, Reader
 from everyword.types.events import Event, Json
@@ -40,39 +40,42 @@ def write_record(
     editor = _DEFAULT_EDITOR if by is None else checked_name("by", by, engine.settings)
     clean, _ = redact_event({"text": text, "wing": wing, "speaker": editor}, rules_of(engine.settings, redact))
     text, wing, editor = clean["text"], clean["wing"], clean["speaker"]
-    with engine.store.reader() as reader:
-        number = reader.tally(space).records + 1
-    at = engine.clock()
-    event = Event(
-        text=text,
-        wing=wing,
-        speaker=editor,
-        at=at,
-        recorded_at=at,
-        meta={**payload, BY: editor, EVENTS: list(dict.fromkeys(events)), NUMBER: number},
-        record=kind.value,
-    )
-    content = content_of(event)
-    raw_id = identity_of(None, content)
-    draft = Draft(
-        event=replace(event, id=event_id(raw_id)),
-        raw_id=raw_id,
-        content=content,
-        moment=to_micros(at),
-        terms=terms_of({}),
-    )
-    return write_drafts(engine, space, [draft])[0].event
+
+    def draft() -> Draft:
+        with engine.store.reader(space) as reader:
+            number = reader.tally().records + 1
+        at = engine.clock()
+        event = Event(
+            text=text,
+            wing=wing,
+            speaker=editor,
+            at=at,
+            recorded_at=at,
+            meta={**payload, BY: editor, EVENTS: list(dict.fromkeys(events)), NUMBER: number},
+            record=kind.value,
+        )
+        content = content_of(event)
+        raw_id = identity_of(None, content)
+        return Draft(
+            event=replace(event, id=event_id(raw_id)),
+            raw_id=raw_id,
+            content=content,
+            moment=to_micros(at),
+            terms=terms_of({}),
+        )
+
+    return write_draft(engine, space, draft)
 
 
-def records_to_forget(reader: Reader, space: str, seqs: Iterable[int]) -> list[int]:
+def records_to_forget(reader: Reader, seqs: Iterable[int]) -> list[int]:
     """List the records that must be forgotten together with some events.
 
     A record with text goes with any event that it is about, since it may repeat that event's words. A record of ids
     alone goes when all events that it is about are gone.
     """
     going: list[int] = []
-    gone = {event.id for event in reader.fetch(space, sorted(seqs)).values()}
-    for one in reader.records(space, _KINDS):
+    gone = {event.id for event in reader.fetch(sorted(seqs)).values()}
+    for one in reader.records(_KINDS):
         about = set(events_of(one.event))
         if one.event.id not in gone and (about & gone if one.event.text else about and about <= gone):
             going.append(one.seq)

@@ -146,8 +146,8 @@ def _files_to_read(
 
 
 def _files_read(engine: Engine, space: str, paths: Sequence[str]) -> Mapping[str, FileRead]:
-    with engine.store.reader() as reader:
-        return reader.files_read(space, paths)
+    with engine.store.reader(space) as reader:
+        return reader.files_read(paths)
 
 
 def _read(
@@ -215,7 +215,7 @@ def _store(
         # start when it grows.
         records = batch.records.items()
         files = [replace(one, hash=_NO_HASH) if path in tally.held_forgotten else one for path, one in records]
-        writer.put_files_read(space, files)
+        writer.put_files_read(files)
 
     events = batch.events if forgotten is None else _drop_forgotten(batch, forgotten)
     tally.read += len(batch.events)
@@ -249,8 +249,8 @@ def _drop_known_by_former_key(
 
 
 def _known(engine: Engine, space: str, raw_ids: Sequence[bytes]) -> Set[bytes]:
-    with engine.store.reader() as reader:
-        return reader.find(space, raw_ids).keys()
+    with engine.store.reader(space) as reader:
+        return reader.find(raw_ids).keys()
 
 
 def _store_one(engine: Engine, space: str, event: Mapping[str, Json], options: ImportOptions, tally: _Tally) -> None:
@@ -388,32 +388,32 @@ class Forgotten:
 
     def _among(self, identities: Iterable[Identity]) -> set[Identity]:
         asked = set(identities)
-        with self._engine.store.reader() as reader:
-            gone = reader.forgotten(self._space, asked)
-            there = reader.find(self._space, [one.raw_id for one in gone]) if gone else {}
+        with self._engine.store.reader(self._space) as reader:
+            gone = reader.forgotten(asked)
+            there = reader.find([one.raw_id for one in gone]) if gone else {}
         return {one for one in gone if one.raw_id not in there}
 
 
-def _identities_of(given: Mapping[str, Json], former_ids: Mapping[str, bytes]) -> list[Identity]:
+def _identities_of(event: Mapping[str, Json], former_ids: Mapping[str, bytes]) -> list[Identity]:
     """List the identities under which an event may have been forgotten."""
-    raw_ids = {_raw_id_of(given), former_ids.get(cast("str", given.get("key") or ""))} - {None}
+    raw_ids = {_raw_id_of(event), former_ids.get(cast("str", event.get("key") or ""))} - {None}
     try:
-        at = to_micros(as_datetime(given["at"]))[0] if at_was_given(given) else None
+        at = to_micros(as_datetime(event["at"]))[0] if at_was_given(event) else None
     except InvalidInput:  # it will be refused with its reason
         return []
-    session, speaker = given.get("session"), given.get("speaker")
+    session, speaker = event.get("session"), event.get("speaker")
     return [Identity(session, speaker, at, raw_id) for raw_id in raw_ids if raw_id is not None]
 
 
-def _raw_id_of(given: Mapping[str, Json]) -> bytes | None:
+def _raw_id_of(event: Mapping[str, Json]) -> bytes | None:
     """Derive the id that an event will have; None if only writing it decides."""
-    key, text, at = given.get("key"), given.get("text"), given.get("at")
+    key, text, at = event.get("key"), event.get("text"), event.get("at")
     if isinstance(key, str):
         return identity_of(key, b"")
     if not isinstance(text, str) or at is None:
         return None
     try:
-        content = content_hash(text, given.get("session"), given.get("speaker"), to_micros(as_datetime(at))[0])
+        content = content_hash(text, event.get("session"), event.get("speaker"), to_micros(as_datetime(at))[0])
     except InvalidInput:  # it will be refused with its reason
         return None
     return identity_of(None, content)

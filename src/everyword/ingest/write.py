@@ -48,15 +48,25 @@ def write(
         keep_recorded_at=keep_recorded_at,
     )
     if not drafts:
-        _only(engine, in_the_same_turn)
+        again(engine, lambda: _only(engine, space, in_the_same_turn))
         return WrittenBatch()
     dated = [at_was_given(one) for one in given]
-    return again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
+    outcome = again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
+    _tell(engine, space, outcome)
+    return outcome
 
 
-def write_drafts(engine: Engine, space: str, drafts: Sequence[Draft]) -> WrittenBatch:
-    """Add prepared drafts, such as records of edits, in one transaction."""
-    return again(engine, lambda: _write(engine, space, drafts, [True] * len(drafts), defer=False, change=None))
+def write_draft(engine: Engine, space: str, draft: Callable[[], Draft]) -> Event:
+    """Add one prepared draft, such as a record of an edit, in one transaction. draft: is asked before each attempt."""
+    outcome = again(engine, lambda: _write(engine, space, [draft()], [True], defer=False, change=None))
+    _tell(engine, space, outcome)
+    return outcome[0].event
+
+
+def _tell(engine: Engine, space: str, outcome: WrittenBatch) -> None:
+    if outcome.added:
+        for callback in tuple(engine.after_write):
+            callback(space)
 
 
 def _write(
@@ -68,9 +78,9 @@ def _write(
     defer: bool,
     change: Callable[[Writer], None] | None,
 ) -> WrittenBatch:
-    with engine.store.reader() as reader:
-        known = reader.find(space, [draft.raw_id for draft in drafts])
-        serving = engine.models.serving(reader)
+    with engine.store.reader(space) as reader:
+        known = reader.find([draft.raw_id for draft in drafts])
+        serving = engine.models.serving(reader.file)
     _check(known, drafts, dated)
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
     extracts = engine.settings.extract and not defer
@@ -79,47 +89,41 @@ def _write(
     readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
     marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
-        _only(engine, change)
+        _only(engine, space, change)
         return WrittenBatch(
             Written(event=known[draft.raw_id].event, new=False, redacted=draft.redacted) for draft in drafts
         )
-    with engine.store.writer() as writer:
+    with engine.store.writer(space) as writer:
         # Another process may have written the same event since; with the write lock held, none can.
-        known |= writer.find(space, [draft.raw_id for draft in fresh])
+        known |= writer.find([draft.raw_id for draft in fresh])
         _check(known, drafts, dated)
         new = [draft for draft in fresh if draft.raw_id not in known]
-        stored = _append(engine, writer, space, new, serving)
-        seqs = {raw_id: known.seq for raw_id, known in writer.find(space, list(stored)).items()}
+        stored = _append(engine, writer, new, serving)
+        seqs = {raw_id: known.seq for raw_id, known in writer.find(list(stored)).items()}
         if serving.trouble and not defer:
-            writer.note_failure(space, EMBED, list(seqs.values()), error=serving.trouble)
-        _derive(writer, space, stored, seqs, readings if extracts else None)
+            writer.note_failure(EMBED, list(seqs.values()), error=serving.trouble)
+        _derive(writer, stored, seqs, readings if extracts else None)
         if stored:
             marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
-            mark(writer, space, marked, min(seqs.values()))
+            mark(writer, marked, min(seqs.values()))
             if extracts:
-                backfill_some(writer, space, least=len(stored))
+                backfill_some(writer, least=len(stored))
             units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
             vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
-            fold_written(engine, writer, space, vectors, min(seqs.values()))
-        engine.accesses.flush(writer, space)
+            fold_written(engine, writer, vectors, min(seqs.values()))
+        engine.accesses.flush(writer)
         if engine.llm is not None and engine.settings.llm_extract:
-            writer.owe_readings(space, [seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
-        owe_summaries(engine, writer, space, stored.values())
+            writer.owe_readings([seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+        owe_summaries(engine, writer, stored.values())
         if change is not None:
             change(writer)
-    for callback in tuple(engine.after_write):
-        callback(space)
     return _outcome(drafts, known, stored)
 
 
-def _only(engine: Engine, change: Callable[[Writer], None] | None) -> None:
+def _only(engine: Engine, space: str, change: Callable[[Writer], None] | None) -> None:
     if change is not None:
-        again(engine, lambda: _changed(engine, change))
-
-
-def _changed(engine: Engine, change: Callable[[Writer], None]) -> None:
-    with engine.store.writer() as writer:
-        change(writer)
+        with engine.store.writer(space) as writer:
+            change(writer)
 
 
 def _check(known: Mapping[bytes, Known], drafts: Sequence[Draft], dated: Sequence[bool]) -> None:
@@ -148,45 +152,39 @@ def _with_vectors(engine: Engine, drafts: list[Draft], serving: Serving) -> tupl
     return [replace(draft, vectors=units.get(draft.raw_id)) for draft in drafts], serving
 
 
-def _append(
-    engine: Engine, writer: Writer, space: str, drafts: Sequence[Draft], serving: Serving
-) -> Mapping[bytes, Event]:
+def _append(engine: Engine, writer: Writer, drafts: Sequence[Draft], serving: Serving) -> Mapping[bytes, Event]:
     if not drafts:
         return {}
-    active = next((model for model in writer.models() if model.state == "active"), None)
+    active = next((model for model in writer.file.models() if model.state == "active"), None)
     embedder = serving.embedder if drafts[0].vectors is not None else None
     if active is None and embedder is not None:
-        active = engine.models.register(writer, embedder)
+        active = engine.models.register(writer.file, embedder)
     elif not (active and embedder and speaks_for(embedder, active)):
         # A rebuild finished while we embedded: these are vectors of the old model, so embedding becomes a job. If
         # another writer registered the same model first, the vectors are fine.
         drafts = [replace(draft, vectors=None) for draft in drafts]
-    if writer.fact(ANALYSIS) is None:
-        writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
-    engine.fence_key.keep(writer)
-    stored = writer.append(
-        space, drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors
-    )
+    if writer.file.fact(ANALYSIS) is None:
+        writer.file.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
+    engine.fence_key.keep(writer.file)
+    stored = writer.append(drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors)
     return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
 
 
 def _derive(
     writer: Writer,
-    space: str,
     stored: Mapping[bytes, Event],
     seqs: Mapping[bytes, int],
     readings: Mapping[bytes, Reading] | None,
 ) -> None:
     """Derive the statements of new events, unless that is deferred or earlier events must come first."""
-    if not stored or writer.derived_upto(space) is not None:
+    if not stored or writer.derived_upto() is not None:
         return
     if readings is None:
-        owe(writer, space, min(seqs.values()) - 1)
-        writer.owe_derivation(space, min(seqs.values()) - 1)
+        owe(writer, min(seqs.values()) - 1)
+        writer.owe_derivation(min(seqs.values()) - 1)
         return
     derive(
         writer,
-        space,
         [(seqs[raw_id], readings[raw_id]._replace(event=event)) for raw_id, event in stored.items()],
     )
 

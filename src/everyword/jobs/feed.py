@@ -25,11 +25,10 @@ _INTENT_MARKS = ("goal", "deed", "trouble", "answer")  # marks of events that st
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class FeedScope:
     """The space and wing whose feed is read, and a function that computes its intents."""
 
     reader: Reader
-    space: str
     wing: str | None = None
     intents: Callable[[], Sequence[Intent]] = tuple
     told: set[str] = field(default_factory=set[str])  # ids of intents that this feed already holds
@@ -42,7 +41,7 @@ class Row(NamedTuple):
     news: News | None
 
 
-ReadSource = Callable[[Scope, int, int], list[Row]]  # the scope, the number to read after, how many rows at most
+ReadSource = Callable[[FeedScope, int, int], list[Row]]  # the scope, the number to read after, how many rows at most
 
 
 class Source(NamedTuple):
@@ -54,27 +53,27 @@ class Source(NamedTuple):
     read: ReadSource
 
 
-def feed_scope(engine: Engine, reader: Reader, space: str, wing: str | None = None) -> Scope:
+def feed_scope(engine: Engine, reader: Reader, wing: str | None = None) -> FeedScope:
     """Describe whose feed is read, with intents as of this minute."""
     minute = engine.clock().replace(second=0, microsecond=0)
 
     def intents() -> Sequence[Intent]:
         from everyword.knowledge.intents import cached_intents  # slow to import
 
-        return cached_intents(engine, reader, space, wing=wing, now=minute)
+        return cached_intents(engine, reader, wing=wing, now=minute)
 
-    return Scope(reader=reader, space=space, wing=wing, intents=intents)
+    return FeedScope(reader=reader, wing=wing, intents=intents)
 
 
-def feed(scope: Scope, after: str | None, *, limit: int) -> Feed:
+def feed(scope: FeedScope, after: str | None, *, limit: int) -> Feed:
     """Read what happened after a position. None is the beginning, "now" the end."""
-    reader, space = scope.reader, scope.space
+    reader = scope.reader
     if after == NOW:
-        return Feed(position=position_of({one.place: reader.last_number(space, one.table) for one in SOURCES}))
+        return Feed(position=position_of({one.place: reader.last_number(one.table) for one in SOURCES}))
     places = {} if after is None else places_of(after)
     known = {
         # A source that is newer than the position starts at its current end.
-        one.place: places.get(one.place, 0 if after is None else reader.last_number(space, one.table))
+        one.place: places.get(one.place, 0 if after is None else reader.last_number(one.table))
         for one in SOURCES
     }
     news: list[News] = []
@@ -88,19 +87,19 @@ def feed(scope: Scope, after: str | None, *, limit: int) -> Feed:
     return Feed(news, position=position_of(known), more=more)
 
 
-def read_events(scope: Scope, after: int, limit: int) -> list[Row]:
+def read_events(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read events in the order of arrival."""
-    rows = scope.reader.log(scope.space, after=after, limit=limit)
+    rows = scope.reader.log(after=after, limit=limit)
     return [Row(seq, _news("event", one.recorded_at, one) if _sees(scope, one) else None) for seq, one in rows]
 
 
-def read_concepts(scope: Scope, after: int, limit: int) -> list[Row]:
+def read_concepts(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the concepts that were formed and still exist."""
-    rows = scope.reader.fold_entries(scope.space, after=after, limit=limit)
+    rows = scope.reader.fold_entries(after=after, limit=limit)
     added = {entry.node_id: entry.at for _, entry in rows if entry.action == _ADDED}
-    found = scope.reader.concepts_by_id(scope.space, list(added), wing=scope.wing) if added else {}
+    found = scope.reader.concepts_by_id(list(added), wing=scope.wing) if added else {}
     if scope.wing is not None:
-        found = {id: reworded(scope.reader, scope.space, scope.wing, one) for id, one in found.items()}
+        found = {id: reworded(scope.reader, scope.wing, one) for id, one in found.items()}
     return [
         Row(number, _news("concept", entry.at, concept) if standing else None)
         for number, entry in rows
@@ -109,10 +108,10 @@ def read_concepts(scope: Scope, after: int, limit: int) -> list[Row]:
     ]
 
 
-def read_jobs(scope: Scope, after: int, limit: int) -> list[Row]:
+def read_jobs(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the jobs that were queued and still wait."""
-    rows = scope.reader.jobs_of(scope.space, after=after, limit=limit)
-    events = scope.reader.fetch(scope.space, [row.seq for row in rows])
+    rows = scope.reader.jobs_of(after=after, limit=limit)
+    events = scope.reader.fetch([row.seq for row in rows])
     return [
         Row(row.id, _news("job", event.recorded_at, waiting(row, event)) if event and _sees(scope, event) else None)
         for row in rows
@@ -132,27 +131,27 @@ def waiting(row: JobRow, event: Event | None) -> Waiting:
     )
 
 
-def _read_artifacts(scope: Scope, after: int, limit: int) -> list[Row]:
-    rows = scope.reader.artifacts(scope.space, ArtifactFilter(wing=scope.wing), after=after, limit=limit)
+def _read_artifacts(scope: FeedScope, after: int, limit: int) -> list[Row]:
+    rows = scope.reader.artifacts(ArtifactFilter(wing=scope.wing), after=after, limit=limit)
     return [Row(number, _news("artifact", artifact.recorded_at, artifact)) for number, artifact in rows]
 
 
-def _read_intents(scope: Scope, after: int, limit: int) -> list[Row]:
+def _read_intents(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the intents of events that name a goal, complete one, or answer an intent."""
-    seqs = scope.reader.marked_after(scope.space, _INTENT_MARKS, after=after, limit=limit)
-    events = scope.reader.fetch(scope.space, seqs)
+    seqs = scope.reader.marked_after(_INTENT_MARKS, after=after, limit=limit)
+    events = scope.reader.fetch(seqs)
     return _intent_rows(scope, [(seq, events[seq].id, events[seq].recorded_at) for seq in seqs if seq in events])
 
 
-def _read_todos(scope: Scope, after: int, limit: int) -> list[Row]:
+def _read_todos(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the intents of to-do statements: an LLM may find one in an event that the feed passed long ago."""
-    rows = scope.reader.artifacts(scope.space, ArtifactFilter(wing=scope.wing), after=after, limit=limit)
+    rows = scope.reader.artifacts(ArtifactFilter(wing=scope.wing), after=after, limit=limit)
     found = [(number, one.event_id, one.recorded_at) for number, one in rows if one.kind in TO_DO]
     others = [Row(number, None) for number, one in rows if one.kind not in TO_DO]
     return sorted([*_intent_rows(scope, found), *others], key=lambda row: row.number)
 
 
-def _intent_rows(scope: Scope, moments: Iterable[tuple[int, str, datetime]]) -> list[Row]:
+def _intent_rows(scope: FeedScope, moments: Iterable[tuple[int, str, datetime]]) -> list[Row]:
     """Report the intents that events are about, each once."""
     rows: list[Row] = []
     by_event: dict[str, list[Intent]] | None = None
@@ -173,13 +172,13 @@ def _by_event(intents: Iterable[Intent]) -> dict[str, list[Intent]]:
     return found
 
 
-def _read_forgotten(scope: Scope, after: int, limit: int) -> list[Row]:
-    rows = scope.reader.receipts_after(scope.space, after, limit=limit)
+def _read_forgotten(scope: FeedScope, after: int, limit: int) -> list[Row]:
+    rows = scope.reader.receipts_after(after, limit=limit)
     # A receipt does not say to which wings its events belonged.
     return [Row(number, None if scope.wing else _news("forgotten", receipt.at, receipt)) for number, receipt in rows]
 
 
-def _sees(scope: Scope, event: Event) -> bool:
+def _sees(scope: FeedScope, event: Event) -> bool:
     return event.record is None and (scope.wing is None or event.wing == scope.wing)
 
 

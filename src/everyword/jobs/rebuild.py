@@ -107,35 +107,35 @@ def derive_rows(scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -
     """Add the next events to a scratch store and derive their statements, graph and marks."""
     with scratch.table_writer() as writer:
         writer.put(table_of(writer, "events"), rows)
-    with scratch.writer() as writer:
-        writer.owe_derivation(space, rows[0]["seq"] - 1)
-        writer.owe_marks(space, rows[0]["seq"] - 1)
+    with scratch.writer(space) as writer:
+        writer.owe_derivation(rows[0]["seq"] - 1)
+        writer.owe_marks(rows[0]["seq"] - 1)
     done = _DERIVE_BATCH
     while done == _DERIVE_BATCH:
-        with scratch.writer() as writer:
-            done = catch_up(writer, space, limit=_DERIVE_BATCH)
+        with scratch.writer(space) as writer:
+            done = catch_up(writer, limit=_DERIVE_BATCH)
     mark_behind(scratch, space)
 
 
 def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str:
     """Replace the derived rows, unless the log changed in a way that needs more copying or a new start."""
-    with store.exchange() as (writer, tables), scratch.table_reader() as made:
-        left = writer.log(space, after=copied.upto, limit=_MOST_LEFT + 1)
+    with store.exchange(space) as (writer, tables), scratch.table_reader() as made:
+        left = writer.log(after=copied.upto, limit=_MOST_LEFT + 1)
         if len(left) > _MOST_LEFT:
             return _MORE
-        tally = writer.tally(space)
+        tally = writer.tally()
         if tally.events + tally.records != copied.events + len(left) or _inputs_changed(tables, made, space, copied):
             return _ANEW
-        writer.drop_artifacts(space, None)
-        graph.drop(writer, space)
-        writer.drop_marks(space)
-        writer.set_graph(space, upto=None if not left else copied.upto, gone=True)
-        version = writer.graph_state(space).version
+        writer.drop_artifacts(None)
+        graph.drop(writer)
+        writer.drop_marks()
+        writer.set_graph(upto=None if not left else copied.upto, gone=True)
+        version = writer.graph_state().version
         _take(tables, made, space, version)
-        writer.owe_derivation(space, copied.upto if left else None)
-        writer.owe_marks(space, copied.upto if left else None)
+        writer.owe_derivation(copied.upto if left else None)
+        writer.owe_marks(copied.upto if left else None)
         if left:
-            catch_up(writer, space, limit=_MOST_LEFT + 1)
+            catch_up(writer, limit=_MOST_LEFT + 1)
     return _DONE
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again
-from everyword.jobs.feed import ReadSource, Scope, read_concepts, read_events, read_jobs
+from everyword.jobs.feed import FeedScope, ReadSource, read_concepts, read_events, read_jobs
 from everyword.storage.protocol import Reader
 from everyword.types.concepts import Concept
 from everyword.types.intents import LIVE, Intent
@@ -106,7 +106,7 @@ class _Subscription:
         if self.kind is ChangeKind.INTENT:
             self._known |= {one.id for one in self._intents(reader, now)}
         else:
-            self._position = reader.last_number(self.space, _TABLES[self.kind])
+            self._position = reader.last_number(_TABLES[self.kind])
 
     def new_items(self, reader: Reader, now: datetime) -> list[Any]:
         """Return the items that the subscriber does not know, up to its hourly limit."""
@@ -125,11 +125,11 @@ class _Subscription:
     def _intents(self, reader: Reader, now: datetime) -> list[Intent]:
         from everyword.knowledge.intents import intents_in  # slow to import; most processes never subscribe
 
-        return [one for one in intents_in(reader, self.space, now=now, wing=self.wing) if one.status in LIVE]
+        return [one for one in intents_in(reader, now=now, wing=self.wing) if one.status in LIVE]
 
     def _next_rows(self, reader: Reader) -> list[Any]:
         found: list[Any] = []
-        scope = Scope(reader=reader, space=self.space, wing=self.wing)
+        scope = FeedScope(reader=reader, wing=self.wing)
         position = self._position
         while rows := _READ[self.kind](scope, position, _BATCH):
             found += [row.news.item for row in rows if row.news is not None]
@@ -140,14 +140,14 @@ class _Subscription:
 
 def _start(engine: Engine, space: str, subscriptions: Sequence[_Subscription]) -> tuple[str, int | None]:
     """Start subscriptions; return a version that changes whenever there may be something new."""
-    with engine.store.reader() as reader:
+    with engine.store.reader(space) as reader:
         for one in subscriptions:
             one.start(reader, engine.clock())
-        return reader.pulse(), reader.marked_upto(space)
+        return reader.file.pulse(), reader.marked_upto()
 
 
 def _new_items(engine: Engine, subscription: _Subscription) -> list[Any]:
-    with engine.store.reader() as reader:
+    with engine.store.reader(subscription.space) as reader:
         return subscription.new_items(reader, engine.clock())
 
 

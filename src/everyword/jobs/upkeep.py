@@ -10,6 +10,7 @@ import numpy as np
 
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress, silent
+from everyword.engine.retry import again
 from everyword.errors import EverywordError, ModelError, StoreBusy, StoreError
 from everyword.ingest.edit_records import records_to_forget
 from everyword.jobs.rebuild import derive_beside
@@ -30,11 +31,11 @@ from everyword.storage.protocol import (
     SCRUB_OWED,
     VECTOR_TABLES,
     WORD_TABLES,
+    FileWriter,
     Job,
     Model,
     Reader,
     Seqs,
-    Writer,
 )
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Receipt
@@ -74,7 +75,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
     total = _settle_scrub(engine) if engine.store.scrubs_itself else 0
     _update_words(engine, progress)  # not counted: no new events
     while True:
-        with engine.store.reader() as reader:
+        with engine.store.file_reader() as reader:
             jobs = reader.jobs(kind=EMBED, limit=_EMBED_BATCH)
             serving = engine.models.serving(reader)
         if not jobs or serving.embedder is None:
@@ -93,7 +94,7 @@ def _settle_offline(engine: Engine, progress: Progress) -> int:
 
 def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None:
     """Rebuild every index from the log while the old ones stay in use, and switch when the new ones are complete."""
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         spaces = reader.spaces()
         total = reader.total_events()
         active = next((model for model in reader.models() if model.state == "active"), None)
@@ -103,9 +104,9 @@ def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None
     wanted = engine.models.wanted(active)
     if vectors and wanted is not None and total:
         _rebuild_vectors(engine, wanted, spaces, progress, total)
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         for space in spaces:
-            drop_folding(writer, engine, space)  # only now: folding uses the new vectors
+            drop_folding(writer.writer(space), engine)  # only now: folding uses the new vectors
     remade = DERIVED_TABLES | WORD_TABLES | (VECTOR_TABLES if vectors and wanted is not None else frozenset[str]())
     engine.store.renew_digests(remade)  # all rows are new, so damage is gone
     _settle_offline(engine, progress)
@@ -117,48 +118,12 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool, scrub:
     scrub: erase from disk even if that locks out other users of the store.
     """
     if dry_run:
-        with engine.store.reader() as reader:
-            events = reader.fetch(space, seqs_of(reader).tolist()).values()
-            return _receipt(engine, space, [one for one in events if one.record is None], dry_run=True)
-    _update_words(engine, silent)  # removal finds postings by the terms of the current analysis
-    with engine.store.writer() as writer:
-        seqs = seqs_of(writer)
-        seqs = np.union1d(seqs, np.array(records_to_forget(writer, space, seqs.tolist()), np.int64))
-        events = list(writer.fetch(space, seqs.tolist()).values())
-        receipt = _receipt(engine, space, [one for one in events if one.record is None], dry_run=False)
-        if not events:
-            return receipt
-        gone = set(seqs.tolist())
-        # Other events that an LLM read with the help of these words are read again without them.
-        resting = [seq for seq in writer.resting_on(space, sorted(gone)) if seq not in gone]
-        abouts = writer.abouts_of(space, [*gone, *resting])
-        stating = writer.stating(space, sorted(abouts))
-        later = writer.said_later(space, sorted(gone), limit=LINKED_TURNS)  # their distance to earlier turns shrinks
-        after = writer.said_later(space, sorted(gone), limit=LINKED_TURNS, silent=True)
-        writer.drop_readings(space, resting)
-        writer.drop_refusals(space, resting)
-        lost = going(writer, space, gone)
-        replan = forget_plans(writer, space, sorted(gone))
-        refold(writer, engine, space, min(gone))
-        removed = writer.remove(space, seqs)
-        if replan and (last := writer.last_event_upto(space, max(gone))) is not None:
-            writer.owe_job(space, PLAN, last, due_at=engine.now())
-        writer.owe_readings(space, resting)
-        # "Scratch that" may refer to something else now.
-        amending = leaning(writer, space, [seq for seq in after if seq not in gone])
-        abouts = abouts.union(*amending.values())
-        stating = sorted({*stating, *amending, *writer.stating(space, sorted(abouts))} - gone)
-        if abouts:
-            # Derive statements again that the forgotten events had replaced or confirmed.
-            derive_anew(writer, space, abouts, stating)
-        relink(writer, space, [seq for seq in later if seq not in gone])
-        graph_without(writer, space, lost)
-        graph.reread(writer, space, stated(writer, space, resting))
-        graph_behind(writer, space, limit=BATCH)
-        receipt = replace(receipt, removed=removed)
-        writer.put_receipt(receipt, gone)
-        writer.put_forgotten(space, events)
-        writer.set_fact(SCRUB_OWED, secrets.token_hex(8))
+        return again(engine, lambda: _would_forget(engine, space, seqs_of))
+    # Removal finds postings by the terms of the current analysis.
+    again(engine, lambda: _update_words(engine, silent), resumes=True)
+    receipt, found = again(engine, lambda: _remove(engine, space, seqs_of))
+    if not found:
+        return receipt
     if engine.settings.fold:
         fold_waiting(engine, silent, space, seconds=_REFOLD_S)
     if not scrub and not engine.store.scrubs_itself:
@@ -172,6 +137,55 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool, scrub:
     return replace(receipt, scrubbed=True, left=left)
 
 
+def _would_forget(engine: Engine, space: str, seqs_of: SeqsOf) -> Receipt:
+    with engine.store.reader(space) as reader:
+        events = reader.fetch(seqs_of(reader).tolist()).values()
+        return _receipt(engine, space, [one for one in events if one.record is None], dry_run=True)
+
+
+def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]:
+    """Remove events and everything derived from them in one transaction; tell whether there were any."""
+    with engine.store.writer(space) as writer:
+        seqs = seqs_of(writer)
+        seqs = np.union1d(seqs, np.array(records_to_forget(writer, seqs.tolist()), np.int64))
+        events = list(writer.fetch(seqs.tolist()).values())
+        receipt = _receipt(engine, space, [one for one in events if one.record is None], dry_run=False)
+        if not events:
+            return receipt, False
+        gone = set(seqs.tolist())
+        # Other events that an LLM read with the help of these words are read again without them.
+        resting = [seq for seq in writer.resting_on(sorted(gone)) if seq not in gone]
+        abouts = writer.abouts_of([*gone, *resting])
+        stating = writer.stating(sorted(abouts))
+        later = writer.said_later(sorted(gone), limit=LINKED_TURNS)  # their distance to earlier turns shrinks
+        after = writer.said_later(sorted(gone), limit=LINKED_TURNS, silent=True)
+        writer.drop_readings(resting)
+        writer.drop_refusals(resting)
+        lost = going(writer, gone)
+        replan = forget_plans(writer, sorted(gone))
+        refold(writer, engine, min(gone))
+        removed = writer.remove(seqs)
+        if replan and (last := writer.last_event_upto(max(gone))) is not None:
+            writer.owe_job(PLAN, last, due_at=engine.now())
+        writer.owe_readings(resting)
+        # "Scratch that" may refer to something else now.
+        amending = leaning(writer, [seq for seq in after if seq not in gone])
+        abouts = abouts.union(*amending.values())
+        stating = sorted({*stating, *amending, *writer.stating(sorted(abouts))} - gone)
+        if abouts:
+            # Derive statements again that the forgotten events had replaced or confirmed.
+            derive_anew(writer, abouts, stating)
+        relink(writer, [seq for seq in later if seq not in gone])
+        graph_without(writer, lost)
+        graph.reread(writer, stated(writer, resting))
+        graph_behind(writer, limit=BATCH)
+        receipt = replace(receipt, removed=removed)
+        writer.put_receipt(receipt, gone)
+        writer.put_forgotten(events)
+        writer.file.set_fact(SCRUB_OWED, secrets.token_hex(8))
+    return receipt, True
+
+
 # Jobs
 
 
@@ -182,37 +196,37 @@ def _embed_jobs(engine: Engine, jobs: Sequence[Job], embedder: Embedder, model: 
         by_space.setdefault(job.space, []).append(job)
     done = 0
     for space, its_jobs in by_space.items():
-        with engine.store.reader() as reader:
-            events = reader.fetch(space, [job.seq for job in its_jobs])
+        with engine.store.reader(space) as reader:
+            events = reader.fetch([job.seq for job in its_jobs])
         try:
             vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
         except ModelError as error:
             _postpone(engine, its_jobs, error)
             continue
-        with engine.store.writer() as writer:
-            active = next((one for one in writer.models() if one.state == "active"), None)
+        with engine.store.writer(space) as writer:
+            active = next((one for one in writer.file.models() if one.state == "active"), None)
             if active is None:
-                active = engine.models.register(writer, embedder)
+                active = engine.models.register(writer.file, embedder)
             elif active != model:
                 continue  # a rebuild switched models; the next round uses the new one
-            writer.put_vectors(space, active, vectors)
+            writer.put_vectors(active, vectors)
             for job in its_jobs:
                 if job.seq not in events:
-                    writer.drop_job(job)
+                    writer.file.drop_job(job)
         done += len(its_jobs)
     return done
 
 
 def _postpone(engine: Engine, jobs: Sequence[Job], error: EverywordError) -> None:
     engine.models.say(f"Vectors are postponed: {error}")
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         for job in jobs:
             wait_s = min(_RETRY_MOST_S, _RETRY_FIRST_S * 2**job.attempts)
             writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
 
 
 def _settle_scrub(engine: Engine) -> int:
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         owed = reader.scrub_owed() is not None
     if owed:
         _scrub(engine)
@@ -221,10 +235,10 @@ def _settle_scrub(engine: Engine) -> int:
 
 def _scrub(engine: Engine) -> tuple[str, ...]:
     """Erase forgotten data from disk; return what that does not cover."""
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         owed = reader.scrub_owed()
     left = engine.store.scrub()
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         if writer.scrub_owed() == owed:  # else something was removed meanwhile, and still has to be scrubbed
             writer.set_fact(SCRUB_OWED, NOT_OWED)
     return left
@@ -232,18 +246,18 @@ def _scrub(engine: Engine) -> tuple[str, ...]:
 
 def _drop_leftovers(engine: Engine) -> None:
     """Remove retired indexes in small transactions."""
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         spaces, retired = reader.spaces(), [model for model in reader.models() if model.state == "retired"]
     for model in retired:
         dropped = 1
         while dropped:
-            with engine.store.writer() as writer:
+            with engine.store.file_writer() as writer:
                 dropped = writer.drop_vectors(model, limit=_DROP_BATCH)
     for space in spaces:
         dropped = 1
         while dropped:
-            with engine.store.writer() as writer:
-                dropped = writer.drop_postings(space, limit=_DROP_BATCH)
+            with engine.store.writer(space) as writer:
+                dropped = writer.drop_postings(limit=_DROP_BATCH)
 
 
 # Rebuilding
@@ -251,7 +265,7 @@ def _drop_leftovers(engine: Engine) -> None:
 
 def _update_words(engine: Engine, progress: Progress) -> None:
     """Rebuild the word index if an older version of the analysis made it."""
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         analysis, spaces, total = reader.analysis_version(), reader.spaces(), reader.total_events()
     if analysis < ANALYSIS_VERSION:
         _rebuild_all_words(engine, spaces, progress, total)
@@ -261,27 +275,27 @@ def _rebuild_all_words(engine: Engine, spaces: Sequence[str], progress: Progress
     done = 0
     for space in spaces:
         done = _rebuild_words(engine, space, progress, done, total)
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         writer.set_fact(ANALYSIS, str(ANALYSIS_VERSION))
 
 
 def _rebuild_words(engine: Engine, space: str, progress: Progress, done: int, total: int) -> int:
     for _ in range(_REBUILD_TRIES):
-        with engine.store.writer() as writer:
-            begun = writer.restart_words(space)
+        with engine.store.writer(space) as writer:
+            begun = writer.restart_words()
         upto = words = count = 0
         while True:
-            with engine.store.writer() as writer:
-                log = writer.log(space, after=upto, limit=SEAL_AT)
+            with engine.store.writer(space) as writer:
+                log = writer.log(after=upto, limit=SEAL_AT)
                 rows = _analysed(log)
                 words += sum(terms.length for _, terms in rows)
                 count += len(rows)
                 if len(log) < SEAL_AT:
-                    if writer.adopt_words(space, begun, rows, upto=upto, words=words):
+                    if writer.adopt_words(begun, rows, upto=upto, words=words):
                         progress("words", done + count, total)
                         return done + count
                     break
-                writer.index_words(space, begun, rows)
+                writer.index_words(begun, rows)
             upto = log[-1][0]
             progress("words", done + count, total)
     raise StoreBusy("The word index could not be rebuilt because events are being forgotten.", fix="Try again.")
@@ -293,7 +307,7 @@ def _analysed(rows: Sequence[tuple[int, Event]]) -> list[tuple[int, Terms]]:
 
 def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], progress: Progress, total: int) -> None:
     card = embedder.card
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         model = writer.add_model(
             name=card.name, version=card.version, dims=card.dims, token_dims=card.token_dims, state="building"
         )
@@ -301,23 +315,23 @@ def _rebuild_vectors(engine: Engine, embedder: Embedder, spaces: Sequence[str], 
     for space in spaces:
         after = 0
         while True:
-            with engine.store.reader() as reader:
-                rows = reader.without_vectors(space, model, after=after, limit=_EMBED_BATCH)
+            with engine.store.reader(space) as reader:
+                rows = reader.without_vectors(model, after=after, limit=_EMBED_BATCH)
             if not rows:
                 break
             vectors = embed(embedder, [event for _, event in rows])
-            with engine.store.writer() as writer:
-                _check_building(writer, model)
-                writer.put_vectors(space, model, dict(zip([seq for seq, _ in rows], vectors, strict=True)))
+            with engine.store.writer(space) as writer:
+                _check_building(writer.file, model)
+                writer.put_vectors(model, dict(zip([seq for seq, _ in rows], vectors, strict=True)))
             after = rows[-1][0]
             done += len(rows)
             progress("vectors", done, total)
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         _check_building(writer, model)
         writer.activate(model)
 
 
-def _check_building(writer: Writer, model: Model) -> None:
+def _check_building(writer: FileWriter, model: Model) -> None:
     if not any(one.id == model.id and one.state == "building" for one in writer.models()):
         raise StoreBusy("Another rebuild took over, and this one stopped.", fix="Wait for the other one.")
 

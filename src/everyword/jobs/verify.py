@@ -83,7 +83,7 @@ def verify(engine: Engine, *, deep: bool, only: str | None, progress: Progress) 
     found = engine.store.audit(deep=deep, only=only)
     checked, problems = dict(found.checked), list(found.problems)
     if deep and not any(problem.where == "file" and problem.fix == RESTORE for problem in problems):
-        with engine.store.reader() as reader:
+        with engine.store.file_reader() as reader:
             serving = engine.models.serving(reader)
         embedder = serving.embedder if getattr(serving.embedder, "repeatable", False) else None
         with engine.store.table_reader() as stored:
@@ -125,11 +125,11 @@ class _SpaceCheck:
             derive_rows(scratch, self._space, some)
             done += len(some)
             self._progress("log", done, total)
-        with scratch.reader() as reader:
-            grown = [row.session for row in reader.summaries(self._space) if row.pending]
+        with scratch.reader(self._space) as reader:
+            grown = [row.session for row in reader.summaries() if row.pending]
         for session in grown:
-            with scratch.writer() as writer:
-                refresh(writer, self._space, session)
+            with scratch.writer(self._space) as writer:
+                refresh(writer, session)
 
     def _complete_layers(self) -> list[str]:
         """List the layers that cover the whole log; a layer that is behind is no problem."""
@@ -144,8 +144,8 @@ class _SpaceCheck:
             if models:
                 writer.put(table_of(writer, "models"), models)
         beside = replace(self._engine, store=scratch, llm_spec=None)
-        with scratch.writer() as writer:
-            writer.set_fold_mark(self._space, FoldMark(0, 0, mark["profile"]))
+        with scratch.writer(self._space) as writer:
+            writer.set_fold_mark(FoldMark(0, 0, mark["profile"]))
         fold_upto(beside, self._space, mark["upto"], self._progress)
         return True
 
@@ -184,8 +184,8 @@ class _SpaceCheck:
         }
         total = near = other = after = 0
         while True:
-            with scratch.reader() as reader:
-                rows = reader.log(self._space, after=after, limit=_EMBED_BATCH)
+            with scratch.reader(self._space) as reader:
+                rows = reader.log(after=after, limit=_EMBED_BATCH)
             if not rows:
                 break
             after = rows[-1][0]

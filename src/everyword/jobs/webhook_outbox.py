@@ -49,7 +49,7 @@ def sign(secret: str, id: str, at_s: int, body: bytes) -> dict[str, str]:
 
 
 def _webhooks(engine: Engine) -> list[StoredWebhook]:
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         return reader.webhooks()
 
 
@@ -65,13 +65,13 @@ def _deliver_to(
 ) -> int:
     accepted, webhook = 0, stored.webhook
     while going_on():
-        with engine.store.reader() as reader:
-            found = feed(feed_scope(engine, reader, webhook.space), webhook.position, limit=_MOST_OF_A_KIND)
+        with engine.store.reader(webhook.space) as reader:
+            found = feed(feed_scope(engine, reader), webhook.position, limit=_MOST_OF_A_KIND)
         if found.position == webhook.position:
             return accepted
         wanted = Feed([one for one in found if not webhook.kinds or one.kind in webhook.kinds], position=found.position)
         failure = _post(engine, stored, wanted, send, to_json) if wanted else None
-        with engine.store.writer() as writer:
+        with engine.store.file_writer() as writer:
             if failure is not None:
                 writer.fail_webhook(webhook, error=failure[:_LONGEST_ERROR], due_at=_next_attempt(engine, webhook))
                 return accepted

@@ -16,7 +16,7 @@ _WRITE_MOST_S = 0.5  # that it spends at most
 _BETWEEN_CLOCK_CHECKS = 8  # events: some 10 ms
 
 
-def backfill_some(writer: Writer, space: str, *, least: int) -> None:
+def backfill_some(writer: Writer, *, least: int) -> None:
     """Derive part of the backlog in the transaction of a write that adds `least` events."""
     begun = time.monotonic()
     for step in (catch_up, graph_behind, mark_some):
@@ -25,26 +25,26 @@ def backfill_some(writer: Writer, space: str, *, least: int) -> None:
             spent = time.monotonic() - begun
             if spent > _WRITE_MOST_S or (spent > _WRITE_S and done > least):
                 break
-            some = step(writer, space, limit=_BETWEEN_CLOCK_CHECKS)
+            some = step(writer, limit=_BETWEEN_CLOCK_CHECKS)
             done += some
 
 
 def backfill_all(engine: Engine, progress: Progress) -> int:
     """Derive the whole backlog of every space, a batch a transaction; count the events."""
     total = 0
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         spaces = reader.spaces()
-        behind = [space for space in spaces if reader.derived_upto(space) is not None]
+        behind = [space for space in spaces if reader.reader(space).derived_upto() is not None]
     for space in behind:
         done = BATCH
         while done == BATCH:
-            with engine.store.writer() as writer:
-                done = catch_up(writer, space, limit=BATCH)
+            with engine.store.writer(space) as writer:
+                done = catch_up(writer, limit=BATCH)
             total += done
             progress("artifacts", total, total)
     total += _backfill_graph(engine, progress)
-    with engine.store.reader() as reader:
-        unmarked = [space for space in reader.spaces() if reader.marked_upto(space) is not None]
+    with engine.store.file_reader() as reader:
+        unmarked = [space for space in reader.spaces() if reader.reader(space).marked_upto() is not None]
     for space in unmarked:
         mark_behind(engine.store, space)  # not counted: these events were counted above
     return total
@@ -53,18 +53,18 @@ def backfill_all(engine: Engine, progress: Progress) -> int:
 def _backfill_graph(engine: Engine, progress: Progress) -> int:
     """Read what the graph lacks, and summarise the sessions that have grown since their last summary."""
     total = 0
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         spaces = reader.spaces()
-        behind = [space for space in spaces if reader.graph_state(space).upto is not None]
-        grown = [(space, row.session) for space in spaces for row in reader.summaries(space) if row.pending]
+        behind = [space for space in spaces if reader.reader(space).graph_state().upto is not None]
+        grown = [(space, row.session) for space in spaces for row in reader.reader(space).summaries() if row.pending]
     for space in behind:
         done = BATCH
         while done == BATCH:
-            with engine.store.writer() as writer:
-                done = graph_behind(writer, space, limit=BATCH)
+            with engine.store.writer(space) as writer:
+                done = graph_behind(writer, limit=BATCH)
             total += done
             progress("graph", total, total)
     for space, session in grown:
-        with engine.store.writer() as writer:
-            refresh(writer, space, session)
+        with engine.store.writer(space) as writer:
+            refresh(writer, session)
     return total

@@ -80,13 +80,13 @@ class GraphCache:
                 self._kept.pop(next(iter(self._kept)))
 
 
-def fold_written(engine: Engine, writer: Writer, space: str, vectors: Vectors, first: int) -> None:
+def fold_written(engine: Engine, writer: Writer, vectors: Vectors, first: int) -> None:
     """Fold the events of a write within its transaction; `first` is the first new one."""
     if not engine.settings.fold:
         return
-    mark = _mark(engine, writer, space)
-    behind = mark.upto < first - 1 and writer.log(space, after=mark.upto, limit=1)[0][0] < first
-    _fold(engine, writer, space, vectors, seconds=BEHIND_S if behind else A_WRITE_S, limit=AT_ONCE)
+    mark = _mark(engine, writer)
+    behind = mark.upto < first - 1 and writer.log(after=mark.upto, limit=1)[0][0] < first
+    _fold(engine, writer, vectors, seconds=BEHIND_S if behind else A_WRITE_S, limit=AT_ONCE)
 
 
 def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *, seconds: float | None = None) -> int:
@@ -102,15 +102,15 @@ def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *
 
 
 def _spaces(engine: Engine) -> list[str]:
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         return reader.spaces()
 
 
 def _fold_some(engine: Engine, space: str) -> int:
     """Fold a batch; take the write lock only if something waits."""
-    with engine.store.reader() as reader:
-        mark = reader.fold_mark(space)
-        if not reader.fold_waiting(space, mark.upto if mark else 0):
+    with engine.store.reader(space) as reader:
+        mark = reader.fold_mark()
+        if not reader.fold_waiting(mark.upto if mark else 0):
             return 0
     return _fold_once(engine, space)[0]
 
@@ -119,30 +119,31 @@ def fold_upto(engine: Engine, space: str, upto: int, progress: Progress) -> None
     """Fold a space up to an event, as far as its vectors exist."""
     total, done = 0, 1
     while done:
-        with engine.store.writer() as writer:
-            rows = writer.log(space, after=_mark(engine, writer, space).upto, limit=AT_ONCE)
+        with engine.store.writer(space) as writer:
+            rows = writer.log(after=_mark(engine, writer).upto, limit=AT_ONCE)
             due = sum(seq <= upto for seq, _ in rows)
-            done, _ = _fold(engine, writer, space, {}, seconds=None, limit=due) if due else (0, [])
+            done, _ = _fold(engine, writer, {}, seconds=None, limit=due) if due else (0, [])
         total += done
         progress("concepts", total, total)
 
 
 def _fold_once(engine: Engine, space: str) -> tuple[int, list[JournalEntry]]:
-    with engine.store.writer() as writer:
-        return _fold(engine, writer, space, {}, seconds=None, limit=AT_ONCE)
+    with engine.store.writer(space) as writer:
+        return _fold(engine, writer, {}, seconds=None, limit=AT_ONCE)
 
 
 def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
     """Fold all waiting events of a space, or with `dry_run` report what that would do."""
     if dry_run:
-        return _would_fold(engine, space)
+        return again(engine, lambda: _would_fold(engine, space))
     read, done = 0, AT_ONCE
     entries: list[JournalEntry] = []
     while done:
         done, made = again(engine, partial(_fold_once, engine, space))
         read += done
         entries += made
-    return Folded(events=read, waiting=_waiting(engine, space), dry_run=False, entries=tuple(entries))
+    waiting = again(engine, lambda: _waiting(engine, space))
+    return Folded(events=read, waiting=waiting, dry_run=False, entries=tuple(entries))
 
 
 def unfolding(entry: JournalEntry) -> dict[str, Json]:
@@ -150,39 +151,37 @@ def unfolding(entry: JournalEntry) -> dict[str, Json]:
     return {_ENTRY: entry.id}
 
 
-def refold(writer: Writer, engine: Engine, space: str, seq: int) -> None:
+def refold(writer: Writer, engine: Engine, seq: int) -> None:
     """Roll back what an event and all later ones caused; later passes fold them again."""
-    mark = writer.fold_mark(space)
+    mark = writer.fold_mark()
     if mark is None or mark.upto < seq:
         return
-    stale = writer.roll_back_folding(space, seq)
-    graph = Graph(space, _profile(engine, mark))
-    executor = Executor(writer, graph, _Log(writer, space, graph.profile, {}))
+    stale = writer.roll_back_folding(seq)
+    graph = Graph(writer.space, _profile(engine, mark))
+    executor = Executor(writer, graph, _Log(writer, graph.profile, {}))
     for id in stale:
         executor.restate(id)
     executor.flush()
-    writer.set_fold_mark(space, mark._replace(upto=seq - 1, epoch=mark.epoch + 1))
+    writer.set_fold_mark(mark._replace(upto=seq - 1, epoch=mark.epoch + 1))
 
 
-def drop_folding(writer: Writer, engine: Engine, space: str) -> None:
+def drop_folding(writer: Writer, engine: Engine) -> None:
     """Roll back the whole graph of a space, so that it is folded again with the current profile and model."""
-    mark = writer.fold_mark(space)
-    writer.roll_back_folding(space, 0)
+    mark = writer.fold_mark()
+    writer.roll_back_folding(0)
     epoch = mark.epoch + 1 if mark is not None else 0
-    writer.set_fold_mark(space, FoldMark(0, epoch, engine.settings.profile))
+    writer.set_fold_mark(FoldMark(0, epoch, engine.settings.profile))
 
 
-def executor_for(
-    engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors | None = None
-) -> Executor:
+def executor_for(engine: Engine, writer: Writer, mark: FoldMark, vectors: Vectors | None = None) -> Executor:
     """Create the executor of plans on the graph at a mark."""
-    return _executor(engine, writer, space, mark, vectors or {})[0]
+    return _executor(engine, writer, mark, vectors or {})[0]
 
 
-def _executor(engine: Engine, writer: Writer, space: str, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
+def _executor(engine: Engine, writer: Writer, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
     profile = _profile(engine, mark)
-    graph = engine.cache(GraphCache).take(space, mark) or _load(writer, space, profile)
-    log = _Log(writer, space, profile, vectors)
+    graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, profile)
+    log = _Log(writer, profile, vectors)
     return Executor(writer, graph, log), log
 
 
@@ -194,15 +193,15 @@ def cause_of(seq: int, event: Event) -> Cause:
 
 def carry_out(writer: Writer, executor: Executor, cause: Cause, plan: UpdatePlan) -> None:
     """Carry out the plan of an LLM completely, or raise an error and change nothing."""
-    space, graph = executor.graph.space, executor.graph
+    graph = executor.graph
     placed: list[str] = []  # events that the plan puts into a concept
     for one in plan.operations:
         match one:
             case UpdateNode(label=str(label)):
-                if writer.concept_of_label(space, label) not in (None, one.id):
+                if writer.concept_of_label(label) not in (None, one.id):
                     raise _refusal(f"the label {label!r} belongs to another concept")
             case RemoveNode(target=str(target)):
-                counted = {member.event_id for member in writer.members(space, [target]) if member.weight >= COUNTED}
+                counted = {member.event_id for member in writer.members([target]) if member.weight >= COUNTED}
                 if one.id in counted and len(counted) <= LEAST_GROUNDS:
                     raise _refusal(f"fewer than {LEAST_GROUNDS} events would be left to {target}")
             case AddEdge(kind=EdgeKind.GROUNDS | EdgeKind.REINFORCES):
@@ -228,8 +227,8 @@ def _would_fold(engine: Engine, space: str) -> Folded:
     done = 0
     entries: list[JournalEntry] = []
     try:
-        with engine.store.writer() as writer:
-            done, entries = _fold(engine, writer, space, {}, seconds=None, limit=DRY_RUN_EVENTS)
+        with engine.store.writer(space) as writer:
+            done, entries = _fold(engine, writer, {}, seconds=None, limit=DRY_RUN_EVENTS)
             raise _DryRunDone
     except _DryRunDone:
         pass
@@ -237,28 +236,28 @@ def _would_fold(engine: Engine, space: str) -> Folded:
 
 
 def _waiting(engine: Engine, space: str) -> int:
-    with engine.store.reader() as reader:
-        mark = reader.fold_mark(space)
-        return reader.fold_waiting(space, mark.upto if mark else 0)
+    with engine.store.reader(space) as reader:
+        mark = reader.fold_mark()
+        return reader.fold_waiting(mark.upto if mark else 0)
 
 
 def _fold(
-    engine: Engine, writer: Writer, space: str, vectors: Vectors, *, seconds: float | None, limit: int
+    engine: Engine, writer: Writer, vectors: Vectors, *, seconds: float | None, limit: int
 ) -> tuple[int, list[JournalEntry]]:
     """Fold events after the mark, in order, until the time or the batch is used up; return their number."""
     end = None if seconds is None else time.monotonic() + seconds
-    mark = _mark(engine, writer, space)
-    rows = writer.log(space, after=mark.upto, limit=limit)
-    owed = writer.vectors_owed_from(space)
+    mark = _mark(engine, writer)
+    rows = writer.log(after=mark.upto, limit=limit)
+    owed = writer.vectors_owed_from()
     rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
     if not rows:
         return 0, []
-    executor, log = _executor(engine, writer, space, mark, vectors)
+    executor, log = _executor(engine, writer, mark, vectors)
     log.prepare(rows)
-    plans = _plans(writer, space, [seq for seq, _ in rows])
+    plans = _plans(writer, [seq for seq, _ in rows])
     done = 0
     for seq, event in rows:
-        _fold_one(engine, executor, log, space, seq, event, writer)
+        _fold_one(engine, executor, log, seq, event, writer)
         for plan in plans.get(seq, ()):
             # Skip a plan that no longer fits: forgetting may have changed its concepts.
             with suppress(InvalidInput):
@@ -268,27 +267,25 @@ def _fold(
             break
     executor.flush()
     reached = mark._replace(upto=rows[done - 1][0])
-    writer.set_fold_mark(space, reached)
-    engine.cache(GraphCache).put(space, reached, executor.graph)
-    owe_plan(engine, writer, space, reached.upto, executor.entries, loose=executor.graph.loose)
+    writer.set_fold_mark(reached)
+    engine.cache(GraphCache).put(writer.space, reached, executor.graph)
+    owe_plan(engine, writer, reached.upto, executor.entries, loose=executor.graph.loose)
     return done, executor.entries
 
 
-def _plans(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
+def _plans(writer: Writer, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
     """Read the plans of an LLM, by the event after which each was made."""
     found: dict[int, list[UpdatePlan]] = {}
-    for row in writer.plans_at(space, seqs):
+    for row in writer.plans_at(seqs):
         if not row.refused:
             found.setdefault(row.seq, []).append(plan_of(row.body))
     return found
 
 
-def _fold_one(
-    engine: Engine, executor: Executor, log: _Log, space: str, seq: int, event: Event, writer: Writer
-) -> None:
+def _fold_one(engine: Engine, executor: Executor, log: _Log, seq: int, event: Event, writer: Writer) -> None:
     undone = _undo_of(event)
     if undone is not None:
-        found = writer.fold_entry(space, undone)
+        found = writer.fold_entry(undone)
         if found is not None and not found[1].undone:
             executor.begin(cause_of(seq, event))
             executor.undo(*found)
@@ -309,27 +306,27 @@ def _undo_of(event: Event) -> str | None:
     return id
 
 
-def _load(writer: Writer, space: str, profile: Profile) -> Graph:
+def _load(writer: Writer, profile: Profile) -> Graph:
     """Load the working graph from the store."""
-    graph = Graph(space, profile)
-    rows = sorted(writer.fold_work(space, limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
+    graph = Graph(writer.space, profile)
+    rows = sorted(writer.fold_work(limit=MOST_CONCEPTS), key=lambda row: (row.touched, row.id))
     for row in rows[-MOST_CONCEPTS:]:
         graph.put(node_of(row))
-    for row in writer.fold_loose(space):
+    for row in writer.fold_loose():
         graph.loosen(stored_moment(row.seq, row.at, row.vector, json.loads(row.body)))
     _hold(writer, graph)
-    graph.apart = set(writer.kept_apart(space))
+    graph.apart = set(writer.kept_apart())
     return graph
 
 
 def _hold(writer: Writer, graph: Graph) -> None:
     """Read the concepts of events that have no concept of their own yet."""
-    held = writer.held_by(graph.space, sorted(graph.loose))
+    held = writer.held_by(sorted(graph.loose))
     graph.held = {**{seq: {} for seq in graph.loose}, **held}
 
 
-def _mark(engine: Engine, writer: Writer, space: str) -> FoldMark:
-    return writer.fold_mark(space) or FoldMark(0, 0, engine.settings.profile)
+def _mark(engine: Engine, writer: Writer) -> FoldMark:
+    return writer.fold_mark() or FoldMark(0, 0, engine.settings.profile)
 
 
 def _profile(engine: Engine, mark: FoldMark) -> Profile:
@@ -343,12 +340,12 @@ def _profile(engine: Engine, mark: FoldMark) -> Profile:
 class _Log:
     """What folding reads of the log in one transaction, cached."""
 
-    def __init__(self, writer: Reader, space: str, profile: Profile, vectors: Vectors) -> None:
-        self._reader, self._space, self._profile = writer, space, profile
+    def __init__(self, writer: Reader, profile: Profile, vectors: Vectors) -> None:
+        self._reader, self._profile = writer, profile
         self._vectors: dict[int, NDArray[np.int8]] = dict(vectors)
         self._events: dict[int, Event] = {}
         self._moments: dict[int, Moment] = {}
-        self._model: Model | None = next((one for one in writer.models() if one.state == "active"), None)
+        self._model: Model | None = next((one for one in writer.file.models() if one.state == "active"), None)
 
     def prepare(self, rows: Sequence[tuple[int, Event]]) -> None:
         """Read the vectors of the next events in one query."""
@@ -371,7 +368,7 @@ class _Log:
     def vectors(self, seqs: Sequence[int]) -> dict[int, NDArray[np.int8]]:
         missing = [seq for seq in seqs if seq not in self._vectors]
         if missing and self._model is not None:
-            self._vectors |= self._reader.pooled(self._space, self._model, missing)
+            self._vectors |= self._reader.pooled(self._model, missing)
         return {seq: self._vectors[seq][:MOST_DIMENSIONS] for seq in seqs if seq in self._vectors}
 
     def texts(self, seqs: Sequence[int]) -> dict[int, str]:
@@ -383,12 +380,12 @@ class _Log:
     def _fetch(self, seqs: Sequence[int]) -> dict[int, Event]:
         missing = [seq for seq in seqs if seq not in self._events]
         if missing:
-            self._events |= self._reader.fetch(self._space, missing)
+            self._events |= self._reader.fetch(missing)
         return {seq: self._events[seq] for seq in seqs if seq in self._events}
 
     def known(self, ids: Sequence[str]) -> dict[str, int]:
         raw = {raw_id: id for id in ids if (raw_id := raw_event_id(id)) is not None}
-        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(self._space, list(raw)).items()}
+        return {raw[raw_id]: one.seq for raw_id, one in self._reader.find(list(raw)).items()}
 
 
 MOST_OF_AN_EVENT = 2  # nearest concepts of one event
@@ -405,7 +402,6 @@ class Topics:
 
 def topics_of(
     reader: Reader,
-    space: str,
     seqs: Sequence[int],
     *,
     wing: str | None = None,
@@ -413,16 +409,16 @@ def topics_of(
     wings: bool = False,
 ) -> Topics:
     """Find the concepts of some events; wings: also read the wings of each concept, which is slower."""
-    held = reader.held_by(space, seqs, as_of=as_of)
+    held = reader.held_by(seqs, as_of=as_of)
     nearest = {
         seq: [id for id, weight in sorted(several.items(), key=lambda one: (-one[1], one[0])) if weight >= COUNTED]
         for seq, several in held.items()
     }
     ids = sorted({id for several in nearest.values() for id in several[:MOST_OF_AN_EVENT]})
-    found = _found(reader, space, ids, wing, as_of, wings)
+    found = _found(reader, ids, wing, as_of, wings)
     standing = {id: concept for id, concept in found.items() if concept.closed_at is None}
     neighbours: dict[str, set[str]] = {id: set() for id in standing}
-    for pair in reader.concept_neighbours(space, sorted(standing), as_of=as_of):
+    for pair in reader.concept_neighbours(sorted(standing), as_of=as_of):
         for one, other in (pair, pair[::-1]):
             if one in neighbours:
                 neighbours[one].add(other)
@@ -447,12 +443,12 @@ def topics_of(
 
 
 def _found(
-    reader: Reader, space: str, ids: Sequence[str], wing: str | None, as_of: datetime | None, wings: bool
+    reader: Reader, ids: Sequence[str], wing: str | None, as_of: datetime | None, wings: bool
 ) -> Mapping[str, Concept]:
     """Read concepts; current ones of all wings come from an index."""
     if wing is not None or as_of is not None:
-        found = reader.concepts_by_id(space, ids, wing=wing, as_of=as_of)
-        return found if wing is None else {id: reworded(reader, space, wing, one, as_of) for id, one in found.items()}
-    standing = reader.standing_concepts(space, ids)
-    of = reader.concept_wings(space, ids) if wings else {}
+        found = reader.concepts_by_id(ids, wing=wing, as_of=as_of)
+        return found if wing is None else {id: reworded(reader, wing, one, as_of) for id, one in found.items()}
+    standing = reader.standing_concepts(ids)
+    of = reader.concept_wings(ids) if wings else {}
     return {id: replace(one, wings=of[id]) if id in of else one for id, one in standing.items()}

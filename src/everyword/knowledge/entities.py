@@ -13,28 +13,28 @@ from everyword.types.graph import ENTITY_PREFIX, Entity, EntityType, Fact, entit
 from everyword.types.times import from_micros
 
 
-def find_entity(reader: Reader, space: str, name: str) -> str:
+def find_entity(reader: Reader, name: str) -> str:
     """Find the entity that a name or id means; return its id."""
     ids, keys = ((name,), ()) if name.startswith(ENTITY_PREFIX) else ((), (name_key(name),))
-    rows = reader.names_of(space, ids=ids, keys=keys)
+    rows = reader.names_of(ids=ids, keys=keys)
     if not rows:
         raise NotFound(f"Unknown entity {name!r}.", fix="List the names with entities().")
     return rows[0].home
 
 
-def read_entities(reader: Reader, space: str, homes: Sequence[str]) -> list[Entity]:
+def read_entities(reader: Reader, homes: Sequence[str]) -> list[Entity]:
     """Read entities by id, in the given order; skip unknown ids."""
     by_home: dict[str, list[NameRow]] = {}
-    for row in reader.names_of(space, homes=homes):
+    for row in reader.names_of(homes=homes):
         by_home.setdefault(row.home, []).append(row)
-    owners = _owners(reader, space, [row for rows in by_home.values() for row in rows])
-    return [_entity(space, home, by_home[home], owners) for home in dict.fromkeys(homes) if home in by_home]
+    owners = _owners(reader, [row for rows in by_home.values() for row in rows])
+    return [_entity(reader.space, home, by_home[home], owners) for home in dict.fromkeys(homes) if home in by_home]
 
 
-def with_names(reader: Reader, space: str, facts: Sequence[Fact]) -> list[Fact]:
+def with_names(reader: Reader, facts: Sequence[Fact]) -> list[Fact]:
     """Put the current names of subjects and objects into facts."""
     ids = {id for fact in facts for id in (fact.subject, fact.object) if id.startswith(ENTITY_PREFIX)}
-    names = {entity.id: entity.name for entity in read_entities(reader, space, sorted(ids))}
+    names = {entity.id: entity.name for entity in read_entities(reader, sorted(ids))}
     return [
         replace(
             fact,
@@ -45,10 +45,10 @@ def with_names(reader: Reader, space: str, facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def describe_edit(reader: Reader, space: str, edit: Edit) -> str:
+def describe_edit(reader: Reader, edit: Edit) -> str:
     """Describe a merge or split in words; an entity without a name is shown as "?"."""
     ids = sorted({*edit.pins, *edit.pins.values()})
-    names = {row.id: _shown(row) for row in reader.names_of(space, ids=ids)}
+    names = {row.id: _shown(row) for row in reader.names_of(ids=ids)}
     by_target: dict[str, list[str]] = {}
     for name, target in edit.pins.items():
         if name != target:
@@ -89,11 +89,11 @@ def _entity(space: str, home: str, rows: Sequence[NameRow], owners: dict[str, st
     )
 
 
-def _owners(reader: Reader, space: str, rows: Iterable[NameRow]) -> dict[str, str]:
+def _owners(reader: Reader, rows: Iterable[NameRow]) -> dict[str, str]:
     """Map the owners of kinship names ("Ana's brother") to their entities."""
     keys = sorted({owner for row in rows for owner, _ in row.known.kin})
-    homes = {row.id: row.home for row in reader.names_of(space, ids=[entity_id(space, key) for key in keys])}
-    return {key: homes[id] for key in keys if (id := entity_id(space, key)) in homes}
+    homes = {row.id: row.home for row in reader.names_of(ids=[entity_id(reader.space, key) for key in keys])}
+    return {key: homes[id] for key in keys if (id := entity_id(reader.space, key)) in homes}
 
 
 def _shown(row: NameRow) -> str:

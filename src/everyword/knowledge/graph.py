@@ -42,95 +42,96 @@ class Stated(NamedTuple):
     extractor: str = ""  # the LLM
 
 
-def add_events(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
     """Read names and claims of events, in the order of arrival, unless earlier events are not read yet."""
-    state = writer.graph_state(space)
-    if not stated or (state.upto is not None and _next(writer, space, state.upto) != stated[0].seq):
+    state = writer.graph_state()
+    if not stated or (state.upto is not None and _next(writer, state.upto) != stated[0].seq):
         return
-    index = _index(writer, space)
-    noted = _Noted(space)
+    index = _index(writer)
+    noted = _Noted(writer.space)
     for one in stated:
         noted.add(index, _read(one.event, one.seq, index), one)
-    behind = state.upto is not None and _next(writer, space, stated[-1].seq) is not None
-    version = writer.set_graph(space, upto=stated[-1].seq if behind else None)
-    keys = _fact_keys(writer, space, noted.moved)
-    writer.put_names(space, noted.rows(index), version=version)
-    writer.move_names(space, {id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
-    writer.put_mentions(space, noted.mentions)
-    writer.put_claims(space, noted.claims)
+    behind = state.upto is not None and _next(writer, stated[-1].seq) is not None
+    version = writer.set_graph(upto=stated[-1].seq if behind else None)
+    keys = _fact_keys(writer, noted.moved)
+    writer.put_names(noted.rows(index), version=version)
+    writer.move_names({id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
+    writer.put_mentions(noted.mentions)
+    writer.put_claims(noted.claims)
     edits = [one for one in stated if one.event.record is not None]
-    _put_edits(writer, space, edits)
+    _put_edits(writer, edits)
     seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits)]
-    keys |= _keys_now(writer, space, noted.moved, seqs)
-    fold(writer, space, keys)
-    summarise_new(writer, space, [one.event for one in stated])
-    _remember(writer, space, index, version)
+    keys |= _keys_now(writer, noted.moved, seqs)
+    fold(writer, keys)
+    summarise_new(writer, [one.event for one in stated])
+    _remember(writer, index, version)
 
 
-def owe(writer: Writer, space: str, upto: int) -> None:
+def owe(writer: Writer, upto: int) -> None:
     """Note that the events after `upto` are not read yet."""
-    if writer.graph_state(space).upto is None:
-        writer.set_graph(space, upto=upto)
+    if writer.graph_state().upto is None:
+        writer.set_graph(upto=upto)
 
 
-def drop(writer: Writer, space: str) -> None:
+def drop(writer: Writer) -> None:
     """Remove everything derived; edits by people stay."""
-    writer.drop_graph(space, from_seq=0)
-    writer.set_graph(space, upto=0, gone=True)
+    writer.drop_graph(from_seq=0)
+    writer.set_graph(upto=0, gone=True)
 
 
-def reread(writer: Writer, space: str, stated: Sequence[Stated]) -> None:
+def reread(writer: Writer, stated: Sequence[Stated]) -> None:
     """Replace the claims of events whose statements changed, because an LLM read them or its reading was dropped."""
-    state = writer.graph_state(space)
+    state = writer.graph_state()
     here = [one for one in stated if state.upto is None or one.seq <= state.upto]
     if not here:
         return
     known = {one.seq for one in here}
-    about = _edits_of(writer, space, [one.event.id for one in here])
+    about = _edits_of(writer, [one.event.id for one in here])
     edits = [Stated(one.seq, one.event, ()) for one in about if state.upto is None or one.seq <= state.upto]
     here = sorted([*here, *(one for one in edits if one.seq not in known)], key=lambda one: one.seq)
     seqs = [one.seq for one in here]
     rows: dict[int, list[MentionRow]] = {}
-    for row in writer.mentions(space, seqs=seqs):
+    for row in writer.mentions(seqs=seqs):
         rows.setdefault(row.seq, []).append(row)
-    before = bearing_on(writer, space, seqs)
-    writer.drop_claims(space, seqs)
+    before = bearing_on(writer, seqs)
+    writer.drop_claims(seqs)
     claims = [
-        (one.seq, draft) for one in here for draft in _claims(space, mentions_of(one.event, rows.get(one.seq, ())), one)
+        (one.seq, draft)
+        for one in here
+        for draft in _claims(writer.space, mentions_of(one.event, rows.get(one.seq, ())), one)
     ]
-    writer.put_claims(space, claims)
-    _put_edits(writer, space, [one for one in here if one.event.record is not None])
-    fold(writer, space, {*before, *_keys_now(writer, space, (), seqs)})
+    writer.put_claims(claims)
+    _put_edits(writer, [one for one in here if one.event.record is not None])
+    fold(writer, {*before, *_keys_now(writer, (), seqs)})
 
 
-def _edits_of(reader: Reader, space: str, ids: Iterable[str]) -> list[Known]:
+def _edits_of(reader: Reader, ids: Iterable[str]) -> list[Known]:
     """List the corrections and retractions of some events, and those of these edits in turn."""
     found: dict[str, Known] = {}
     sought = set(ids)
-    for one in reader.records(space, _OF_STATEMENTS):  # an edit of an edit comes after it
+    for one in reader.records(_OF_STATEMENTS):  # an edit of an edit comes after it
         if sought & set(events_of(one.event)):
             found[one.event.id] = one
             sought.add(one.event.id)
     return list(found.values())
 
 
-def fold(writer: Writer, space: str, keys: Iterable[FactKey]) -> None:
+def fold(writer: Writer, keys: Iterable[FactKey]) -> None:
     """Compute the facts that follow from claims, and write those that changed."""
     for key in sorted(set(keys), key=str):
         claims = {
             row.draft: row.number
-            for row in writer.claims(space, key)
+            for row in writer.claims(key)
             # A claim between two names of one entity is no fact.
             if row.draft.object != row.draft.subject and key.object in (None, row.draft.object)
         }
         after = {fact.id: fact for fact in timeline(claims)}
         lines = {id: fact_line(fact, [claims[source] for source in fact.sources]) for id, fact in after.items()}
-        before = writer.fact_rows(space, key)
+        before = writer.fact_rows(key)
         gone = [id for id, line in before.items() if lines.get(id) != line]
         if gone:
-            writer.drop_facts(space, gone)
+            writer.drop_facts(gone)
         writer.put_facts(
-            space,
             [
                 (fact, lines[id], [claims[source] for source in fact.sources])
                 for id, fact in after.items()
@@ -142,21 +143,21 @@ def fold(writer: Writer, space: str, keys: Iterable[FactKey]) -> None:
 # Edits of statements
 
 
-def _put_edits(writer: Writer, space: str, edits: Sequence[Stated]) -> None:
+def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
     """Add the claims of corrections and retractions about the claims under their statement."""
     for seq, event, *_ in edits:
         correction = correction_of(event)
         if correction is None:
             continue
-        held = [row.draft for row in _claims_under(writer, space, correction.artifact_id)]
+        held = [row.draft for row in _claims_under(writer, correction.artifact_id)]
         if event.record == RecordKind.CORRECTION:
-            said = [row.draft for row in writer.claims_of(space, seqs=[seq])]
+            said = [row.draft for row in writer.claims_of(seqs=[seq])]
             drafts = [*_voids(held, event), *_dated_as(held, said)]
         elif correction.never_true:
             drafts = _voids(held, event)
         else:
             drafts = _ends(held, event, correction.until or event.at)
-        writer.put_claims(space, [(seq, draft) for draft in dict.fromkeys(drafts)])
+        writer.put_claims([(seq, draft) for draft in dict.fromkeys(drafts)])
 
 
 def _voids(held: Sequence[FactDraft], event: Event) -> list[FactDraft]:
@@ -215,18 +216,18 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
     )
 
 
-def _claims_under(writer: Writer, space: str, artifact_id: str) -> list[ClaimRow]:
+def _claims_under(writer: Writer, artifact_id: str) -> list[ClaimRow]:
     """List the claims that rest on the words of a statement."""
-    artifact = writer.artifact(space, artifact_id)
+    artifact = writer.artifact(artifact_id)
     raw_id = raw_event_id(artifact.event_id) if artifact is not None else None
-    known = writer.find(space, [raw_id]) if raw_id is not None else {}
+    known = writer.find([raw_id]) if raw_id is not None else {}
     if artifact is None or raw_id not in known:
         return []
     seq = known[raw_id].seq
-    others = [one for one in writer.artifacts_of(space, [seq]).get(seq, ()) if one.id != artifact.id]
+    others = [one for one in writer.artifacts_of([seq]).get(seq, ()) if one.id != artifact.id]
     return [
         row
-        for row in writer.claims_of(space, seqs=[seq])
+        for row in writer.claims_of(seqs=[seq])
         if not row.draft.voids and row.draft.object and _rests_on(row.draft, artifact, others)
     ]
 
@@ -426,67 +427,67 @@ def mentions_of(event: Event, rows: Iterable[MentionRow]) -> list[Mention]:
 # Names
 
 
-def _index(writer: Writer, space: str) -> NameIndex:
+def _index(writer: Writer) -> NameIndex:
     """Return the name index of a space: the cached one, updated with what others changed."""
-    memo = writer.memo(space)
-    state = writer.graph_state(space)
+    memo = writer.memo()
+    state = writer.graph_state()
     kept = cast("tuple[int, int, NameIndex] | None", memo.pop(_INDEX, None))
     if kept is None or kept[0] != state.epoch:
-        index, after = NameIndex(space, pins=pins_of(writer, space)), -1
+        index, after = NameIndex(writer.space, pins=pins_of(writer)), -1
     else:
         _, after, index = kept
     if after != state.version:
-        for row in writer.names(space, changed_after=after):
+        for row in writer.names(changed_after=after):
             index.restore(row.known)
     return index
 
 
-def _remember(writer: Writer, space: str, index: NameIndex, version: int) -> None:
-    writer.memo(space)[_INDEX] = (writer.graph_state(space).epoch, version, index)
+def _remember(writer: Writer, index: NameIndex, version: int) -> None:
+    writer.memo()[_INDEX] = (writer.graph_state().epoch, version, index)
 
 
-def pins_of(writer: Writer, space: str) -> dict[str, str]:
+def pins_of(writer: Writer) -> dict[str, str]:
     """Read the merges and splits of entities that people made and did not undo."""
     pins: dict[str, str] = {}
-    for edit in writer.edits(space):
+    for edit in writer.edits():
         if not edit.undone:
             pins.update(edit.pins)
     return pins
 
 
-def rehome(writer: Writer, space: str) -> None:
+def rehome(writer: Writer) -> None:
     """Assign every name to its entity again, after names were removed or people merged or split entities."""
-    upto = writer.graph_state(space).upto
-    version = writer.set_graph(space, upto=upto, gone=True)
-    index = _index(writer, space)
+    upto = writer.graph_state().upto
+    version = writer.set_graph(upto=upto, gone=True)
+    index = _index(writer)
     homes = index.homes()
-    moved = {row.id: homes[row.id] for row in writer.names(space) if homes[row.id] != row.home}
-    keys = _fact_keys(writer, space, moved)
-    writer.move_names(space, moved, version=version)
-    fold(writer, space, keys | _keys_now(writer, space, moved, ()))
-    _remember(writer, space, index, version)
+    moved = {row.id: homes[row.id] for row in writer.names() if homes[row.id] != row.home}
+    keys = _fact_keys(writer, moved)
+    writer.move_names(moved, version=version)
+    fold(writer, keys | _keys_now(writer, moved, ()))
+    _remember(writer, index, version)
 
 
-def _fact_keys(writer: Writer, space: str, names: Iterable[str]) -> set[FactKey]:
+def _fact_keys(writer: Writer, names: Iterable[str]) -> set[FactKey]:
     """List the keys of facts that rest on claims of some names."""
     moved = sorted(names)
     if not moved:
         return set()
-    return set(writer.fact_keys(space, [claim.number for claim in writer.claims_of(space, names=moved)]))
+    return set(writer.fact_keys([claim.number for claim in writer.claims_of(names=moved)]))
 
 
-def _keys_now(writer: Writer, space: str, names: Iterable[str], seqs: Sequence[int]) -> set[FactKey]:
+def _keys_now(writer: Writer, names: Iterable[str], seqs: Sequence[int]) -> set[FactKey]:
     """List the keys to which the claims of some names and events belong."""
     moved = sorted(names)
-    claims = writer.claims_of(space, names=moved) if moved else []
-    claims += writer.claims_of(space, seqs=sorted(set(seqs))) if seqs else []
+    claims = writer.claims_of(names=moved) if moved else []
+    claims += writer.claims_of(seqs=sorted(set(seqs))) if seqs else []
     return {key_of(claim.draft) for claim in claims}
 
 
-def bearing_on(writer: Writer, space: str, seqs: Sequence[int]) -> set[FactKey]:
+def bearing_on(writer: Writer, seqs: Sequence[int]) -> set[FactKey]:
     """List the keys of facts that claims of some events affect."""
-    claims = writer.claims_of(space, seqs=seqs)
-    return {*writer.fact_keys(space, [one.number for one in claims]), *(key_of(one.draft) for one in claims)}
+    claims = writer.claims_of(seqs=seqs)
+    return {*writer.fact_keys([one.number for one in claims]), *(key_of(one.draft) for one in claims)}
 
 
 def key_of(draft: FactDraft) -> FactKey:
@@ -494,6 +495,6 @@ def key_of(draft: FactDraft) -> FactKey:
     return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
 
 
-def _next(writer: Writer, space: str, seq: int) -> int | None:
-    rows = writer.log(space, after=seq, limit=1)
+def _next(writer: Writer, seq: int) -> int | None:
+    rows = writer.log(after=seq, limit=1)
     return rows[0][0] if rows else None

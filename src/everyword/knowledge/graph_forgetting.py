@@ -35,52 +35,52 @@ class Going:
     sessions: frozenset[str]
 
 
-def going(writer: Writer, space: str, seqs: Iterable[int]) -> Going:
+def going(writer: Writer, seqs: Iterable[int]) -> Going:
     """Collect what the graph will lose with some events."""
     gone = sorted(seqs)
-    events = writer.fetch(space, gone)
+    events = writer.fetch(gone)
     lost: dict[str, _Lost] = {}
-    for row in writer.mentions(space, seqs=gone):
+    for row in writer.mentions(seqs=gone):
         if row.start != LOOKED_UP:
             lost.setdefault(row.name, _Lost()).add(row, events[row.seq])
     return Going(
         seqs=frozenset(gone),
         lost=lost,
-        rows={id: writer.mentions_of_name(space, id) for id in lost},
-        keys=frozenset(bearing_on(writer, space, gone)),
+        rows={id: writer.mentions_of_name(id) for id in lost},
+        keys=frozenset(bearing_on(writer, gone)),
         sessions=frozenset(event.session for event in events.values() if event.session is not None),
     )
 
 
-def graph_without(writer: Writer, space: str, going: Going) -> None:
+def graph_without(writer: Writer, going: Going) -> None:
     """Update the graph after events were removed."""
-    version = writer.set_graph(space, upto=writer.graph_state(space).upto, gone=True)
-    behind = _Behind(writer, space, going)
+    version = writer.set_graph(upto=writer.graph_state().upto, gone=True)
+    behind = _Behind(writer, going)
     again = behind.read()
     vanished: list[str] = []
-    for row in writer.names_of(space, ids=sorted(going.lost.keys() | behind.changed)):
+    for row in writer.names_of(ids=sorted(going.lost.keys() | behind.changed)):
         same = row.id in going.lost and row.id not in behind.changed
-        left = _left(writer, space, row, going.lost[row.id]) if same else _from_rows(writer, space, row)
+        left = _left(writer, row, going.lost[row.id]) if same else _from_rows(writer, row)
         if left is None:
             vanished.append(row.id)
         else:
-            writer.replace_name(space, left, version=version)
+            writer.replace_name(left, version=version)
     if vanished:
-        writer.drop_names(space, vanished)
-        writer.drop_loose_pins(space)
-    fold(writer, space, going.keys)
-    rehome(writer, space)
-    forget_sessions(writer, space, going.sessions)
+        writer.drop_names(vanished)
+        writer.drop_loose_pins()
+    fold(writer, going.keys)
+    rehome(writer)
+    forget_sessions(writer, going.sessions)
     if again is not None:
-        restart(writer, space, again)
+        restart(writer, again)
 
 
 class _Behind:
     """Later events whose reading depended on names of the removed events."""
 
-    def __init__(self, writer: Writer, space: str, going: Going) -> None:
+    def __init__(self, writer: Writer, going: Going) -> None:
         self._writer = writer
-        self._space = space
+        self._space = writer.space
         self._before: dict[str, Sequence[MentionRow]] = dict(going.rows)
         self._after: dict[str, list[MentionRow]] = {
             id: [row for row in rows if row.seq not in going.seqs] for id, rows in going.rows.items()
@@ -119,9 +119,9 @@ class _Behind:
 
     def _read_again(self, seq: int) -> bool:
         """Read one event with what was known before it; False where that finds a name that it had not."""
-        writer, space = self._writer, self._space
-        event = writer.fetch(space, [seq])[seq]
-        before = writer.mentions(space, seqs=[seq])
+        writer = self._writer
+        event = writer.fetch([seq])[seq]
+        before = writer.mentions(seqs=[seq])
         after = read_names(event, seq, self._known_before(seq, {row.name for row in before}))
         if set(after) == set(before):
             return True
@@ -134,15 +134,15 @@ class _Behind:
                 key=lambda row: (row.seq, row.start),
             )
             self.changed.add(id)
-        writer.drop_mentions(space, [seq])
-        writer.put_mentions(space, after)
-        reread(writer, space, stated(writer, space, [seq]))
+        writer.drop_mentions([seq])
+        writer.put_mentions(after)
+        reread(writer, stated(writer, [seq]))
         return True
 
     def _known_before(self, seq: int, ids: set[str]) -> NameIndex:
         """Build the index of names as it was before an event."""
         index = NameIndex(self._space)
-        for row in self._writer.names_of(self._space, ids=sorted(ids)):
+        for row in self._writer.names_of(ids=sorted(ids)):
             own = [one for one in self._rows(row.id) if one.seq < seq and one.start != LOOKED_UP]
             if own:
                 index.restore(_counted(row, own, row.known.written))
@@ -150,7 +150,7 @@ class _Behind:
 
     def _rows(self, id: str) -> Sequence[MentionRow]:
         if id not in self._after:
-            self._before[id] = self._writer.mentions_of_name(self._space, id)
+            self._before[id] = self._writer.mentions_of_name(id)
             self._after[id] = list(self._before[id])
         return self._after[id]
 
@@ -175,22 +175,22 @@ class _Trust:
         return self._sure, min(self._votes, key=lambda type: (-self._votes[type], type), default=None)
 
 
-def restart(writer: Writer, space: str, seq: int) -> None:
+def restart(writer: Writer, seq: int) -> None:
     """Roll back the graph to before an event, so that later events are read again."""
-    upto = writer.graph_state(space).upto
-    writer.drop_graph(space, from_seq=seq)
-    version = writer.set_graph(space, upto=seq - 1 if upto is None else min(upto, seq - 1), gone=True)
+    upto = writer.graph_state().upto
+    writer.drop_graph(from_seq=seq)
+    version = writer.set_graph(upto=seq - 1 if upto is None else min(upto, seq - 1), gone=True)
     touched: list[str] = []
-    for row in writer.names(space):
-        known = _from_rows(writer, space, row)
+    for row in writer.names():
+        known = _from_rows(writer, row)
         if known is None:
             touched.append(row.id)
         elif known != row:
-            writer.replace_name(space, known, version=version)
+            writer.replace_name(known, version=version)
     if touched:
-        writer.drop_names(space, touched)
-    rehome(writer, space)
-    fold(writer, space, {key_of(claim.draft) for claim in writer.claims_of(space)})
+        writer.drop_names(touched)
+    rehome(writer)
+    fold(writer, {key_of(claim.draft) for claim in writer.claims_of()})
 
 
 @dataclass(slots=True)
@@ -215,26 +215,26 @@ def _shown(row: MentionRow, event: Event) -> str:
     return event.text[row.start : row.stop]
 
 
-def _left(writer: Writer, space: str, row: NameRow, lost: _Lost) -> NameRow | None:
+def _left(writer: Writer, row: NameRow, lost: _Lost) -> NameRow | None:
     """Return what is left of a name, or None."""
-    rows = [one for one in writer.mentions_of_name(space, row.id) if one.start != LOOKED_UP]
+    rows = [one for one in writer.mentions_of_name(row.id) if one.start != LOOKED_UP]
     if not rows:
         return None
-    first_at, last_at, owners = _extent(writer, space, rows)
+    first_at, last_at, owners = _extent(writer, rows)
     known = _counted(row, rows, _without(row.known.written, lost.written), owners)
     return NameRow(row.id, row.home, known, row.events - len(lost.seqs), first_at, last_at)
 
 
-def _from_rows(writer: Writer, space: str, row: NameRow) -> NameRow | None:
+def _from_rows(writer: Writer, row: NameRow) -> NameRow | None:
     """Recount a name from its mentions; return None if it has none."""
-    rows = [one for one in writer.mentions_of_name(space, row.id) if one.start != LOOKED_UP]
+    rows = [one for one in writer.mentions_of_name(row.id) if one.start != LOOKED_UP]
     if not rows:
         return None
     made = _Lost()
-    events = writer.fetch(space, sorted({one.seq for one in rows}))
+    events = writer.fetch(sorted({one.seq for one in rows}))
     for one in rows:
         made.add(one, events[one.seq])
-    first_at, last_at, owners = _extent(writer, space, rows)
+    first_at, last_at, owners = _extent(writer, rows)
     known = _counted(row, rows, dict(sorted(made.written.items())), owners)
     return NameRow(row.id, row.home, known, len(made.seqs), first_at, last_at)
 
@@ -255,12 +255,12 @@ def _counted(
     )
 
 
-def _extent(writer: Writer, space: str, rows: Sequence[MentionRow]) -> tuple[int, int, tuple[tuple[str, str], ...]]:
+def _extent(writer: Writer, rows: Sequence[MentionRow]) -> tuple[int, int, tuple[tuple[str, str], ...]]:
     """Return when a name was first and last mentioned, and whose relative it names."""
-    outlines = writer.outlines(space, sorted({row.seq for row in rows}))
+    outlines = writer.outlines(sorted({row.seq for row in rows}))
     times = [outline.at for outline in outlines.values()]
     bound = [row for row in rows if row.kin and not row.bare]
-    events = writer.fetch(space, sorted({row.seq for row in bound}))
+    events = writer.fetch(sorted({row.seq for row in bound}))
     owners = {
         (name_key(owner), kin_of(row.kin))
         for row in bound

@@ -38,7 +38,7 @@ class _Revisions(NamedTuple):
     taken_back: frozenset[tuple[str, Span]] = frozenset()  # deeds that were taken back: event id and span
 
 
-def _revisions_of(reader: Reader, space: str, stated: Iterable[Artifact]) -> _Revisions:
+def _revisions_of(reader: Reader, stated: Iterable[Artifact]) -> _Revisions:
     """Follow replaced statements through the journal to their last versions."""
     last = {one.id: one.id for one in stated if one.status is not Status.CURRENT}
     later: set[str] = set()
@@ -46,7 +46,7 @@ def _revisions_of(reader: Reader, space: str, stated: Iterable[Artifact]) -> _Re
     ends = set(last)
     for _ in range(_MOST_STEPS):
         steps: dict[str, str] = {}
-        for change in reader.changes(space, sorted(ends)) if ends else ():
+        for change in reader.changes(sorted(ends)) if ends else ():
             old, new = change.target_id, change.artifact_id
             if old is None or new is None or old not in ends or change.action not in _FOLLOWS:
                 continue
@@ -59,10 +59,10 @@ def _revisions_of(reader: Reader, space: str, stated: Iterable[Artifact]) -> _Re
         if not ends:
             break
     closing = frozenset(ended.values())  # a deed that closed a statement does not replace it
-    found = {end: reader.artifact(space, end) for id, end in last.items() if end != id and end not in closing}
+    found = {end: reader.artifact(end) for id, end in last.items() if end != id and end not in closing}
     current = {end: one for end, one in found.items() if one is not None and one.status is Status.CURRENT}
     of = {id: current[end] for id, end in last.items() if end in current}
-    deeds = (reader.artifact(space, by) for id, by in ended.items() if id in of and of[id].id != by)
+    deeds = (reader.artifact(by) for id, by in ended.items() if id in of and of[id].id != by)
     taken_back = frozenset((one.event_id, one.span) for one in deeds if one is not None and one.stance is Stance.DONE)
     return _Revisions(of, frozenset(later), taken_back)
 
@@ -133,35 +133,35 @@ def marks_in(event: Event) -> tuple[MarkRow, ...]:
     return tuple(MarkRow(0, mark.kind.value, mark.span, mark.body) for mark in (*marks_of(event), *states_of(event)))
 
 
-def mark(writer: Writer, space: str, marks: Mapping[int, Sequence[MarkRow]] | None, first: int) -> None:
+def mark(writer: Writer, marks: Mapping[int, Sequence[MarkRow]] | None, first: int) -> None:
     """Store the marks of new events, unless earlier ones must come first; None postpones them."""
-    if writer.marked_upto(space) is not None:
+    if writer.marked_upto() is not None:
         return
     if marks is None:
-        writer.owe_marks(space, first - 1)
+        writer.owe_marks(first - 1)
     else:
-        writer.put_marks(space, [row._replace(seq=seq) for seq, rows in marks.items() for row in rows])
+        writer.put_marks([row._replace(seq=seq) for seq, rows in marks.items() for row in rows])
 
 
 def mark_behind(store: Store, space: str) -> int:
     """Mark the backlog in batches; return the number of events."""
     total, done = 0, _MARKED_AT_ONCE
     while done == _MARKED_AT_ONCE:
-        with store.writer() as writer:
-            done = mark_some(writer, space, limit=_MARKED_AT_ONCE)
+        with store.writer(space) as writer:
+            done = mark_some(writer, limit=_MARKED_AT_ONCE)
         total += done
     return total
 
 
-def mark_some(writer: Writer, space: str, *, limit: int) -> int:
+def mark_some(writer: Writer, *, limit: int) -> int:
     """Mark a batch of the backlog, in order; return the number of events."""
-    upto = writer.marked_upto(space)
+    upto = writer.marked_upto()
     if upto is None:
         return 0
-    rows = writer.log(space, after=upto, limit=limit)
-    writer.put_marks(space, [row._replace(seq=seq) for seq, event in rows for row in marks_in(event)])
+    rows = writer.log(after=upto, limit=limit)
+    writer.put_marks([row._replace(seq=seq) for seq, event in rows for row in marks_in(event)])
     # Under the write lock nobody adds events, so a short page is the last.
-    writer.owe_marks(space, rows[-1][0] if len(rows) == limit else None)
+    writer.owe_marks(rows[-1][0] if len(rows) == limit else None)
     return len(rows)
 
 
@@ -176,20 +176,20 @@ class _IntentCache:
         self.kept: dict[tuple[str, str | None, datetime], tuple[object, list[Intent]]] = {}
 
 
-def cached_intents(engine: Engine, reader: Reader, space: str, *, wing: str | None, now: datetime) -> list[Intent]:
+def cached_intents(engine: Engine, reader: Reader, *, wing: str | None, now: datetime) -> list[Intent]:
     """Compute the intents of a snapshot, or return those computed before if nothing changed since.
 
     `now` must be rounded to a minute or a day, or the cache never hits.
     """
     cache = engine.cache(_IntentCache)
     # Intents depend on these: the log, how far it is marked, how far it is folded.
-    version = (reader.pulse(), reader.marked_upto(space), reader.fold_mark(space))
-    key = (space, wing, now)
+    version = (reader.file.pulse(), reader.marked_upto(), reader.fold_mark())
+    key = (reader.space, wing, now)
     with cache.lock:
         kept = cache.kept.get(key)
     if kept is not None and kept[0] == version:
         return kept[1]
-    found = intents_in(reader, space, now=now, wing=wing)
+    found = intents_in(reader, now=now, wing=wing)
     with cache.lock:
         cache.kept.pop(key, None)
         cache.kept[key] = (version, found)
@@ -199,25 +199,25 @@ def cached_intents(engine: Engine, reader: Reader, space: str, *, wing: str | No
 
 
 def intents_in(
-    reader: Reader, space: str, *, now: datetime, wing: str | None = None, as_of: datetime | None = None
+    reader: Reader, *, now: datetime, wing: str | None = None, as_of: datetime | None = None
 ) -> list[Intent]:
     """Compute the intents of a snapshot, the most pressing first."""
     which = MarkFilter(wing=wing, as_of=as_of)
-    goal_rows = reader.marks(space, MarkKind.GOAL, which, limit=MOST_GOALS)
-    todos = [] if as_of is not None else reader.newest_artifacts(space, TO_DO, limit=MOST_TODOS)
+    goal_rows = reader.marks(MarkKind.GOAL, which, limit=MOST_GOALS)
+    todos = [] if as_of is not None else reader.newest_artifacts(TO_DO, limit=MOST_TODOS)
     if not goal_rows and not todos:
         return []
-    deed_rows = reader.marks(space, MarkKind.DEED, which, limit=MOST_DEEDS)
-    trouble_rows = reader.marks(space, MarkKind.TROUBLE, which, limit=MOST_TROUBLES)
-    reply_rows = reader.marks(space, MarkKind.ANSWER, which, limit=MOST_REPLIES)
+    deed_rows = reader.marks(MarkKind.DEED, which, limit=MOST_DEEDS)
+    trouble_rows = reader.marks(MarkKind.TROUBLE, which, limit=MOST_TROUBLES)
+    reply_rows = reader.marks(MarkKind.ANSWER, which, limit=MOST_REPLIES)
     rows = [*goal_rows, *deed_rows, *trouble_rows, *reply_rows]
-    events = reader.fetch(space, sorted({*(row.seq for row in rows), *(seq for seq, _ in todos)}))
-    closing = _closing(reader, space, [todo for _, todo in todos])
+    events = reader.fetch(sorted({*(row.seq for row in rows), *(seq for seq, _ in todos)}))
+    closing = _closing(reader, [todo for _, todo in todos])
     goals = [_goal(row, events[row.seq]) for row in goal_rows]
     # With as_of only the words count, because statements are stored in their current state.
-    stated = {} if as_of is not None else reader.artifacts_of(space, sorted({row.seq for row in goal_rows}))
+    stated = {} if as_of is not None else reader.artifacts_of(sorted({row.seq for row in goal_rows}))
     revisions = _revisions_of(
-        reader, space, [*(one for several in stated.values() for one in several), *(one for _, one in todos)]
+        reader, [*(one for several in stated.values() for one in several), *(one for _, one in todos)]
     )
     goals = _with_todos(_with_revised_times(goals, stated, revisions), todos, events, closing, revisions, wing)
     deeds = [
@@ -227,7 +227,7 @@ def intents_in(
     ]
     troubles = [trouble(row.seq, _ground(events[row.seq], row.span), events[row.seq].session) for row in trouble_rows]
     replies = [_reply(row, events[row.seq]) for row in reply_rows]
-    topics = topics_of(reader, space, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
+    topics = topics_of(reader, sorted({goal.seq for goal in goals}), wing=wing, as_of=as_of)
     goals = [replace(goal, topics=topics.of_event.get(goal.seq, ())) for goal in goals]
     return crystallise(goals, deeds, replies, topics.by_id, now=now, troubles=troubles)
 
@@ -301,16 +301,16 @@ def _of_todo(seq: int, todo: Artifact, last: Artifact, event: Event, closed_by: 
     )
 
 
-def _closing(reader: Reader, space: str, todos: Sequence[Artifact]) -> dict[str, Evidence]:
+def _closing(reader: Reader, todos: Sequence[Artifact]) -> dict[str, Evidence]:
     """Find the events that closed to-dos, in the journal."""
     done = [todo.id for todo in todos if todo.status is Status.RETRACTED]
     by = {
         change.target_id: change.event_id
-        for change in reader.changes(space, done)
+        for change in reader.changes(done)
         if change.target_id is not None and change.event_id is not None and change.action == _RETRACT
     }
     raw = {id: raw_event_id(id) for id in by.values()}
-    events = reader.find(space, [one for one in raw.values() if one is not None])
+    events = reader.find([one for one in raw.values() if one is not None])
     closing: dict[str, Evidence] = {}
     for target, id in by.items():
         known = events.get(raw[id] or b"")
@@ -342,7 +342,6 @@ def _ground(event: Event, span: Span) -> Evidence:
 
 def beliefs_in(
     reader: Reader,
-    space: str,
     *,
     holder: str | None = None,
     thing: str | None = None,
@@ -351,9 +350,9 @@ def beliefs_in(
     as_of: datetime | None = None,
 ) -> list[Belief]:
     """Compute who believes what in a snapshot."""
-    rows = reader.marks(space, MarkKind.STATE, MarkFilter(wing=wing, as_of=as_of), limit=MOST_STATES)
-    events = reader.fetch(space, sorted({row.seq for row in rows}))
-    heard = _hearers(reader, space, sorted({row.seq for row in rows[:HEARD_STATES]}))
+    rows = reader.marks(MarkKind.STATE, MarkFilter(wing=wing, as_of=as_of), limit=MOST_STATES)
+    events = reader.fetch(sorted({row.seq for row in rows}))
+    heard = _hearers(reader, sorted({row.seq for row in rows[:HEARD_STATES]}))
     states = [
         State(
             seq=row.seq,
@@ -367,9 +366,9 @@ def beliefs_in(
     return beliefs(watched(states), holder=holder, thing=thing, of=of)
 
 
-def _hearers(reader: Reader, space: str, seqs: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    before = {seq: reader.said_earlier(space, seq, limit=HEARD_TURNS) for seq in seqs}
-    outlines = reader.outlines(space, sorted({one for turns in before.values() for one in turns}))
+def _hearers(reader: Reader, seqs: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    before = {seq: reader.said_earlier(seq, limit=HEARD_TURNS) for seq in seqs}
+    outlines = reader.outlines(sorted({one for turns in before.values() for one in turns}))
     return {
         seq: tuple(dict.fromkeys(who for one in turns if one in outlines and (who := outlines[one].speaker)))
         for seq, turns in before.items()

@@ -43,32 +43,32 @@ def settle_plans(engine: Engine, progress: Progress) -> int:
 
 def _plan(engine: Engine, llm: LLM, job: Job) -> int:
     space = job.space
-    with engine.store.reader() as reader:
-        waiting = [one for one in reader.jobs(kind=PLAN, limit=_MOST_JOBS) if one.space == space]
-        view = _view(reader, engine, space)
+    with engine.store.reader(space) as reader:
+        waiting = [one for one in reader.file.jobs(kind=PLAN, limit=_MOST_JOBS) if one.space == space]
+        view = _view(reader, engine)
     if not view.is_worth_a_look:
-        with engine.store.writer() as writer:
+        with engine.store.file_writer() as writer:
             writer.finish_jobs(waiting)
         return 0
     proposal = propose(llm, view)
-    with engine.store.writer() as writer:
+    with engine.store.writer(space) as writer:
         # Jobs that arrived meanwhile stay in the queue.
-        if not _still_there(writer, space, view.events):
-            writer.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
+        if not _still_there(writer, view.events):
+            writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
             return 0
-        if writer.finish_jobs(waiting):
-            _carry_out_all(engine, writer, space, view, proposal)
+        if writer.file.finish_jobs(waiting):
+            _carry_out_all(engine, writer, view, proposal)
     return 1
 
 
-def _carry_out_all(engine: Engine, writer: Writer, space: str, view: View, proposal: Proposal) -> None:
+def _carry_out_all(engine: Engine, writer: Writer, view: View, proposal: Proposal) -> None:
     """Carry plans out on the current graph and store them; a refused one is stored to be counted."""
-    mark = writer.fold_mark(space)
-    anchor = None if mark is None else writer.last_event_upto(space, mark.upto)
+    mark = writer.fold_mark()
+    anchor = None if mark is None else writer.last_event_upto(mark.upto)
     if mark is None or anchor is None:
         return
-    cause = cause_of(anchor, writer.fetch(space, [anchor])[anchor])
-    executor = executor_for(engine, writer, space, mark)
+    cause = cause_of(anchor, writer.fetch([anchor])[anchor])
+    executor = executor_for(engine, writer, mark)
     done: list[UpdatePlan] = []
     refused = list(proposal.refused)
     for plan in proposal.plans:
@@ -80,18 +80,17 @@ def _carry_out_all(engine: Engine, writer: Writer, space: str, view: View, propo
             done.append(plan)
     if done:
         mark = mark._replace(epoch=mark.epoch + 1)  # invalidates the caches of other processes
-        writer.set_fold_mark(space, mark)
-    engine.cache(GraphCache).put(space, mark, executor.graph)
+        writer.set_fold_mark(mark)
+    engine.cache(GraphCache).put(writer.space, mark, executor.graph)
     nothing = UpdatePlan(proposed_by=proposal.extractor)
     # An answer without a plan is stored too, so that the same events are not shown again.
     for plan in (*done, *(nothing for _ in refused)) or (nothing,):
         writer.put_plan(
-            space,
             anchor,
             extractor=proposal.extractor,
             refused=plan is nothing and bool(refused),
             body=plan_to_json(plan),
-            sources=sorted({anchor, *_sources(writer, space, view, plan)}),
+            sources=sorted({anchor, *_sources(writer, view, plan)}),
         )
     if refused:
         engine.models.say(
@@ -100,21 +99,21 @@ def _carry_out_all(engine: Engine, writer: Writer, space: str, view: View, propo
         )
 
 
-def _view(reader: Reader, engine: Engine, space: str) -> View:
+def _view(reader: Reader, engine: Engine) -> View:
     """Collect the window for the prompt: concepts, events with their text, goals."""
     window = window_in(
-        reader, space, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
+        reader, wing=None, now=from_micros(engine.now()), budget=WINDOW_TOKENS, tokenizer=engine.tokenizer
     )
     ids = [item.id for item in window.items if item.kind == "concept"]
-    concepts = reader.concepts_by_id(space, ids)
+    concepts = reader.concepts_by_id(ids)
     lines = {item.id: item.text for item in window.items if item.kind == "event"}
     raw = [raw_id for id in lines if (raw_id := raw_event_id(id)) is not None]
-    known = sorted(reader.find(space, raw).values(), key=lambda one: one.seq)
+    known = sorted(reader.find(raw).values(), key=lambda one: one.seq)
     held: dict[str, list[Member]] = {}
-    for member in reader.members(space, ids):
+    for member in reader.members(ids):
         held.setdefault(member.event_id, []).append(member)
     return View(
-        space=space,
+        space=reader.space,
         concepts=tuple(
             ShownConcept(one.id, one.label, one.description, one.events, one.written_by == _RULES)
             for id in ids
@@ -138,19 +137,19 @@ def _shown(event: Event, line: str, members: Iterable[Member]) -> ShownEvent:
     )
 
 
-def _still_there(reader: Reader, space: str, events: Sequence[ShownEvent]) -> bool:
+def _still_there(reader: Reader, events: Sequence[ShownEvent]) -> bool:
     raw = [raw_id for one in events if (raw_id := raw_event_id(one.id)) is not None]
-    return len(reader.find(space, raw)) == len(raw)
+    return len(reader.find(raw)) == len(raw)
 
 
-def _sources(reader: Reader, space: str, view: View, plan: UpdatePlan) -> Iterable[int]:
+def _sources(reader: Reader, view: View, plan: UpdatePlan) -> Iterable[int]:
     """List the events that a plan rests on, and those whose words it uses.
 
     If it uses words of no shown event, these may come from any event of the concept.
     """
     shown = {one.id: one for one in view.events}
     raw = {raw_id: id for id in shown if (raw_id := raw_event_id(id)) is not None}
-    seqs = {known.event.id: known.seq for known in reader.find(space, list(raw)).values()}
+    seqs = {known.event.id: known.seq for known in reader.find(list(raw)).values()}
     terms = {id: set(question_terms(one.line)) for id, one in shown.items()}
     for operation in plan.operations:
         yield from (seqs[id] for id in operation.grounded_in if id in seqs)
@@ -159,4 +158,4 @@ def _sources(reader: Reader, space: str, view: View, plan: UpdatePlan) -> Iterab
         used = set(question_terms(f"{operation.label} {operation.description}"))
         yield from (seqs[id] for id, words in terms.items() if words & used)
         if used - {word for words in terms.values() for word in words}:
-            yield from (member.seq for member in reader.members(space, [operation.id]))
+            yield from (member.seq for member in reader.members([operation.id]))

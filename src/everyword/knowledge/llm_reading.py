@@ -42,28 +42,28 @@ class Shown(NamedTuple):
     texts: Mapping[int, str]  # by seq
 
 
-def shown_of(reader: Reader, space: str, seq: int, event: Event, tokenizer: Tokenizer) -> Shown:
+def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Shown:
     """Collect what an LLM is shown with an event, from earlier events only."""
-    before = sorted(reader.said_earlier(space, seq, limit=_TURNS_BEFORE))
-    turns = reader.fetch(space, before)
-    names = reader.names_known(space, limit=_NAMES_SHOWN)
-    known, stated = _similar(reader, space, seq, event, [name for name, _ in names])
+    before = sorted(reader.said_earlier(seq, limit=_TURNS_BEFORE))
+    turns = reader.fetch(before)
+    names = reader.names_known(limit=_NAMES_SHOWN)
+    known, stated = _similar(reader, seq, event, [name for name, _ in names])
     said = _Said(seq)
     for at, turn in (*turns.items(), *stated.items()):
         said.add(at, turn.text)
     for name, at in names:  # a name comes from the event that has it
         said.add(at, name)
-    entities, named = _entities(reader, space, seq, event, before, said)
+    entities, named = _entities(reader, seq, event, before, said)
     scene = Scene(
         event=event,
         before=tuple(turns[at] for at in before),
         known=tuple(known),
-        noted=tuple(reader.artifacts_of(space, [seq]).get(seq, ())),
+        noted=tuple(reader.artifacts_of([seq]).get(seq, ())),
         names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
         entities=tuple(entities),
         named=tuple(named),
-        claims=tuple(_claims(reader, space, seq)),
-        window=tuple(_window(reader, space, seq, event, before, tokenizer, said)),
+        claims=tuple(_claims(reader, seq)),
+        window=tuple(_window(reader, seq, event, before, tokenizer, said)),
     )
     return Shown(scene, said.texts)
 
@@ -88,17 +88,15 @@ class _Said:
             self.texts[seq] = f"{self.texts[seq]} {words}" if seq in self.texts else words
 
 
-def _similar(
-    reader: Reader, space: str, seq: int, event: Event, names: Sequence[str]
-) -> tuple[list[Artifact], dict[int, Event]]:
+def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tuple[list[Artifact], dict[int, Event]]:
     """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
     text = event.text[:LONGEST_READ].casefold()
     named = (name for name in names if name.casefold() in text)
     abouts = list(dict.fromkeys((speaker_of(event), *named)))[:_ABOUTS_SHOWN]
     words = set(question_terms(event.text[:LONGEST_READ]))
-    standing = [one for about in abouts for one in reader.standing(space, about, limit=_COMPARED)]
+    standing = [one for about in abouts for one in reader.standing(about, limit=_COMPARED)]
     raw = {one.event_id: raw_id for one in standing if (raw_id := raw_event_id(one.event_id)) is not None}
-    found = reader.find(space, list(raw.values()))
+    found = reader.find(list(raw.values()))
     seqs = {id: found[raw_id].seq for id, raw_id in raw.items() if raw_id in found}
     earlier = [one for one in standing if seqs.get(one.event_id, seq) < seq]
     earlier.sort(key=lambda one: -len(words & set(question_terms(one.content))))
@@ -108,15 +106,15 @@ def _similar(
 
 
 def _entities(
-    reader: Reader, space: str, seq: int, event: Event, before: Sequence[int], said: _Said
+    reader: Reader, seq: int, event: Event, before: Sequence[int], said: _Said
 ) -> tuple[list[Entity], list[Named]]:
     """Read whom the event and the turns before it name, all their names, and where the event has which."""
-    rows = [row for row in reader.mentions(space, seqs=[seq, *before]) if row.start >= 0]
+    rows = [row for row in reader.mentions(seqs=[seq, *before]) if row.start >= 0]
     rows.sort(key=lambda row: (row.seq != seq, row.start))
-    homes = {row.id: row.home for row in reader.names_of(space, ids=sorted({row.name for row in rows}))}
-    entities = read_entities(reader, space, list(dict.fromkeys(homes[row.name] for row in rows)))[:_ENTITIES_SHOWN]
-    family = reader.names_of(space, homes=[one.id for one in entities])
-    first = reader.first_named(space, [row.id for row in family])
+    homes = {row.id: row.home for row in reader.names_of(ids=sorted({row.name for row in rows}))}
+    entities = read_entities(reader, list(dict.fromkeys(homes[row.name] for row in rows)))[:_ENTITIES_SHOWN]
+    family = reader.names_of(homes=[one.id for one in entities])
+    first = reader.first_named([row.id for row in family])
     for row in family:
         said.add(first.get(row.id, seq), " ".join(row.known.written))
     own = [row for row in rows if row.seq == seq]
@@ -128,39 +126,39 @@ def _entities(
     return entities, named
 
 
-def _claims(reader: Reader, space: str, seq: int) -> Iterator[str]:
-    for claim in reader.claims_of(space, seqs=[seq]):
+def _claims(reader: Reader, seq: int) -> Iterator[str]:
+    for claim in reader.claims_of(seqs=[seq]):
         draft = claim.draft
         yield f"{draft.subject_name} {draft.relation.replace('_', ' ')} {draft.object_name}"
 
 
 def _window(
-    reader: Reader, space: str, seq: int, event: Event, before: Sequence[int], tokenizer: Tokenizer, said: _Said
+    reader: Reader, seq: int, event: Event, before: Sequence[int], tokenizer: Tokenizer, said: _Said
 ) -> Iterator[str]:
     """Return the lines of the window before an event, without those that rest on it or on later events."""
-    window = window_in(reader, space, wing=event.wing, now=event.at, budget=_WINDOW_TOKENS, tokenizer=tokenizer)
-    grounds = _grounds(reader, space, event) if any(item.kind == "intent" for item in window.items) else {}
+    window = window_in(reader, wing=event.wing, now=event.at, budget=_WINDOW_TOKENS, tokenizer=tokenizer)
+    grounds = _grounds(reader, event) if any(item.kind == "intent" for item in window.items) else {}
     for item in window.items:
-        sources = _sources(reader, space, item.kind, item.id, grounds)
+        sources = _sources(reader, item.kind, item.id, grounds)
         if sources and max(sources) < seq and not set(sources) & set(before):
             for source in sources:
                 said.add(source, item.text)
             yield item.text
 
 
-def _grounds(reader: Reader, space: str, event: Event) -> dict[str, list[str]]:
+def _grounds(reader: Reader, event: Event) -> dict[str, list[str]]:
     """Map intents to the events that they rest on."""
-    found = intents_in(reader, space, now=event.at, wing=event.wing)
+    found = intents_in(reader, now=event.at, wing=event.wing)
     return {one.id: [ground.event_id for ground in one.grounds] for one in found}
 
 
-def _sources(reader: Reader, space: str, kind: str, id: str, grounds: Mapping[str, Sequence[str]]) -> list[int]:
+def _sources(reader: Reader, kind: str, id: str, grounds: Mapping[str, Sequence[str]]) -> list[int]:
     """List the events of a line of the window."""
     if kind == "concept":
-        return [member.seq for member in reader.members(space, [id])]
+        return [member.seq for member in reader.members([id])]
     ids = grounds.get(id, ()) if kind == "intent" else (id,)
     raw = [raw_id for one in ids if (raw_id := raw_event_id(one)) is not None]
-    return [known.seq for known in reader.find(space, raw).values()]
+    return [known.seq for known in reader.find(raw).values()]
 
 
 # Events whose readings are derived in one transaction. Deriving costs as much for one event as for many, so rounds
@@ -187,12 +185,12 @@ def settle_readings(engine: Engine, progress: Progress) -> int:
 def _queue_past(engine: Engine) -> None:
     """Queue events that were stored before there was an LLM, as many as the settings allow."""
     left = engine.settings.llm_read_past if llm_to_read(engine) is not None else 0
-    with engine.store.reader() as reader:
+    with engine.store.file_reader() as reader:
         spaces = reader.spaces() if left else []
     for space in spaces:
-        with engine.store.writer() as writer:
-            seqs = writer.unread(space, but_roles=sorted(NOT_FOR_LLM), but_sources=UNVOUCHED, limit=left)
-            writer.owe_readings(space, seqs)
+        with engine.store.writer(space) as writer:
+            seqs = writer.unread(but_roles=sorted(NOT_FOR_LLM), but_sources=UNVOUCHED, limit=left)
+            writer.owe_readings(seqs)
         left -= len(seqs)
 
 
@@ -227,27 +225,27 @@ def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Roun
 
 def _read(engine: Engine, llm: LLM, job: Job) -> bool:
     """Read an event and store the reading; return False if there is nothing to store."""
-    with engine.store.reader() as reader:
-        if reader.readings(job.space, [job.seq]):
+    with engine.store.reader(job.space) as reader:
+        if reader.readings([job.seq]):
             return True  # stored by a process that died before deriving
-        event = reader.fetch(job.space, [job.seq]).get(job.seq)
+        event = reader.fetch([job.seq]).get(job.seq)
         worth = event is not None and worth_reading(event.text[:LONGEST_READ])[0]
-        shown = shown_of(reader, job.space, job.seq, event, engine.tokenizer) if event is not None and worth else None
+        shown = shown_of(reader, job.seq, event, engine.tokenizer) if event is not None and worth else None
     if shown is None:
-        with engine.store.writer() as writer:
-            if writer.finish_jobs([job]) and event is not None:
+        with engine.store.writer(job.space) as writer:
+            if writer.file.finish_jobs([job]) and event is not None:
                 # Stored as read, so that it is not queued again.
                 nothing = LLMReading(extractor=_NOT_WORTH_READING)
-                writer.put_reading(job.space, job.seq, extractor=nothing.extractor, body=to_body(nothing), sources=())
+                writer.put_reading(job.seq, extractor=nothing.extractor, body=to_body(nothing), sources=())
         return False
     reading = read_event(llm, shown.scene)
-    with engine.store.writer() as writer:
-        if len(writer.outlines(job.space, [job.seq, *shown.texts])) <= len(shown.texts):
+    with engine.store.writer(job.space) as writer:
+        if len(writer.outlines([job.seq, *shown.texts])) <= len(shown.texts):
             # Read it again without the forgotten events. If it was forgotten itself, its job is gone.
-            writer.fail_job(job, error="Events shown with it were forgotten meanwhile.", due_at=engine.now())
+            writer.file.fail_job(job, error="Events shown with it were forgotten meanwhile.", due_at=engine.now())
             return False
         writer.put_reading(
-            job.space, job.seq, extractor=reading.extractor, body=to_body(reading), sources=sources_of(shown, reading)
+            job.seq, extractor=reading.extractor, body=to_body(reading), sources=sources_of(shown, reading)
         )
     return True
 
@@ -257,34 +255,34 @@ def _read(engine: Engine, llm: LLM, job: Job) -> bool:
 
 def _derive_jobs(engine: Engine, jobs: Sequence[Job]) -> None:
     """Derive the statements of readings, in the order of the log, and finish their jobs."""
-    with engine.store.writer() as writer:
+    with engine.store.file_writer() as writer:
         by_space: dict[str, list[int]] = {}
         for job in writer.finish_jobs(jobs):
             by_space.setdefault(job.space, []).append(job.seq)
         for space, seqs in by_space.items():
-            upto = writer.derived_upto(space)
+            upto = writer.writer(space).derived_upto()
             # Events of the backlog will be derived with their readings.
-            _derive_readings(writer, space, [seq for seq in sorted(seqs) if upto is None or seq <= upto])
+            _derive_readings(writer.writer(space), [seq for seq in sorted(seqs) if upto is None or seq <= upto])
 
 
-def _derive_readings(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+def _derive_readings(writer: Writer, seqs: Sequence[int]) -> None:
     """Derive the statements of new readings as if they had existed when the events arrived."""
-    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    events, stored = writer.fetch(seqs), writer.readings(seqs)
     found = {seq: _only_of_llm(read(event, stored.get(seq))) for seq, event in sorted(events.items())}
     stating: dict[str, list[int]] = {}
     for seq, reading in found.items():
         for draft in reading.checked.accepted:
             stating.setdefault((draft.about or "").casefold(), []).append(seq)
     # Subjects without later statements need no new derivation, which is the common and cheap case.
-    last = {about: max(writer.stating(space, [about]), default=0) for about in stating}
+    last = {about: max(writer.stating([about]), default=0) for about in stating}
     newest = {about for about, its_seqs in stating.items() if last[about] <= min(its_seqs)}
-    derive(writer, space, list(found.items()), newest)
+    derive(writer, list(found.items()), newest)
     anew = stating.keys() - newest
     if anew:
-        derive_anew(writer, space, set(anew), sorted({*writer.stating(space, sorted(anew)), *found}))
-    reread(writer, space, stated(writer, space, list(found)))
-    writer.put_changes(space, _refusals(found))
-    relink(writer, space, list(found))
+        derive_anew(writer, set(anew), sorted({*writer.stating(sorted(anew)), *found}))
+    reread(writer, stated(writer, list(found)))
+    writer.put_changes(_refusals(found))
+    relink(writer, list(found))
 
 
 def _only_of_llm(reading: Reading) -> Reading:

@@ -25,25 +25,25 @@ _NEWS = frozenset((Debt.EMERGENCE, Debt.WORDING))
 _SECOND = 1_000_000  # microseconds
 
 
-def owe_summaries(engine: Engine, writer: Writer, space: str, events: Iterable[Event]) -> None:
+def owe_summaries(engine: Engine, writer: Writer, events: Iterable[Event]) -> None:
     """Queue a job for each session that grew: now if it grew much, otherwise for when it is quiet."""
     if engine.llm is None or not engine.settings.llm_fold:
         return
     sessions = sorted({one.session for one in events if one.session is not None})
     for session in sessions:
-        owe_summary(writer, space, session, now=engine.now())
+        owe_summary(writer, session, now=engine.now())
 
 
-def owe_summary(writer: Writer, space: str, session: str, *, now: int) -> None:
+def owe_summary(writer: Writer, session: str, *, now: int) -> None:
     """Queue a job for a session, unless it is too short or its summary is complete."""
-    reach = writer.session_reach(space, session)
-    row = writer.written(space, [session]).get(session)
+    reach = writer.session_reach(session)
+    row = writer.written([session]).get(session)
     known = row.events if row is not None else 0
     if reach.first is None or reach.events < LEAST_EVENTS or reach.events == known:
         return
     quiet_s = QUIET_S if row is None else QUIET_AGAIN_S
     due_at = now if reach.events - known >= EVERY else now + quiet_s * _SECOND
-    writer.owe_job(space, SUMMARISE, reach.first, due_at=due_at)
+    writer.owe_job(SUMMARISE, reach.first, due_at=due_at)
 
 
 def written_of(row: WrittenRow | None, events: int) -> tuple[WrittenSentence, ...]:
@@ -53,16 +53,16 @@ def written_of(row: WrittenRow | None, events: int) -> tuple[WrittenSentence, ..
     return tuple(WrittenSentence(text=text, event_ids=tuple(ids)) for text, ids in json.loads(row.body))
 
 
-def forget_written(writer: Writer, space: str, sessions: Sequence[str]) -> None:
+def forget_written(writer: Writer, sessions: Sequence[str]) -> None:
     """Remove the summaries of sessions that lost events, and queue new ones."""
-    written = writer.written(space, sessions)
-    writer.drop_written(space, list(written))
+    written = writer.written(sessions)
+    writer.drop_written(list(written))
     for session in written:
-        owe_summary(writer, space, session, now=0)
+        owe_summary(writer, session, now=0)
 
 
 def owe_plan(
-    engine: Engine, writer: Writer, space: str, seq: int, entries: Iterable[JournalEntry], *, loose: Iterable[int]
+    engine: Engine, writer: Writer, seq: int, entries: Iterable[JournalEntry], *, loose: Iterable[int]
 ) -> None:
     """Queue a job after an event that made or renamed concepts, or after many events without a concept.
 
@@ -70,16 +70,16 @@ def owe_plan(
     """
     if engine.llm is None or not engine.settings.llm_fold:
         return
-    seen = writer.last_plan(space)
+    seen = writer.last_plan()
     news = any(entry.debt in _NEWS for entry in entries)
     if seq > seen and (news or sum(one > seen for one in loose) >= LEAST_LOOSE):
-        writer.owe_job(space, PLAN, seq, due_at=engine.now())
+        writer.owe_job(PLAN, seq, due_at=engine.now())
 
 
-def forget_plans(writer: Writer, space: str, gone: Sequence[int]) -> bool:
+def forget_plans(writer: Writer, gone: Sequence[int]) -> bool:
     """Remove plans that rest on events or use their words; tell whether there were any."""
-    resting = writer.plans_resting_on(space, gone)
-    writer.drop_plans(space, resting)
+    resting = writer.plans_resting_on(gone)
+    writer.drop_plans(resting)
     return bool(resting)
 
 
@@ -99,34 +99,34 @@ def settle_summaries(engine: Engine, progress: Progress) -> int:
 
 
 def _summarise(engine: Engine, llm: LLM, job: Job) -> int:
-    with engine.store.reader() as reader:
-        outline = reader.outlines(job.space, [job.seq]).get(job.seq)
+    with engine.store.reader(job.space) as reader:
+        outline = reader.outlines([job.seq]).get(job.seq)
         session = outline.session if outline is not None else None
-        count, events = _events(reader, job.space, session) if session is not None else (0, [])
+        count, events = _events(reader, session) if session is not None else (0, [])
     if session is None or count < LEAST_EVENTS or not shown_turns(events):
-        with engine.store.writer() as writer:
+        with engine.store.file_writer() as writer:
             writer.finish_jobs([job])
         return 0
     written = write_summary(llm, events)
     ids = [raw_id for event in events if (raw_id := raw_event_id(event.id)) is not None]
-    with engine.store.writer() as writer:
-        if len(writer.find(job.space, ids)) < len(ids):
-            writer.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
+    with engine.store.writer(job.space) as writer:
+        if len(writer.find(ids)) < len(ids):
+            writer.file.fail_job(job, error="Some of its events were forgotten meanwhile.", due_at=engine.now())
             return 0
-        if writer.finish_jobs([job]):
-            writer.put_written(job.space, _row(session, count, written))
-            owe_summary(writer, job.space, session, now=engine.now())  # it may have grown meanwhile
+        if writer.file.finish_jobs([job]):
+            writer.put_written(_row(session, count, written))
+            owe_summary(writer, session, now=engine.now())  # it may have grown meanwhile
     return 1
 
 
-def _events(reader: Reader, space: str, session: str) -> tuple[int, list[Event]]:
+def _events(reader: Reader, session: str) -> tuple[int, list[Event]]:
     """Return the number of events of a session, and the events or a sample of them."""
-    seqs = reader.session_seqs(space, session)
+    seqs = reader.session_seqs(session)
     chosen: Sequence[int] = seqs
     if len(seqs) > _MOST_READ:
         step = (len(seqs) - 1) / (_MOST_READ - 1)
         chosen = [seqs[round(number * step)] for number in range(_MOST_READ)]
-    events = reader.fetch(space, chosen)
+    events = reader.fetch(chosen)
     return len(seqs), [events[seq] for seq in chosen if seq in events]
 
 

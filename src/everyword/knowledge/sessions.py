@@ -23,46 +23,46 @@ MOST_AT_ONCE = 400  # events of a session that a write summarises; settle() does
 _PAGE = 500
 
 
-def summarise_new(writer: Writer, space: str, events: Sequence[Event]) -> None:
+def summarise_new(writer: Writer, events: Sequence[Event]) -> None:
     """Count new events of sessions, and summarise those that grew enough; a batch updates all of its sessions."""
     counts = Counter(event.session for event in events if event.session is not None)
-    for row in writer.count_pending(space, dict(sorted(counts.items()))):
+    for row in writer.count_pending(dict(sorted(counts.items()))):
         grown = len(events) > 1 or row.pending > GROWN * row.events
         if grown and row.events + row.pending <= MOST_AT_ONCE:
-            refresh(writer, space, row.session)
+            refresh(writer, row.session)
 
 
-def refresh(writer: Writer, space: str, session: str) -> None:
+def refresh(writer: Writer, session: str) -> None:
     """Summarise a session from all its events."""
     from everyword.knowledge.legacy.fold.sessions import summarise  # slow to import, and not needed for reading
 
-    events = session_events(writer, space, session)
+    events = session_events(writer, session)
     if events:
         body = _body(summarise(events))
-        writer.put_summary(space, SummaryRow(session, len(events), 0, body))
+        writer.put_summary(SummaryRow(session, len(events), 0, body))
     else:
-        writer.drop_summaries(space, [session])
+        writer.drop_summaries([session])
 
 
-def forget_sessions(writer: Writer, space: str, sessions: Iterable[str]) -> None:
+def forget_sessions(writer: Writer, sessions: Iterable[str]) -> None:
     """Drop the summaries of sessions that lost events, and summarise what is left."""
     touched = sorted(sessions)
-    writer.drop_summaries(space, touched)
-    forget_written(writer, space, touched)
+    writer.drop_summaries(touched)
+    forget_written(writer, touched)
     for session in touched:
-        events = session_events(writer, space, session, most=MOST_AT_ONCE + 1)
+        events = session_events(writer, session, most=MOST_AT_ONCE + 1)
         if len(events) > MOST_AT_ONCE:
-            writer.put_summary(space, SummaryRow(session, 0, len(events), ""))
+            writer.put_summary(SummaryRow(session, 0, len(events), ""))
         elif events:
-            refresh(writer, space, session)
+            refresh(writer, session)
 
 
-def session_events(reader: Reader, space: str, session: str, *, most: int | None = None) -> list[Event]:
+def session_events(reader: Reader, session: str, *, most: int | None = None) -> list[Event]:
     """Read the events of a session in order of time."""
     events: list[Event] = []
     after: Cursor | None = None
     while most is None or len(events) < most:
-        rows = reader.page(space, Filter(session=session), after=after, limit=_PAGE)
+        rows = reader.page(Filter(session=session), after=after, limit=_PAGE)
         events += [event for _, event in rows]
         if len(rows) < _PAGE:
             break
@@ -81,11 +81,11 @@ def keys_of(body: str) -> tuple[str, ...]:
     return tuple(json.loads(body)["keys"]) if body else ()
 
 
-def themes_of(reader: Reader, space: str, bodies: Sequence[str]) -> list[tuple[Theme, ...]]:
+def themes_of(reader: Reader, bodies: Sequence[str]) -> list[tuple[Theme, ...]]:
     """Read the sentences of summaries."""
     held: list[list[list[Any]]] = [json.loads(body)["themes"] if body else [] for body in bodies]
     raw = {id: raw_id for themes in held for id, *_ in themes if (raw_id := raw_event_id(id)) is not None}
-    found = {known.event.id: known.event for known in reader.find(space, list(raw.values())).values()}
+    found = {known.event.id: known.event for known in reader.find(list(raw.values())).values()}
     return [
         tuple(
             Theme(
@@ -107,9 +107,9 @@ MOST_MADE = 20  # outdated summaries that a read recomputes; the rest are shown 
 MOST_ENTITIES = 12
 
 
-def with_summaries(reader: Reader, space: str, listed: Sequence[Session], which: Filter) -> list[Session]:
+def with_summaries(reader: Reader, listed: Sequence[Session], which: Filter) -> list[Session]:
     """Add summaries to sessions, except to those of which the filter shows only a part."""
-    rows = {row.session: row for row in reader.summaries(space, [session.name for session in listed])}
+    rows = {row.session: row for row in reader.summaries([session.name for session in listed])}
     names = [
         session.name
         for session in listed
@@ -117,12 +117,12 @@ def with_summaries(reader: Reader, space: str, listed: Sequence[Session], which:
     ]
     behind = [name for name in names if name not in rows or rows[name].pending][:MOST_MADE]
     bodies = {name: rows[name].body if name in rows else "" for name in names}
-    bodies |= {name: _made(reader, space, name) for name in behind}
-    themes = dict(zip(names, themes_of(reader, space, [bodies[name] for name in names]), strict=True))
-    written = reader.written(space, names)
-    named = reader.named_in_sessions(space, names, most=MOST_ENTITIES)
+    bodies |= {name: _made(reader, name) for name in behind}
+    themes = dict(zip(names, themes_of(reader, [bodies[name] for name in names]), strict=True))
+    written = reader.written(names)
+    named = reader.named_in_sessions(names, most=MOST_ENTITIES)
     ids = sorted({id for several in named.values() for id in several})
-    shown = {one.id: one.name for one in read_entities(reader, space, ids)}
+    shown = {one.id: one.name for one in read_entities(reader, ids)}
     return [
         replace(
             session,
@@ -137,7 +137,7 @@ def with_summaries(reader: Reader, space: str, listed: Sequence[Session], which:
     ]
 
 
-def _made(reader: Reader, space: str, session: str) -> str:
+def _made(reader: Reader, session: str) -> str:
     from everyword.knowledge.legacy.fold.sessions import summarise
 
-    return _body(summarise(session_events(reader, space, session, most=MOST_AT_ONCE)))
+    return _body(summarise(session_events(reader, session, most=MOST_AT_ONCE)))

@@ -72,16 +72,16 @@ def read(event: Event, stored: str | None = None) -> Reading:
     )
 
 
-def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], abouts: set[str] | None = None) -> None:
+def derive(writer: Writer, readings: Sequence[tuple[int, Reading]], abouts: set[str] | None = None) -> None:
     """Compare the statements of events with known ones, in the order of arrival; abouts: only these subjects."""
-    state = _Known(writer, space)
+    state = _Known(writer)
     if abouts is None:
-        writer.put_tags(space, {seq: reading.tags for seq, reading in readings if reading.tags})
+        writer.put_tags({seq: reading.tags for seq, reading in readings if reading.tags})
     for seq, reading in readings:
         if reading.correction is not None:
             _correct(state, seq, reading, abouts)
             continue
-        reading = _with_amended(writer, space, seq, reading)
+        reading = _with_amended(writer, seq, reading)
         new = [
             artifact
             for draft in reading.checked.accepted
@@ -95,67 +95,67 @@ def derive(writer: Writer, space: str, readings: Sequence[tuple[int, Reading]], 
             state.note(seq, reading.event, REJECT, reason=reason)
         # With `abouts`, derive_anew() makes the links, which need all statements of an event.
         if new and abouts is None:
-            writer.put_edges(space, _edges(writer, space, seq, new))
-    writer.put_changes(space, state.changes)
+            writer.put_edges(_edges(writer, seq, new))
+    writer.put_changes(state.changes)
     if abouts is None:
-        add_events(writer, space, [_stated(seq, reading) for seq, reading in readings])
+        add_events(writer, [_stated(seq, reading) for seq, reading in readings])
 
 
-def leaning(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, set[str]]:
+def leaning(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
     """Find the events that amend what was just said, and the subjects of what they amend."""
-    readings = ((seq, read(event)) for seq, event in writer.fetch(space, seqs).items())
-    amending = {seq: _with_amended(writer, space, seq, one) for seq, one in readings if one.amendment is not None}
+    readings = ((seq, read(event)) for seq, event in writer.fetch(seqs).items())
+    amending = {seq: _with_amended(writer, seq, one) for seq, one in readings if one.amendment is not None}
     return {seq: {_about(draft) for draft in one.checked.accepted} for seq, one in amending.items()}
 
 
-def derive_anew(writer: Writer, space: str, abouts: set[str], seqs: Sequence[int]) -> None:
+def derive_anew(writer: Writer, abouts: set[str], seqs: Sequence[int]) -> None:
     """Derive the statements about some subjects again from the remaining events."""
-    before = _ids_of(writer, space, seqs)
-    writer.drop_artifacts(space, sorted(abouts))
-    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
-    derive(writer, space, [(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)], abouts)
-    after = _ids_of(writer, space, seqs)
-    relink(writer, space, [seq for seq in events if before.get(seq) != after.get(seq)])
-    writer.drop_loose_edges(space)
+    before = _ids_of(writer, seqs)
+    writer.drop_artifacts(sorted(abouts))
+    events, stored = writer.fetch(seqs), writer.readings(seqs)
+    derive(writer, [(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)], abouts)
+    after = _ids_of(writer, seqs)
+    relink(writer, [seq for seq in events if before.get(seq) != after.get(seq)])
+    writer.drop_loose_edges()
 
 
-def relink(writer: Writer, space: str, seqs: Sequence[int]) -> None:
+def relink(writer: Writer, seqs: Sequence[int]) -> None:
     """Renew the links of events whose statements changed, and of the turns after them."""
-    for seq in sorted({*seqs, *writer.said_later(space, seqs, limit=LINKED_TURNS)}):
-        stated = writer.artifacts_of(space, [seq]).get(seq, [])
-        writer.drop_links(space, [one.id for one in stated])
-        writer.put_edges(space, _edges(writer, space, seq, stated) if stated else ())
+    for seq in sorted({*seqs, *writer.said_later(seqs, limit=LINKED_TURNS)}):
+        stated = writer.artifacts_of([seq]).get(seq, [])
+        writer.drop_links([one.id for one in stated])
+        writer.put_edges(_edges(writer, seq, stated) if stated else ())
 
 
-def catch_up(writer: Writer, space: str, *, limit: int) -> int:
+def catch_up(writer: Writer, *, limit: int) -> int:
     """Derive a batch of the backlog, in order; return the number of events."""
-    upto = writer.derived_upto(space)
+    upto = writer.derived_upto()
     if upto is None:
         return 0
-    rows = writer.log(space, after=upto, limit=limit)
-    stored = writer.readings(space, [seq for seq, _ in rows])
-    derive(writer, space, [(seq, read(event, stored.get(seq))) for seq, event in rows])
+    rows = writer.log(after=upto, limit=limit)
+    stored = writer.readings([seq for seq, _ in rows])
+    derive(writer, [(seq, read(event, stored.get(seq))) for seq, event in rows])
     # Under the write lock nobody adds events, so a short page is the last.
-    writer.owe_derivation(space, rows[-1][0] if len(rows) == limit else None)
+    writer.owe_derivation(rows[-1][0] if len(rows) == limit else None)
     return len(rows)
 
 
-def graph_behind(writer: Writer, space: str, *, limit: int) -> int:
+def graph_behind(writer: Writer, *, limit: int) -> int:
     """Add a batch of the backlog to the graph, in order; return the number of events."""
-    upto = writer.graph_state(space).upto
-    if upto is None or writer.derived_upto(space) is not None:
+    upto = writer.graph_state().upto
+    if upto is None or writer.derived_upto() is not None:
         return 0
-    rows = writer.log(space, after=upto, limit=limit)
+    rows = writer.log(after=upto, limit=limit)
     if rows:
-        add_events(writer, space, stated(writer, space, [seq for seq, _ in rows]))
+        add_events(writer, stated(writer, [seq for seq, _ in rows]))
     else:
-        writer.set_graph(space, upto=None)
+        writer.set_graph(upto=None)
     return len(rows)
 
 
-def stated(writer: Writer, space: str, seqs: Sequence[int]) -> list[Stated]:
+def stated(writer: Writer, seqs: Sequence[int]) -> list[Stated]:
     """Read events again, with the stored readings of an LLM."""
-    events, stored = writer.fetch(space, seqs), writer.readings(space, seqs)
+    events, stored = writer.fetch(seqs), writer.readings(seqs)
     return [_stated(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)]
 
 
@@ -164,13 +164,13 @@ def _stated(seq: int, reading: Reading) -> Stated:
     return Stated(seq, reading.event, reading.checked.accepted, told.facts, told.extractor)
 
 
-def _with_amended(writer: Writer, space: str, seq: int, reading: Reading) -> Reading:
+def _with_amended(writer: Writer, seq: int, reading: Reading) -> Reading:
     """Add the statements of a correction of what the speaker just said."""
     if reading.amendment is None:
         return reading
     accepted = reading.checked.accepted
     stated = [one for one in accepted if one.extractor == EXTRACTOR]
-    found = _amended(writer, space, seq, reading.event, reading.amendment, stated, _MOST_AMENDED)
+    found = _amended(writer, seq, reading.event, reading.amendment, stated, _MOST_AMENDED)
     return reading._replace(
         checked=replace(reading.checked, accepted=(*accepted, *(one.draft for one in found))),
         amends={artifact_id(one.draft): artifact_id(one.target) for one in found},
@@ -178,17 +178,17 @@ def _with_amended(writer: Writer, space: str, seq: int, reading: Reading) -> Rea
 
 
 def _amended(
-    writer: Writer, space: str, seq: int, event: Event, amendment: Amendment, stated: Sequence[ArtifactDraft], most: int
+    writer: Writer, seq: int, event: Event, amendment: Amendment, stated: Sequence[ArtifactDraft], most: int
 ) -> list[Amended]:
     said = [one for one in stated if one.span.end <= amendment.span.start]
-    said = said or _said_before(writer, space, seq, event, alone=not amendment.sure, most=most)
+    said = said or _said_before(writer, seq, event, alone=not amendment.sure, most=most)
     return amended(event, amendment, said)
 
 
-def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: bool, most: int) -> list[ArtifactDraft]:
+def _said_before(writer: Writer, seq: int, event: Event, *, alone: bool, most: int) -> list[ArtifactDraft]:
     """List what the same speaker stated or put right in their last turn; alone: and only if nobody spoke after it."""
-    before = writer.said_earlier(space, seq, limit=LINKED_TURNS)
-    events = writer.fetch(space, before[:1] if alone else before)
+    before = writer.said_earlier(seq, limit=LINKED_TURNS)
+    events = writer.fetch(before[:1] if alone else before)
     place = next((one for one in before if one in events and events[one].speaker == event.speaker), None)
     if place is None:
         return []
@@ -197,7 +197,7 @@ def _said_before(writer: Writer, space: str, seq: int, event: Event, *, alone: b
     amendment = amendment_in(mine) if most else None
     if amendment is None:
         return stated
-    found = _amended(writer, space, place, mine, amendment, stated, most - 1)
+    found = _amended(writer, place, mine, amendment, stated, most - 1)
     return [*stated, *(one.draft for one in found)]
 
 
@@ -206,42 +206,40 @@ class _Known:
     """What is current, as this transaction sees it, and the journal of what it did."""
 
     writer: Writer
-    space: str
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
     def like(self, draft: ArtifactDraft) -> list[Artifact]:
         """Read what a draft may touch, the newest first."""
         keys = _hashed(_about(draft), keys_for(draft))
-        known = self.writer.standing_by(self.space, keys, limit=_COMPARED)
+        known = self.writer.standing_by(keys, limit=_COMPARED)
         return [one for one in known if _about(one) == _about(draft)]
 
     def levels(self, artifacts: Sequence[Artifact]) -> dict[str, int]:
         """Tell how far the sources of statements are trusted, by the statements' ids."""
         raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in artifacts}
-        found = {known.event.id: known.event for known in self.writer.find(self.space, list(raw.values())).values()}
+        found = {known.event.id: known.event for known in self.writer.find(list(raw.values())).values()}
         return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in artifacts}
 
     def add(self, seq: int, artifact: Artifact) -> None:
-        self.writer.put_artifact(self.space, seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
+        self.writer.put_artifact(seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
 
     def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
         ends = outcome.ends_at or effective_at(event)
-        self.writer.close_artifact(self.space, artifact.id, status=status, valid_to=ends, at=at)
+        self.writer.close_artifact(artifact.id, status=status, valid_to=ends, at=at)
 
     def undo(self, artifact: Artifact) -> None:
         """Close a statement as if it had never held; what it had replaced holds again, also in the past."""
         self.writer.close_artifact(
-            self.space,
             artifact.id,
             status=Status.RETRACTED,
             valid_to=artifact.valid_from or artifact.recorded_at,
             at=to_micros(artifact.recorded_at)[0],
         )
-        before = self.writer.artifact(self.space, artifact.replaces) if artifact.replaces else None
+        before = self.writer.artifact(artifact.replaces) if artifact.replaces else None
         if before is not None and before.status is Status.SUPERSEDED:
-            self.writer.reopen_artifact(self.space, before.id, _hashed(_about(before), keys_of(before)))
+            self.writer.reopen_artifact(before.id, _hashed(_about(before), keys_of(before)))
 
     def note(
         self,
@@ -267,14 +265,14 @@ class _Known:
 def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> Iterable[Artifact]:
     """Do what comparing says; give the artifact that was added, if one was."""
     event, id, draft = reading.event, artifact_id(draft), _in_zone(draft, reading.event)
-    if state.writer.artifact(state.space, id) is not None:
+    if state.writer.artifact(id) is not None:
         return ()  # the same words were read twice
     draft, outcome = _back_to(state, reading, draft) or (draft, decide(draft, state.like(draft)))
     if outcome.action is Action.ADD and id in reading.follows:
-        followed = state.writer.artifact(state.space, reading.follows[id])
+        followed = state.writer.artifact(reading.follows[id])
         outcome = _as_told(draft, followed, "as an LLM reads it") or outcome
     if outcome.action is Action.ADD and id in reading.amends:
-        followed = state.writer.artifact(state.space, reading.amends[id])
+        followed = state.writer.artifact(reading.amends[id])
         outcome = _as_told(draft, followed, "by the speaker's own word") or _nothing_left(followed)
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
@@ -347,8 +345,8 @@ def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[Art
     if reading.amendment is None or reading.amendment.value is not None:
         return None
     taken_back = reading.amends.get(artifact_id(draft))
-    target = state.writer.artifact(state.space, taken_back) if taken_back else None
-    held = state.writer.artifact(state.space, target.replaces) if target and target.replaces else None
+    target = state.writer.artifact(taken_back) if taken_back else None
+    held = state.writer.artifact(target.replaces) if target and target.replaces else None
     if target is None or held is None or held.stance is Stance.ENDED or _about(held) != _about(draft):
         return None
     again = _in_zone(restored(reading.event, reading.amendment, held), reading.event)
@@ -387,7 +385,7 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
     if reading.correction is None:
         return
     action, id, never_true, until = reading.correction
-    target = state.writer.artifact(state.space, id)
+    target = state.writer.artifact(id)
     if target is None or (abouts is not None and _about(target) not in abouts):
         return
     event = reading.event
@@ -421,13 +419,13 @@ def _hashed(about: str, keys: Iterable[str]) -> list[int]:
 # Links
 
 
-def _ids_of(writer: Writer, space: str, seqs: Sequence[int]) -> dict[int, set[str]]:
-    return {seq: {one.id for one in several} for seq, several in writer.artifacts_of(space, seqs).items()}
+def _ids_of(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
+    return {seq: {one.id for one in several} for seq, several in writer.artifacts_of(seqs).items()}
 
 
-def _edges(writer: Writer, space: str, seq: int, new: Sequence[Artifact]) -> list[Edge]:
-    before = writer.said_earlier(space, seq, limit=LINKED_TURNS)
-    stated = writer.artifacts_of(space, before)
+def _edges(writer: Writer, seq: int, new: Sequence[Artifact]) -> list[Edge]:
+    before = writer.said_earlier(seq, limit=LINKED_TURNS)
+    stated = writer.artifacts_of(before)
     turn_of = {earlier: -distance for distance, earlier in enumerate(before, 1)}
     earlier = [Placed(artifact=one, turn=turn_of[at]) for at, several in stated.items() for one in several]
     found = link([Placed(artifact=one, turn=0) for one in new], earlier, _similarity)

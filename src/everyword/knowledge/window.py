@@ -29,7 +29,6 @@ PALACE_EVENTS = 2_000  # newest events that are sorted into rooms
 
 def window_in(
     reader: Reader,
-    space: str,
     *,
     wing: str | None,
     now: datetime,
@@ -44,8 +43,8 @@ def window_in(
     Recall counts have no dates, so they count only without as_of. intents: those of the same snapshot, if computed
     already. fence_key: the key of the fence.
     """
-    found = intents_in(reader, space, now=now, wing=wing, as_of=as_of) if intents is None else intents
-    nodes = _nodes(reader, space, found, wing=wing, as_of=as_of)[0]
+    found = intents_in(reader, now=now, wing=wing, as_of=as_of) if intents is None else intents
+    nodes = _nodes(reader, found, wing=wing, as_of=as_of)[0]
     return window(nodes, now=now, budget=budget, count=tokenizer.count, tokenizer=tokenizer.name, fence_key=fence_key)
 
 
@@ -59,9 +58,9 @@ class Standing(NamedTuple):
     latest: Mapping[str, Event]  # id of a concept -> the last event that belongs to it
 
 
-def standing_in(reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None) -> Standing:
+def standing_in(reader: Reader, intents: Sequence[Intent], *, wing: str | None) -> Standing:
     """Rank what the window of a snapshot may show, without filling it."""
-    nodes, events, live, topics = _nodes(reader, space, intents, wing=wing)
+    nodes, events, live, topics = _nodes(reader, intents, wing=wing)
     latest: dict[str, Event] = {}
     for seq, event in sorted(events.items(), key=lambda one: (one[1].at, one[0])):
         latest |= dict.fromkeys(topics.of_event.get(seq, ()), event)
@@ -70,16 +69,16 @@ def standing_in(reader: Reader, space: str, intents: Sequence[Intent], *, wing: 
 
 
 def _nodes(
-    reader: Reader, space: str, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None
+    reader: Reader, intents: Sequence[Intent], *, wing: str | None, as_of: datetime | None = None
 ) -> tuple[list[Node], dict[int, Event], list[Intent], Topics]:
-    seqs = reader.newest_events(space, wing, as_of=as_of, limit=RECENT_EVENTS)
-    recalled = reader.most_recalled(space, limit=RECALLED_EVENTS) if as_of is None else []
-    events = reader.fetch(space, sorted({*seqs, *recalled}))
+    seqs = reader.newest_events(wing, as_of=as_of, limit=RECENT_EVENTS)
+    recalled = reader.most_recalled(limit=RECALLED_EVENTS) if as_of is None else []
+    events = reader.fetch(sorted({*seqs, *recalled}))
     events = {seq: event for seq, event in events.items() if wing in (None, event.wing) and may_be_shown_unasked(event)}
     live = [one for one in intents if one.status in LIVE][:LIVE_INTENTS]
-    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of)
+    topics = topics_of(reader, list(events), wing=wing, as_of=as_of)
     nodes = [
-        *_event_nodes(events, reader.accesses(space, list(events)) if as_of is None else {}, topics),
+        *_event_nodes(events, reader.accesses(list(events)) if as_of is None else {}, topics),
         *_concept_nodes(topics),
         *_intent_nodes(live),
     ]
@@ -140,13 +139,11 @@ def _line(event: Event) -> str:
     return f"{day_in_words(event.at)}, {said(text, speaker=event.speaker)}"
 
 
-def palace_in(
-    reader: Reader, space: str, *, wing: str | None, rooms: int, drawers: int, as_of: datetime | None = None
-) -> Palace:
+def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_of: datetime | None = None) -> Palace:
     """Lay out the palace from the newest events of a snapshot, or with as_of of what was known at a time."""
-    events = reader.fetch(space, reader.newest_events(space, wing, as_of=as_of, limit=PALACE_EVENTS))
-    topics = topics_of(reader, space, list(events), wing=wing, as_of=as_of, wings=True)
-    stated = reader.artifacts_of(space, list(events))
+    events = reader.fetch(reader.newest_events(wing, as_of=as_of, limit=PALACE_EVENTS))
+    topics = topics_of(reader, list(events), wing=wing, as_of=as_of, wings=True)
+    stated = reader.artifacts_of(list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
     taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
     kept: list[Kept] = []
@@ -158,7 +155,7 @@ def palace_in(
         kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
         kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
     named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
-    counts = {name: count for name, count in reader.wing_counts(space, as_of=as_of).items() if wing in (None, name)}
+    counts = {name: count for name, count in reader.wing_counts(as_of=as_of).items() if wing in (None, name)}
     return lay_out(kept, named, counts)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +21,8 @@ from everyword.models.http_client import (
     NoResponse,
     ResponseTooLarge,
     RetryPolicy,
-    check_key,
     check_url,
+    find_key,
 )
 from everyword.models.protocol import ModelCard, Passage, Question, well_formed
 from everyword.models.token_codec import to_int8, unit
@@ -83,9 +82,7 @@ class EndpointSettings:
     @property
     def key(self) -> str | None:
         """The key to send, from the settings or the environment."""
-        own = OPENAI_KEY_VARIABLE if self.url == OPENAI_URL else ""
-        given = self.api_key or os.environ.get(KEY_VARIABLE)
-        return check_key(given, source=KEY_VARIABLE) or check_key(os.environ.get(own), source=own)
+        return find_key(self.api_key, KEY_VARIABLE, OPENAI_KEY_VARIABLE if self.url == OPENAI_URL else "")
 
 
 class EndpointEmbedder:

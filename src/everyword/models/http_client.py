@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -167,13 +168,16 @@ def check_url(url: str, *, form: str) -> None:
         raise InvalidSetting(f"{url!r} is not a URL of a server.", fix=f"Use {form}.")
 
 
-def check_key(key: str | None, *, source: str) -> str | None:
-    """Strip a key; reject one that no header can carry, without showing it."""
-    key = (key or "").strip()
-    if not key.isascii() or not key.isprintable():
-        # Checked here, because httpx quotes a header that it rejects.
-        raise InvalidSetting(f"The key in {source} holds characters that are invalid in a key.", fix="Copy it again.")
-    return key or None
+def find_key(api_key: str | None, *variables: str) -> str | None:
+    """Return the explicit key, else that of the first variable that is set; reject one that no header can carry."""
+    for source, value in (("api_key", api_key), *((name, os.environ.get(name)) for name in variables)):
+        key = (value or "").strip()
+        if not key.isascii() or not key.isprintable():
+            # Checked here, without showing the key, because httpx quotes a header that it rejects.
+            raise InvalidSetting(f"The key in {source} has characters that are invalid in a key.", fix="Copy it again.")
+        if key:
+            return key
+    return None
 
 
 def _parse_retry_after(header: str | None) -> float | None:

@@ -23,8 +23,8 @@ from everyword.models.http_client import (
     NoResponse,
     ResponseTooLarge,
     RetryPolicy,
-    check_key,
     check_url,
+    find_key,
 )
 from everyword.models.llm.json_schema import read_json
 from everyword.models.onnx import Session, loading, open_session, register
@@ -131,9 +131,9 @@ class CrossEncoder:
         if not passages:
             return np.empty(0, np.float32)
         session, tokenizer = self._opened(), self._tokenizer()
-        asked = _encoded(tokenizer, question)
-        asked.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - MIN_PASSAGE_TOKENS)
-        score = partial(self._score, session, tokenizer, asked)
+        query = _encoded(tokenizer, question)
+        query.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - MIN_PASSAGE_TOKENS)
+        score = partial(self._score, session, tokenizer, query)
         workers = min(os.cpu_count() or 1, MAX_TEXTS_AT_ONCE, len(passages))
         if workers == 1:
             return np.array([score(passage) for passage in passages], np.float32)
@@ -143,10 +143,10 @@ class CrossEncoder:
         with ThreadPoolExecutor(workers, thread_name_prefix="everyword-rerank") as pool:
             return np.array(list(pool.map(score, passages)), np.float32)
 
-    def _score(self, session: _PairSession, tokenizer: _PairTokenizer, asked: _Pairable, passage: str) -> float:
+    def _score(self, session: _PairSession, tokenizer: _PairTokenizer, query: _Pairable, passage: str) -> float:
         text = _encoded(tokenizer, passage)
-        text.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - len(asked.ids))
-        pair = tokenizer.post_process(asked, text)
+        text.truncate(MAX_TOKENS - tokenizer.num_special_tokens_to_add(True) - len(query.ids))
+        pair = tokenizer.post_process(query, text)
         row = np.array([pair.ids], np.int64)
         known = {
             "input_ids": row,
@@ -262,8 +262,7 @@ class RerankSettings:
     @property
     def key(self) -> str | None:
         """The key to send, from the settings or the environment."""
-        given = check_key(self.api_key, source="api_key")
-        return given or check_key(os.environ.get(KEY_VARIABLE), source=KEY_VARIABLE)
+        return find_key(self.api_key, KEY_VARIABLE)
 
 
 class EndpointReranker:
@@ -286,13 +285,13 @@ class EndpointReranker:
     def scores(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Request scores; blank passages, which endpoints reject, come last."""
         cut = [well_formed(passage[:MAX_ENDPOINT_CHARACTERS]) for passage in passages]
-        asked = [place for place, passage in enumerate(cut) if passage.strip()]
+        scored = [place for place, passage in enumerate(cut) if passage.strip()]
         found: list[float] = []
-        for start in range(0, len(asked), BATCH):
-            batch = [cut[place] for place in asked[start : start + BATCH]]
+        for start in range(0, len(scored), BATCH):
+            batch = [cut[place] for place in scored[start : start + BATCH]]
             found += self._score_batch(well_formed(question[:MAX_ENDPOINT_CHARACTERS]), batch)
         scores = np.full(len(passages), min(found, default=0.0) - 1.0, np.float32)
-        scores[asked] = found
+        scores[scored] = found
         return scores
 
     def close(self) -> None:

@@ -54,11 +54,11 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Filter]) 
             _add_time(found, scope, config.times, question, time)
     if config.artifacts is not None and scope.terms:
         seqs = list(dict.fromkeys((*by_words.seqs.tolist(), *found)))
-        ranked = by_statements(scope.reader, scope.space, scope.terms, seqs, config.artifacts)
+        ranked = by_statements(scope.reader, scope.terms, seqs, config.artifacts)
         add_ranking(found, _permitted(ranked, scope.allowed), ARTIFACTS_ARM)
     if config.links is not None:
         best = [(one.seq, one.score) for one in reciprocal_rank_fusion(found.values(), config)]
-        ranked = by_links(scope.reader, scope.space, best, config.links)
+        ranked = by_links(scope.reader, best, config.links)
         add_ranking(found, _permitted(ranked, scope.allowed), LINKS_ARM)
     return Gathered(found, question)
 
@@ -91,7 +91,7 @@ def search_deeper(
 def _add_words_and_vectors(
     found: dict[int, Candidate], scope: SearchScope, encode: EncodeQuestion
 ) -> tuple[Question | None, Ranking]:
-    reader, space, config, _, model, allowed = scope
+    reader, config, _, model, allowed = scope
     question = None
     by_words = _by_words(scope)
     if config.words is not None:
@@ -99,34 +99,34 @@ def _add_words_and_vectors(
         add_ranking(found, Ranking(by_words.seqs[:depth], by_words.scores[:depth]), WORDS_ARM)
     if config.vectors is not None and model is not None:
         # Encode last: in a new process the model is still loading while the rest is read.
-        reader.prepare(space, model)
+        reader.prepare(model)
         question = encode()
         if question is not None:
-            ranking = reader.by_vector(space, model, question.pooled, config.vectors.depth, allowed)
+            ranking = reader.by_vector(model, question.pooled, config.vectors.depth, allowed)
             add_ranking(found, ranking, VECTORS_ARM)
     return question, by_words
 
 
 def _by_words(scope: SearchScope) -> Ranking:
     """Rank by BM25, as deep as the arm of words or the arm of statements needs."""
-    reader, space, config, terms, _, allowed = scope
+    reader, config, terms, _, allowed = scope
     depth = max(config.words.depth if config.words else 0, config.artifacts.reach if config.artifacts else 0)
     if not depth or not terms:
         return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
-    return reader.by_words(space, terms, depth, allowed)
+    return reader.by_words(terms, depth, allowed)
 
 
 def _is_crowded(found: Mapping[int, Candidate], scope: SearchScope) -> bool:
     """Tell whether tools and pages fill so much of the pool that they may crowd out people's words."""
     if not found:
         return False
-    outlines = scope.reader.outlines(scope.space, list(found))
+    outlines = scope.reader.outlines(list(found))
     return sum(not is_vouched(one.source) for one in outlines.values()) >= MOST_UNVOUCHED * len(found)
 
 
 def _vouched(scope: SearchScope) -> Seqs:
     """List the allowed events that no tool or page wrote."""
-    seqs = scope.reader.matching(scope.space, Filter(source=tuple(f"!{source}" for source in UNVOUCHED)))
+    seqs = scope.reader.matching(Filter(source=tuple(f"!{source}" for source in UNVOUCHED)))
     if seqs is None or scope.allowed is None:
         return np.empty(0, np.int64) if seqs is None else seqs
     return np.intersect1d(seqs, scope.allowed, assume_unique=True)
@@ -136,22 +136,22 @@ def _add_time(
     found: dict[int, Candidate], scope: SearchScope, arm: Arm, question: Question | None, time: Filter
 ) -> None:
     """Search one time alone: events of other times may match better and crowd its events out."""
-    reader, space, _, terms, model, allowed = scope
-    then = reader.matching(space, time)
+    reader, _, terms, model, allowed = scope
+    then = reader.matching(time)
     if then is not None and allowed is not None:
         then = np.intersect1d(then, allowed, assume_unique=True)
     if then is None or not len(then):
         return
-    add_ranking(found, reader.by_words(space, terms, arm.depth, then), TIMES_ARM)
+    add_ranking(found, reader.by_words(terms, arm.depth, then), TIMES_ARM)
     if question is not None and model is not None:
-        add_ranking(found, reader.by_vector(space, model, question.pooled, arm.depth, then), TIMES_ARM)
+        add_ranking(found, reader.by_vector(model, question.pooled, arm.depth, then), TIMES_ARM)
 
 
 def by_statements(
-    reader: Reader, space: str, terms: Mapping[int, float], seqs: Sequence[int], arm: StatementArm
+    reader: Reader, terms: Mapping[int, float], seqs: Sequence[int], arm: StatementArm
 ) -> list[tuple[int, float]]:
     """Rank events by the share of the question's words in their best statement; rare words count more."""
-    statements = reader.statements(space, seqs)
+    statements = reader.statements(seqs)
     matches = [(one, terms.keys() & term_counts(one.content).keys()) for one in statements]
     spread = Counter(term for _, shared in matches for term in shared)
     rarity = {term: math.log1p((len(matches) + 1) / (spread[term] + 1)) for term in terms}
@@ -164,14 +164,14 @@ def by_statements(
     return sorted(best.items(), key=lambda one: (-one[1], -one[0]))[: arm.depth]
 
 
-def by_links(reader: Reader, space: str, ranked: Sequence[tuple[int, float]], arm: LinkArm) -> list[tuple[int, float]]:
+def by_links(reader: Reader, ranked: Sequence[tuple[int, float]], arm: LinkArm) -> list[tuple[int, float]]:
     """Follow the links between statements from the best events; each hop counts less."""
     known = dict(ranked)
     reached: dict[int, float] = {}
     ring = dict(ranked[: arm.seeds])
     for _ in range(arm.hops):
         found: dict[int, float] = {}
-        for source, target, weight in reader.linked(space, list(ring)):
+        for source, target, weight in reader.linked(list(ring)):
             score = ring[source] * weight * arm.discount
             if target not in ring and score > max(found.get(target, 0.0), reached.get(target, 0.0)):
                 found[target] = score

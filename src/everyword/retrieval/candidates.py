@@ -22,7 +22,6 @@ class SearchScope(NamedTuple):
     """What a search reads, and which events it may return."""
 
     reader: Reader
-    space: str
     config: SearchConfig
     terms: Mapping[int, float]
     model: Model | None

@@ -253,7 +253,6 @@ _LEAST = 2  # question words that a statement must contain, or all but one of th
 
 def current_statements(
     reader: Reader,
-    space: str,
     question: str,
     asked: Analysis,
     hits: Sequence[Hit],
@@ -264,17 +263,17 @@ def current_statements(
     """Choose the current statements with the most words of the question, as excerpts of their events."""
     terms = set(question_terms(question))
     least = max(1, min(_LEAST, len(terms) - 1))
-    current = _current(reader, space, _subjects(asked, hits), as_of)
+    current = _current(reader, _subjects(asked, hits), as_of)
     worth = {one.id: len(terms & term_counts(one.content).keys()) for one in current}
     fitting = [one for one in current if worth[one.id] >= least and not one.negated]
     fitting.sort(key=lambda one: (-worth[one.id], -one.recorded_at.timestamp()))
-    return _excerpts(reader, space, fitting[: 2 * _MOST], allowed)[:_MOST]
+    return _excerpts(reader, fitting[: 2 * _MOST], allowed)[:_MOST]
 
 
-def corrections(reader: Reader, space: str, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
+def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Excerpt]:
     """Read the corrections that replace statements of the hits, the best hit's first."""
     found: list[Excerpt] = []
-    edits = reader.records(space, (RecordKind.CORRECTION.value,))
+    edits = reader.records((RecordKind.CORRECTION.value,))
     for hit in hits if edits else ():
         about = {hit.event.id}
         for seq, event in edits:
@@ -282,13 +281,13 @@ def corrections(reader: Reader, space: str, hits: Sequence[Hit], which: Filter) 
                 continue
             about.add(event.id)  # a correction may be corrected in turn
             known = which.as_of is None or event.recorded_at <= which.as_of
-            if known and which.wing in (None, event.wing) and _is_current(reader, space, seq):
+            if known and which.wing in (None, event.wing) and _is_current(reader, seq):
                 found.append(Excerpt(shown_as_edit(event), seq, Span(0, len(event.text))))
     return found[:_MOST]
 
 
-def _is_current(reader: Reader, space: str, seq: int) -> bool:
-    return any(one.status is Status.CURRENT for one in reader.artifacts_of(space, [seq]).get(seq, ()))
+def _is_current(reader: Reader, seq: int) -> bool:
+    return any(one.status is Status.CURRENT for one in reader.artifacts_of([seq]).get(seq, ()))
 
 
 def _subjects(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
@@ -296,16 +295,16 @@ def _subjects(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
     return list(dict.fromkeys((*asked.names, *spoke)))[:_SUBJECTS]
 
 
-def _current(reader: Reader, space: str, subjects: Iterable[str], as_of: datetime | None) -> list[Artifact]:
+def _current(reader: Reader, subjects: Iterable[str], as_of: datetime | None) -> list[Artifact]:
     if as_of is None:
-        return [one for about in subjects for one in reader.standing(space, about, limit=_EACH)]
+        return [one for about in subjects for one in reader.standing(about, limit=_EACH)]
     then = (ArtifactFilter(about=about, status=Status.CURRENT, as_of=as_of) for about in subjects)
-    return [one for which in then for _, one in reader.artifacts(space, which, limit=_PAST)[-_EACH:]]
+    return [one for which in then for _, one in reader.artifacts(which, limit=_PAST)[-_EACH:]]
 
 
-def _excerpts(reader: Reader, space: str, artifacts: Sequence[Artifact], allowed: Seqs | None) -> list[Excerpt]:
+def _excerpts(reader: Reader, artifacts: Sequence[Artifact], allowed: Seqs | None) -> list[Excerpt]:
     raw = [raw_id for one in artifacts if (raw_id := raw_event_id(one.event_id)) is not None]
-    found = {known.event.id: known for known in reader.find(space, raw).values()}
+    found = {known.event.id: known for known in reader.find(raw).values()}
     permitted = None if allowed is None else set(allowed.tolist())
     excerpts: dict[str, Excerpt] = {}
     for one in artifacts:
@@ -326,18 +325,18 @@ _REFERS_BACK = re.compile(
 _SHORT = 6  # words
 
 
-def preceding_turns(reader: Reader, space: str, hits: Sequence[Hit], allowed: Seqs | None) -> dict[str, Known]:
+def preceding_turns(reader: Reader, hits: Sequence[Hit], allowed: Seqs | None) -> dict[str, Known]:
     """Read the turn before each hit that means little without it, by the hit's event id."""
     dependent = [hit for hit in hits if _needs_context(hit.event.text)]
     permitted = None if allowed is None else set(allowed.tolist())
     before: dict[str, int] = {}
-    runs = {seq: run for run in reader.around(space, [hit.seq for hit in dependent], 1) for seq in run}
+    runs = {seq: run for run in reader.around([hit.seq for hit in dependent], 1) for seq in run}
     for hit in dependent:
         run = runs.get(hit.seq, [hit.seq])
         place = run.index(hit.seq)
         if place and (permitted is None or run[place - 1] in permitted):
             before[hit.event.id] = run[place - 1]
-    events = reader.fetch(space, list(before.values()))
+    events = reader.fetch(list(before.values()))
     return {id: Known(seq, events[seq]) for id, seq in before.items() if seq in events}
 
 

@@ -27,11 +27,8 @@ _NO_WEIGHT = 1e-6  # where all candidates match all tokens alike, as a single on
 class MaxSim:
     """How well each event's tokens match each token of the question."""
 
-    def __init__(
-        self, reader: Reader, space: str, *, model: Model, embedder: LateInteraction, question: Question
-    ) -> None:
+    def __init__(self, reader: Reader, *, model: Model, embedder: LateInteraction, question: Question) -> None:
         self._reader = reader
-        self._space = space
         self._model = model
         self._embedder = embedder
         self._question = question
@@ -46,7 +43,7 @@ class MaxSim:
 
     def match(self, seqs: Sequence[int]) -> None:
         """Match more events; those that have no token vectors yet get no row."""
-        passages = [row for row in self._reader.passages(self._space, self._model, seqs) if row.tokens]
+        passages = [row for row in self._reader.passages(self._model, seqs) if row.tokens]
         if not passages:
             return
         best, lengths = self._embedder.late_matches(self._question, [row.tokens for row in passages])
@@ -73,12 +70,12 @@ class MaxSim:
         return self.best @ self.weights
 
 
-def turns_around(reader: Reader, space: str, seeds: Sequence[int], reach: int, allowed: Seqs | None) -> list[list[int]]:
+def turns_around(reader: Reader, seeds: Sequence[int], reach: int, allowed: Seqs | None) -> list[list[int]]:
     """Read the run of turns around each seed; -1 stands for a turn that the search may not return.
 
     Such a turn keeps its place, so that a turn three steps away does not come nearer.
     """
-    runs = reader.around(space, seeds, reach)
+    runs = reader.around(seeds, reach)
     if allowed is None:
         return runs
     permitted = set(np.intersect1d(allowed, np.fromiter({seq for run in runs for seq in run}, np.int64)).tolist())

@@ -52,7 +52,7 @@ def _hop(
     *,
     forward: bool,
 ) -> list[Candidate]:
-    events = scope.reader.fetch(scope.space, [seed.seq for seed in seeds])
+    events = scope.reader.fetch([seed.seq for seed in seeds])
     reached: dict[int, Candidate] = {}
     for seed in seeds:
         event = events.get(seed.seq)
@@ -73,14 +73,14 @@ def _linked(
 ) -> list[tuple[int, float]]:
     """Find the events that share the most rare words with an event, and come before or after it."""
     counts = dict(question_terms(event.text).most_common(_MOST_TERMS))
-    terms = {term: counts[term] for term in scope.reader.rarest(scope.space, counts, _MOST_BYTES)}
-    ranking = scope.reader.by_words(scope.space, terms, _DEPTH, scope.allowed)
+    terms = {term: counts[term] for term in scope.reader.rarest(counts, _MOST_BYTES)}
+    ranking = scope.reader.by_words(terms, _DEPTH, scope.allowed)
     found = dict(zip(ranking.seqs.tolist(), ranking.scores.tolist(), strict=True))
     whole = found.pop(seq, max(found.values(), default=0.0))
     if not whole:
         return []
-    outlines = scope.reader.outlines(scope.space, list(found))
-    at = scope.reader.outlines(scope.space, [seq])[seq].at
+    outlines = scope.reader.outlines(list(found))
+    at = scope.reader.outlines([seq])[seq].at
     strengths = [
         (other, score / whole)
         for other, score in found.items()

@@ -38,7 +38,7 @@ def late_interaction_stage(
 ) -> Reranked:
     """Rerank the best fused candidates and the turns around them; candidates without token vectors follow behind."""
     config = scope.config
-    maxsim = MaxSim(scope.reader, scope.space, model=model, embedder=embedder, question=question)
+    maxsim = MaxSim(scope.reader, model=model, embedder=embedder, question=question)
     seen = _match(scope, maxsim, ranked[: config.rerank_depth])
     if not seen:
         return Reranked(list(ranked), None)
@@ -48,7 +48,7 @@ def late_interaction_stage(
     if config.neighbours is not None:
         known = {candidate.seq: candidate for candidate in seen}
         seeds = [candidate.seq for candidate in rank_matched(seen)[: config.neighbours.seeds]]
-        runs = turns_around(scope.reader, scope.space, seeds, config.neighbours.reach, scope.allowed)
+        runs = turns_around(scope.reader, seeds, config.neighbours.reach, scope.allowed)
         new = _match(scope, maxsim, new_neighbours(runs, seeds, known))
         _score(new, maxsim, boosts, by_words)
         seen += new
@@ -66,8 +66,8 @@ def _match(scope: SearchScope, maxsim: MaxSim, candidates: Sequence[Candidate]) 
     """Match candidates and read their outlines; leave out those that have no token vectors."""
     seqs = [candidate.seq for candidate in candidates]
     maxsim.match(seqs)
-    outlines = scope.reader.outlines(scope.space, seqs)
-    stated = scope.reader.stated_by(scope.space, seqs) if scope.config.superseded else {}
+    outlines = scope.reader.outlines(seqs)
+    stated = scope.reader.stated_by(seqs) if scope.config.superseded else {}
     matched = [candidate for candidate in candidates if candidate.seq in maxsim.rows]
     for candidate in matched:
         candidate.outline = outlines.get(candidate.seq)

@@ -34,7 +34,6 @@ _SPARE = 10  # events fetched beyond those asked for
 
 def search(
     reader: Reader,
-    space: str,
     text: str,
     config: SearchConfig,
     *,
@@ -54,10 +53,10 @@ def search(
     """
     asked = analyse(text, now)
     terms = {term: float(count) for term, count in question_terms(text).most_common(MOST_TERMS)}
-    allowed = reader.matching(space, which)
+    allowed = reader.matching(which)
     if allowed is not None and not len(allowed):
         return Hits(confidence=0.0)
-    scope = SearchScope(reader, space, config, terms, model, allowed)
+    scope = SearchScope(reader, config, terms, model, allowed)
     found, question = gather(scope, encode, [time_filter(window) for window in searchable_windows(asked)])
     ranked = reciprocal_rank_fusion(found.values(), config, question.unread if question is not None else 0.0)
     sure = None if ranked else 0.0
@@ -84,7 +83,7 @@ def search(
 
 def _weigh_by_trust(scope: SearchScope, ranked: list[Candidate]) -> list[Candidate]:
     """Weigh fused scores by the trust in each source, where no boosts did so."""
-    outlines = scope.reader.outlines(scope.space, [candidate.seq for candidate in ranked])
+    outlines = scope.reader.outlines([candidate.seq for candidate in ranked])
     for candidate in ranked:
         outline = outlines.get(candidate.seq)
         if outline is not None and (weight := trust_of(outline.source).weight) < 1.0:
@@ -108,7 +107,7 @@ def _hits(
     unique = Deduplicated([], [], [])
     for start in range(0, len(ranked), step):
         batch = ranked[start : start + step]
-        events |= scope.reader.fetch(scope.space, [candidate.seq for candidate in batch])
+        events |= scope.reader.fetch([candidate.seq for candidate in batch])
         batch = [candidate for candidate in batch if candidate.seq in events]
         if start == 0 and rerank is not None and config.reranker_depth and batch:
             batch = rerank(batch, events)

@@ -97,9 +97,9 @@ def subject_boost(
         return outline is not None and is_vouched(outline.source) and people.include(outline.speaker)
 
     first = seen[: scope.config.about_depth]
-    events = scope.reader.fetch(scope.space, [one.seq for one in first])
+    events = scope.reader.fetch([one.seq for one in first])
     mentions: dict[int, list[MentionRow]] = {}
-    for row in scope.reader.mentions(scope.space, seqs=list(events)):
+    for row in scope.reader.mentions(seqs=list(events)):
         if row.type == EntityType.PERSON and row.start != SPEAKS:
             mentions.setdefault(row.seq, []).append(row)
     for candidate in seen:

@@ -294,7 +294,6 @@ class WakeUpRequest:
     """What a wake-up is for: the space, the project, the day."""
 
     reader: Reader
-    space: str
     wing: str | None  # None: all wings; otherwise nothing of other wings is shown
     project: str | None  # the current one; others are shown where they matter
     topic: str | None
@@ -307,13 +306,13 @@ class WakeUpRequest:
 Source = Callable[[WakeUpRequest], Iterable[Candidate]]
 
 
-def identity_of(reader: Reader, space: str, wings: Sequence[str | None]) -> Identity | None:
+def identity_of(reader: Reader, wings: Sequence[str | None]) -> Identity | None:
     """Read the latest identity of the first wing that has one; the wing None stands for all.
 
     The latest is the last in the log, whatever its date.
     """
     for wing in wings:
-        found = reader.latest_identity(space, wing)
+        found = reader.latest_identity(wing)
         if found is not None:
             return Identity(text=found.text, event_id=found.id, set_at=found.at, wing=found.wing)
     return None
@@ -348,21 +347,21 @@ def candidates(request: WakeUpRequest) -> list[Candidate]:
 def about_topic(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield what is known about the topic."""
     if request.topic is not None:
-        standing = request.reader.standing(request.space, request.topic, limit=_ABOUT_TOPIC)
+        standing = request.reader.standing(request.topic, limit=_ABOUT_TOPIC)
         yield from _weighed(request, standing, layer=2)
 
 
 def statements(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield the newest statements of each kind, and those repeated most often."""
-    reader, space = request.reader, request.space
+    reader = request.reader
     latest = [
         artifact
         for kind in ArtifactKind
-        for artifact in reader.latest_artifacts(space, kind, wing=_seen(request, kind), limit=_LATEST_OF_A_KIND)
+        for artifact in reader.latest_artifacts(kind, wing=_seen(request, kind), limit=_LATEST_OF_A_KIND)
     ]
     known = {artifact.id for artifact in latest}
     often = (id for id in request.confirmed if id not in known)
-    more = [artifact for id in often if (artifact := reader.artifact(space, id)) is not None]
+    more = [artifact for id in often if (artifact := reader.artifact(id)) is not None]
     yield from _weighed(request, [*latest, *more], layer=1)
 
 
@@ -371,11 +370,11 @@ def latest_sessions(request: WakeUpRequest) -> Iterator[Candidate]:
     wing = request.wing or request.project
     if wing is None:
         return
-    rows = request.reader.page(request.space, Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
+    rows = request.reader.page(Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
     latest = sorted((event for _, event in rows), key=effective_at, reverse=True)
     names = dict.fromkeys(event.session for event in latest if event.session is not None)
     for weight, session in zip(_LATEST_SESSIONS, names, strict=False):
-        rows = request.reader.page(request.space, Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
+        rows = request.reader.page(Filter(wing=wing, session=session), limit=_SESSION_EVENTS)
         said = next((event for _, event in rows if event.role in (None, "user") and may_be_shown_unasked(event)), None)
         if said is not None:
             yield _session_line(said, weight)
@@ -411,7 +410,7 @@ def _weighed(request: WakeUpRequest, artifacts: list[Artifact], *, layer: int) -
     raw_ids = {artifact.event_id: raw_event_id(artifact.event_id) or b"" for artifact in artifacts}
     events = {
         known.event.id: known.event
-        for known in request.reader.find(request.space, list(dict.fromkeys(raw_ids.values()))).values()
+        for known in request.reader.find(list(dict.fromkeys(raw_ids.values()))).values()
     }
     for artifact in artifacts:
         event = events.get(artifact.event_id)

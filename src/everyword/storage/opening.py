@@ -56,7 +56,7 @@ def is_memory(head: bytes) -> bool:
 
 def _check_whole(store: Store) -> None:
     """Refuse what an interrupted copy left: it lacks rows, and what is written there would not fit those to come."""
-    with store.reader() as reader:
+    with store.file_reader() as reader:
         copying = reader.fact(COPYING)
     if copying:
         raise StoreError(

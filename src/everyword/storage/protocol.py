@@ -66,7 +66,7 @@ from everyword.storage.rows import (
     WorkRow,
     WrittenRow,
 )
-from everyword.storage.sql.reader import Reader
+from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.tables import (
     DERIVED_TABLES,
     SPACES,
@@ -77,7 +77,7 @@ from everyword.storage.sql.tables import (
     Tables,
     row_hash,
 )
-from everyword.storage.sql.writer import Writer
+from everyword.storage.sql.writer import FileWriter, Writer
 
 __all__ = [
     "ANALYSIS",
@@ -111,6 +111,8 @@ __all__ = [
     "FactFilter",
     "FactKey",
     "FileRead",
+    "FileReader",
+    "FileWriter",
     "FoldMark",
     "GraphState",
     "Job",
@@ -166,11 +168,19 @@ class Store(Protocol):
         """Count the transactions of this thread, so that an interrupted call can tell whether it committed anything."""
         ...
 
-    def reader(self) -> AbstractContextManager[Reader]:
-        """Take a snapshot; it lasts for the `with` block."""
+    def reader(self, space: str) -> AbstractContextManager[Reader]:
+        """Take a snapshot to read a space; it lasts for the `with` block."""
         ...
 
-    def writer(self, *, patience_s: float | None = None) -> AbstractContextManager[Writer]:
+    def file_reader(self) -> AbstractContextManager[FileReader]:
+        """Take a snapshot to read what belongs to no space, or several spaces; it lasts for the `with` block."""
+        ...
+
+    def file_writer(self, *, patience_s: float | None = None) -> AbstractContextManager[FileWriter]:
+        """Begin a transaction, as `writer` does, to write what belongs to no space, or to several spaces."""
+        ...
+
+    def writer(self, space: str, *, patience_s: float | None = None) -> AbstractContextManager[Writer]:
         """Wait for the write lock and begin a transaction; commits at the end of the `with` block.
 
         patience_s: how long to wait for the lock; busy_timeout_s by default.
@@ -185,8 +195,8 @@ class Store(Protocol):
         """Begin a transaction on the tables themselves; commits at the end of the `with` block."""
         ...
 
-    def exchange(self) -> AbstractContextManager[tuple[Writer, Tables]]:
-        """Begin one transaction for a writer and for whole tables; commits at the end of the `with` block."""
+    def exchange(self, space: str) -> AbstractContextManager[tuple[Writer, Tables]]:
+        """Begin one transaction for a space and for whole tables; commits at the end of the `with` block."""
         ...
 
     def tend(self) -> int:

@@ -20,6 +20,20 @@ from everyword.types.graph import FactDraft, KnownName
 from everyword.types.statements import ArtifactKind, Status
 
 
+class Space(NamedTuple):
+    """A space's row: its number and counters."""
+
+    id: int
+    name: str
+    events: int
+    words: int
+    generation: int
+    words_upto: int
+    word_tail: int
+    epoch: int
+
+
+
 class Extent(NamedTuple):
     """The number of events, and the times of the first and the last one in microseconds."""
 

@@ -14,23 +14,23 @@ _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。�
 _QUESTION_ENDS = ("?", "？", "؟", "՞", "፧", "⸮")
 _GREEK_QUESTION_ENDS = (";", "\u037e")
 _GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")
-# No sentence ends behind these, whatever follows; in small letters, without the last full stop.
+# Abbreviations that never end a sentence; in lower case, without the last full stop.
 ABBREVIATIONS = frozenset(
     """dr mr mrs ms mx prof rev st mt capt sgt lt gen sen gov hon messrs mme mlle vs e.g i.e cf approx ca bzw z.b d.h
     u.a vgl""".split()
 )
-# Nor behind these before a number, and these before a small letter: "no." and "art." are words too, and "etc." ends.
+# Abbreviations before a number, and before a lower-case letter: "no." and "art." are also words, "etc." may end one.
 _BEFORE_NUMBERS = frozenset("no nos nr fig figs p pp vol ch sec art eq tab abs pt approx".split())
-_BEFORE_SMALL = frozenset("jr sr etc inc ltd co corp llc a.m p.m usw dept est resp incl max min".split())
-# What stands before a German ordinal: "im 3. Stock", "zum 50. Geburtstag".
+_BEFORE_LOWER = frozenset("jr sr etc inc ltd co corp llc a.m p.m usw dept est resp incl max min".split())
+# Words before a German ordinal: "im 3. Stock", "zum 50. Geburtstag".
 _BEFORE_ORDINALS = frozenset("im der die das dem den des vom zum zur beim ab bis jeden jeder jedes".split())
 _MONTH = re.compile(
     r"(?:jan(?:uary?)?|feb(?:ruary?)?|march|märz|apr(?:il)?|ma[iy]|june?|juni|july?|juli|aug(?:ust)?"
     r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)\b",
     re.IGNORECASE,
 )
-# Behind a letter of its own these begin a sentence, "plan B. We left"; another word with a capital is a name: "J. Ode".
-_BEGINS = re.compile(
+# After a single letter these words start a sentence: "plan B. We left". Other capitalised words are names: "J. Ode".
+_SENTENCE_START = re.compile(
     r"(?:I|We|You|He|She|It|They|The|An?|This|That|These|Those|There|Here|My|Our|Your|His|Her|Their|Its|And|But|So|Or|If"
     r"|In|On|At|As|By|For|From|With|To|Then|Now|When|While|What|Who|Why|How|Where|Which|Is|Are|Was|Were|Do|Does|Did|Not"
     r"|No|Yes|Please|Let|After|Before|Because|Also|Maybe|Only|Just|Wir|Ich|Er|Sie|Es|Der|Die|Das|Und|Aber)\b"
@@ -40,7 +40,7 @@ _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00
 
 WINDOW_CHARS = 1000  # about 220 tokens of English: late interaction loses detail beyond, and the model takes 512
 WINDOW_OVERLAP = 200  # a sentence cut by one window is whole in the next
-WIDE_WEIGHT = 4  # a Chinese character is a token; four Latin ones are
+WIDE_WEIGHT = 4  # a Chinese character is about a token; so are four Latin letters
 MAX_WINDOWS = 64  # some 8,000 words; the rest of a longer text is found by its words
 
 
@@ -50,7 +50,7 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
     spans: list[Span] = []
     begin = start
     for match in _SENTENCE_END.finditer(text, start, end):
-        if match[0] == "." and text[match.end()] != "\n" and _abbreviates(text, begin, match.start()):
+        if match[0] == "." and text[match.end()] != "\n" and _ends_abbreviation(text, begin, match.start()):
             continue
         _append_trimmed(spans, text, begin, match.end())
         begin = match.end()
@@ -59,7 +59,7 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
 
 
 def asks(text: str) -> bool:
-    """Tell whether a text ends as a question does, in whatever script."""
+    """Return whether a text ends as a question, in any script."""
     ending = text.rstrip().rstrip("\"'”’»)]」』）").rstrip()
     if ending.endswith(_QUESTION_ENDS):
         return True
@@ -67,7 +67,7 @@ def asks(text: str) -> bool:
 
 
 def windows(text: str) -> list[Span]:
-    """Cut a text into overlapping windows of a size that a model can take; a short text is one window."""
+    """Cut a text into overlapping windows that fit a model; a short text is one window."""
     step_chars = WINDOW_CHARS
     if len(text) * WIDE_WEIGHT > WINDOW_CHARS and _WIDE.search(text):
         wide = len(_WIDE.findall(text[: WINDOW_CHARS * MAX_WINDOWS]))
@@ -88,8 +88,8 @@ def windows(text: str) -> list[Span]:
     return spans
 
 
-def _abbreviates(text: str, begin: int, dot: int) -> bool:
-    """Tell whether a full stop ends a word and no sentence: "Dr. Brandt", "No. 5", "J. Ode", "z. B.", "3. Mai"."""
+def _ends_abbreviation(text: str, begin: int, dot: int) -> bool:
+    """Return whether a full stop ends an abbreviation: "Dr. Brandt", "No. 5", "J. Ode", "z. B.", "3. Mai"."""
     gap = text.rfind(" ", max(begin, dot - _LONGEST_ABBREVIATION), dot)
     if gap < 0 and dot - begin > _LONGEST_ABBREVIATION:
         return False
@@ -104,13 +104,13 @@ def _abbreviates(text: str, begin: int, dot: int) -> bool:
         return len(word) < 4 and _is_ordinal(following, _word_before(text, begin, gap))
     if len(word) == 1 and word != "i" and word.isalpha():
         return _is_initial(written, following, _word_before(text, begin, gap))
-    return (word in _BEFORE_NUMBERS and following[0].isdigit()) or (word in _BEFORE_SMALL and following[0].islower())
+    return (word in _BEFORE_NUMBERS and following[0].isdigit()) or (word in _BEFORE_LOWER and following[0].islower())
 
 
 def _is_ordinal(following: str, before: str) -> bool:
     if _MONTH.match(following):
         return True
-    return before in _BEFORE_ORDINALS and following[0].isupper() and _BEGINS.match(following) is None
+    return before in _BEFORE_ORDINALS and following[0].isupper() and _SENTENCE_START.match(following) is None
 
 
 def _is_initial(letter: str, following: str, before: str) -> bool:
@@ -118,7 +118,7 @@ def _is_initial(letter: str, following: str, before: str) -> bool:
         return True  # the first of several: "z. B.", "J. K. Ode"
     several = len(before) == 2 and before[1] == "."
     named = several or (letter.isupper() and following[0].isupper())
-    return named and _BEGINS.match(following) is None
+    return named and _SENTENCE_START.match(following) is None
 
 
 def _word_before(text: str, begin: int, gap: int) -> str:
@@ -143,41 +143,41 @@ def _space_before(text: str, position: int, reach: int) -> int:
 
 
 class Composed:
-    """A text with composed letters, and where each of them stands in the text that it was made of."""
+    """A text with composed letters (NFC), and the position of each in the original text."""
 
     def __init__(self, said: str) -> None:
         self.said = said
         pieces: list[str] = []
-        self._starts: list[int] = []  # of each composed character, in what was said
+        self._starts: list[int] = []  # of each composed character, in the original text
         for start, end in _letters(said):
             piece = unicodedata.normalize("NFC", said[start:end])
             pieces.append(piece)
-            # What does not become one character is cited with all that belongs to it.
+            # Letters that do not compose to one character are cited together with their marks.
             self._starts += [start, *[end] * (len(piece) - 1)]
         self.text = "".join(pieces)
         self._starts.append(len(said))
 
     def back(self, span: Span) -> Span:
-        """Tell where a span of the composed text stands in what was said."""
+        """Convert a span of the composed text to one of the original text."""
         return Span(self._starts[span.start], self._starts[span.end])
 
     def forth(self, span: Span) -> Span:
-        """Tell where a span of what was said stands in the composed text."""
+        """Convert a span of the original text to one of the composed text."""
         return Span(max(0, bisect_right(self._starts, span.start) - 1), bisect_left(self._starts, span.end))
 
     def quote(self, span: Span) -> str:
-        """Give the words of a span of the composed text as they were said."""
+        """Return the original text of a span of the composed text."""
         start, end = self.back(span)
         return self.said[start:end]
 
 
 def composed(said: str) -> Composed | None:
-    """Compose the letters of a text; None where they are."""
+    """Compose the letters of a text; None if they already are."""
     return None if said.isascii() or unicodedata.is_normalized("NFC", said) else Composed(said)
 
 
 def _letters(said: str) -> list[tuple[int, int]]:
-    """Cut a text into letters with what belongs to each."""
+    """Split a text into letters with their combining marks."""
     cuts: list[int] = []
     for place, char in enumerate(said):
         joins = cuts and (unicodedata.combining(char) or _joins(said[cuts[-1] : place], char))
@@ -187,5 +187,5 @@ def _letters(said: str) -> list[tuple[int, int]]:
 
 
 def _joins(letter: str, char: str) -> bool:
-    # Korean syllables, and vowels of some Indian scripts, are made of characters that could stand alone.
+    # Korean syllables, and vowels of some Indian scripts, are composed of characters that are letters themselves.
     return not char.isascii() and len(unicodedata.normalize("NFC", letter + char)) == 1

@@ -27,7 +27,7 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d"
     "\U00020000-\U0003134f"
 )
-# Vowel signs and accents that Python's \w leaves out although they belong to a word.
+# Vowel signs and accents that belong to words, although Python's \w does not match them.
 MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0"
     "\u0900-\u0963\u0966-\u096f\u0971-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f18-\u0f87\u102b-\u103e\u1056-\u1059"
@@ -37,11 +37,11 @@ _JOINER = "\u200d"
 _SKINS = range(0x1F3FB, 0x1F400)  # skin tones, which follow their emoji
 _LONGEST_CHARACTER = 32  # code points; a family of four with its skin tones has eleven
 _LONGEST_STEMMED = 40  # characters; longer tokens are not words, and stemming a megabyte is slow
-_KEPT_CLASSES = frozenset({0, 9})  # of combining characters: vowel signs, and what takes a vowel away
-_BREVE = "\u0306"  # й is no и
-_HEBREW_PREFIXES = "והבכלמש"  # "and", "the", "in" ... are written with the word
+_KEPT_CLASSES = frozenset({0, 9})  # combining classes of vowel signs and of the virama
+_BREVE = "\u0306"  # й is another letter than и
+_HEBREW_PREFIXES = "והבכלמש"  # "and", "the", "in" ... are prefixes of the word
 _HEBREW_PLURALS = ("ים", "ות")
-_LEAST_LEFT = 3  # letters of a word without them
+_LEAST_LEFT = 3  # letters that must remain of a word
 _HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _HAN_ALONE = rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])"
 _NOUN_AND_PARTICLE = (
@@ -176,11 +176,11 @@ _SCRIPTS = (
 )
 
 
-# Increase it when the same text gives other terms; `settle` and `forget` then reindex. Until then old and new terms lie
-# side by side, so a new version must keep the old terms and only add others.
+# Increase it when the same text gives other terms; `settle` and `forget` then reindex. Until then old and new terms
+# are mixed, so a new version may only add terms.
 ANALYSIS_VERSION = 2
 
-# Those of scripts with spaces: the others are in their runs.
+# Of scripts with spaces; in other scripts a run includes its marks.
 _WORD_MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
 )
@@ -191,17 +191,17 @@ _PART = rf"{_LETTER}+"
 _IS_UNSPACED = rf"[{UNSPACED}]"
 # The same as _TOKEN for plain ASCII, three times as fast.
 _ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-'.,@:/+#&_]+[A-Za-z0-9]+)*(?:\+\+|\#)?")
-# Words within a word: parseUserConfig, HTTPServer. Of three letters at least, so that LinkedIn and McGee stay whole.
+# Words within a word: parseUserConfig, HTTPServer. At least three letters, so that LinkedIn and McGee stay whole.
 _HUMP = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|[A-Z]{3,}(?=[A-Z][a-z])")
 _HUMPED = re.compile(r"(?:[A-Z]?[a-z]{2,}|[A-Z]{3,}(?=[A-Z][a-z]))(?:[A-Z][a-z]{2,}|[A-Z]{3,}(?![a-z]))+")
 _VERSION = re.compile(r"v\d+(?:\.\d+)+\S*")
 _UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 _GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
-_FOLDED_BELOW = 0x0530  # Latin, Greek, Cyrillic: beyond them a combining mark makes another letter
+_FOLDED_BELOW = 0x0530  # Latin, Greek, Cyrillic: in other scripts a combining mark makes another letter
 _NO_DECOMPOSITION = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe"})
-_CACHED_PIECES = 1 << 17  # a vocabulary with its punctuation; beyond it, words are analysed again
-_LONGEST_CACHED = 100  # characters; a longer piece is data, not a word that comes again
+_CACHED_PIECES = 1 << 17  # a vocabulary with its punctuation
+_LONGEST_CACHED = 100  # characters; a longer piece is data, not a word that recurs
 
 STOPWORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being between both but by can could
@@ -214,23 +214,23 @@ STOPWORDS = frozenset(
 
 
 def searchable_terms(event: Event) -> Counter[int]:
-    """Count the terms that an event is found by: its words and its speaker's name."""
+    """Count the terms of an event: its words and its speaker's name."""
     return term_counts(event.text, event.speaker or "")
 
 
 def term_counts(*texts: str) -> Counter[int]:
     """Count the terms of texts as the index keeps them."""
-    # No token goes across white space, and the same few thousand pieces between it come again and again.
+    # No token contains white space, and the same few thousand pieces between it recur.
     pieces = chain.from_iterable(_normal(text).split() for text in texts)
     return Counter(chain.from_iterable(map(_piece_terms, pieces)))
 
 
 def question_terms(text: str) -> Counter[int]:
-    """Count the terms to look for: without stop words, unless there is nothing else."""
+    """Count the terms of a question, without stop words unless there is nothing else."""
     kept: Counter[int] = Counter()
     everything: Counter[int] = Counter()
     for token in _tokens(text):
-        terms = _asked_terms(token)
+        terms = _question_token_terms(token)
         everything.update(terms)
         if token.lower().replace("’", "'") not in STOPWORDS and token.lower().split("'")[0] not in STOPWORDS:
             kept.update(terms)
@@ -239,9 +239,8 @@ def question_terms(text: str) -> Counter[int]:
 
 @lru_cache(maxsize=_CACHED_PIECES)
 def stem(word: str) -> str:
-    """Fold a word and cut its ending off, as the index does."""
-    folded = _fold(word)
-    return _english(folded)
+    """Fold and stem a word, as the index does."""
+    return _english(_fold(word))
 
 
 def _normal(text: str) -> str:
@@ -270,8 +269,8 @@ def _token_terms(token: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _asked_terms(token: str) -> tuple[int, ...]:
-    # Single characters of unspaced scripts are in most texts; they are looked for only when asked for alone.
+def _question_token_terms(token: str) -> tuple[int, ...]:
+    # Most texts hold single characters of unspaced scripts, so they are searched only if asked for alone.
     if _unspaced(token) and len(token) > 1:
         return tuple(map(_hash, [*_pairs(token), *holds_alone(token)]))
     return _token_terms(token)
@@ -286,7 +285,7 @@ def _spaced_terms(token: str) -> tuple[int, ...]:
     if len(parts) > 1 or whole != _fold(parts[0]):
         if _GROUPED_NUMBER.fullmatch(whole):
             whole = whole.replace(",", "")
-            if whole.isdigit():  # 1,200 is 1200, which is a word of one part
+            if whole.isdigit():  # 1,200 is 1200, a token of one part
                 return tuple(map(_hash, [*forms, whole]))
         if whole.endswith("'s"):
             return tuple(map(_hash, forms[:-1] if forms[-1] == "s" else forms))
@@ -308,7 +307,7 @@ def _forms(part: str) -> list[str]:
 
 
 def _humps(part: str) -> list[str]:
-    """List the words of an identifier that is written as one."""
+    """List the words of an identifier in camel case."""
     if part.islower() or part.istitle() or not _HUMPED.fullmatch(part):
         return []
     humps = [hump.lower() for hump in _HUMP.findall(part)]

@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from everyword.ingest.importers.records import Item, Position, as_dict, as_json, as_list, as_text, item, skipped
+from everyword.ingest.importers.records import Item, Position, as_dict, as_list, as_text, item, skipped
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import JsonStream, each_of, until_broken
+from everyword.ingest.importers.streaming import each_json_value
 from everyword.types.events import Json
 
 NAME = "chatgpt"
 GROWS = False
 
 _FILES = re.compile(r"conversations(?:[-_]\d+)?\.json")
-_NOT_SAID = {"thoughts", "reasoning_recap", "model_editable_context", "user_editable_context", "app_pairing_content"}
+_HIDDEN = {"thoughts", "reasoning_recap", "model_editable_context", "user_editable_context", "app_pairing_content"}
 
 
 def recognise(source: Source) -> float:
@@ -40,10 +40,7 @@ def parts(source: Source) -> tuple[str, ...]:
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read conversation by conversation."""
-    with source.open(part) as file:
-        yield from until_broken(
-            each_of(JsonStream(file).values(), lambda value, n: _items(value, n, part), after), part
-        )
+    return each_json_value(source, part, after, lambda value, number: _items(value, number, part))
 
 
 def _items(value: Json, number: int, part: str) -> Iterator[Item]:
@@ -51,7 +48,7 @@ def _items(value: Json, number: int, part: str) -> Iterator[Item]:
     nodes = {name: as_dict(node) for name, node in as_dict(conversation.get("mapping")).items()}
     session = as_text(conversation.get("conversation_id") or conversation.get("id")) or f"conversation-{number + 1}"
     if "mapping" not in conversation:
-        yield skipped("unknown entry", f"{part}, entry {number + 1}", as_json(value)[:2000])
+        yield skipped("unknown entry", f"{part}, entry {number + 1}", value)
         return
     main = _main_path(nodes, as_text(conversation.get("current_node")))
     for node_id, branch in _in_order(nodes, main):
@@ -62,11 +59,11 @@ def _items(value: Json, number: int, part: str) -> Iterator[Item]:
 
 def _main_path(nodes: dict[str, dict[str, Json]], last: str) -> set[str]:
     """Collect the ancestors of the last message; without one, all messages are on the main path."""
-    way: set[str] = set()
-    while last in nodes and last not in way:
-        way.add(last)
+    path: set[str] = set()
+    while last in nodes and last not in path:
+        path.add(last)
         last = as_text(nodes[last].get("parent"))
-    return way or set(nodes)
+    return path or set(nodes)
 
 
 def _in_order(nodes: dict[str, dict[str, Json]], main: set[str]) -> Iterator[tuple[str, str | None]]:
@@ -93,11 +90,11 @@ def _message(
     role, kind = as_text(author.get("role")), as_text(content.get("content_type"))
     if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
         return skipped("hidden: never shown to the user", where, expected=True)
-    if kind in _NOT_SAID:
-        return skipped(f"{kind}: not said to anyone", where, expected=True)
+    if kind in _HIDDEN:
+        return skipped(f"{kind}: not a message", where, expected=True)
     text = _text(content, kind)
     if not text and kind and not _is_known(kind):
-        return skipped(f"unknown kind of content: {kind}", where, as_json(content)[:2000])
+        return skipped(f"unknown kind of content: {kind}", where, content)
     name = as_text(author.get("name"))
     return item(
         text,

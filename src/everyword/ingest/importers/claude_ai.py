@@ -16,19 +16,19 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import JsonStream, each_of, until_broken
+from everyword.ingest.importers.streaming import each_json_value
 from everyword.types.events import Json
 
 NAME = "claude-ai"
 GROWS = False
 
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant", "system": "system"}
-_BESIDE = ("projects.json", "memories.json")
+_OTHER_FILES = ("projects.json", "memories.json")
 
 
 def recognise(source: Source) -> float:
     """Return the confidence, from 0 to 1, that the source has this format."""
-    heads = [source.head(name) for name in parts(source) if not name.endswith(_BESIDE)]
+    heads = [source.head(name) for name in parts(source) if not name.endswith(_OTHER_FILES)]
     seen = any(b'"chat_messages"' in head and b'"mapping"' not in head for head in heads)
     return 0.95 if seen else 0.0
 
@@ -37,15 +37,12 @@ def parts(source: Source) -> tuple[str, ...]:
     """List the files of conversations, project documents and memories."""
     if source.kind == "file":
         return source.ending(".json")
-    return source.ending("conversations.json", *_BESIDE)
+    return source.ending("conversations.json", *_OTHER_FILES)
 
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read conversation by conversation."""
-    with source.open(part) as file:
-        yield from until_broken(
-            each_of(JsonStream(file).values(), lambda value, n: _items(value, n, part), after), part
-        )
+    return each_json_value(source, part, after, lambda value, number: _items(value, number, part))
 
 
 def _items(value: Json, number: int, part: str) -> Iterator[Item]:
@@ -58,7 +55,7 @@ def _items(value: Json, number: int, part: str) -> Iterator[Item]:
     elif "conversations_memory" in record or "project_memories" in record:
         yield from _memories(record, part)
     else:
-        yield skipped("unknown entry", f"{part}, entry {number + 1}", as_json(value)[:2000])
+        yield skipped("unknown entry", f"{part}, entry {number + 1}", value)
 
 
 def _message(message: dict[str, Json], conversation: dict[str, Json], part: str) -> Iterator[Item]:
@@ -67,7 +64,7 @@ def _message(message: dict[str, Json], conversation: dict[str, Json], part: str)
     sender = as_text(message.get("sender"))
     role = _ROLES.get(sender)
     if role is None:
-        yield skipped(f"unknown sender: {sender or 'none'}", where, as_json(message)[:2000])
+        yield skipped(f"unknown sender: {sender or 'none'}", where, message)
         return
     at = message.get("created_at") or conversation.get("created_at")
     shared: dict[str, Json] = {
@@ -84,7 +81,7 @@ def _message(message: dict[str, Json], conversation: dict[str, Json], part: str)
     files = [as_dict(one).get("file_name") for one in as_list(message.get("files"))]
     meta = {"title": conversation.get("name"), "files": [name for name in files if name]}
     blocks = [as_dict(block) for block in as_list(message.get("content"))]
-    # If there are parts, the flat text repeats them, with remarks about what it can't show.
+    # If there are parts, the flat text repeats them, with remarks about parts that it can't show.
     words = "\n\n".join(text for block in blocks if block.get("type") == "text" if (text := as_text(block.get("text"))))
     yield item(
         words or ("" if blocks else as_text(message.get("text"))),
@@ -126,9 +123,9 @@ def _other_block(
             **shared,
         )
     elif kind in ("thinking", "token_budget", "flag"):
-        yield skipped(f"{kind}: not said to anyone", shared["where"], expected=True)
+        yield skipped(f"{kind}: not a message", shared["where"], expected=True)
     elif kind != "text":
-        yield skipped(f"unknown part of a message: {kind or 'none'}", shared["where"], as_json(block)[:2000])
+        yield skipped(f"unknown part of a message: {kind or 'none'}", shared["where"], block)
 
 
 def _project(project: dict[str, Json], part: str) -> Iterator[Item]:

@@ -29,7 +29,7 @@ NAME = "claude-code"
 GROWS = True
 
 # Lines about the session that are not part of the conversation.
-_NO_WORDS = {
+_METADATA = {
     *("file-history-snapshot", "queue-operation", "progress", "last-prompt", "permission-mode", "mode", "agent-name"),
     *("agent-color", "pr-link", "attribution-snapshot", "content-replacement", "worktree-state", "tag", "task-summary"),
     *("file-history-delta", "agent-setting", "started", "result"),
@@ -40,33 +40,34 @@ _FRAMES = {
     *("ide_opened_file", "ide_selection", "ide_diagnostics"),
 }
 # Output of a command that the user ran, and reports of background agents.
-_OF_TOOLS = (
+_TOOL_OUTPUT = (
     "<local-command-stdout>",
     "<local-command-stderr>",
     "<bash-stdout>",
     "<bash-stderr>",
     "<task-notification>",
 )
-_RAN = "<bash-input>"  # a command that the user ran
+_USER_COMMAND = "<bash-input>"  # a command that the user ran
 # A message that consists of elements: a slash command, whose arguments are the user's text, or a note to keep.
 _ELEMENT = re.compile(r"\s*<([a-z_-]{1,50})>")
 _CLOSED = re.compile(r"</([a-z_-]{1,50})>\s*\Z")
 _LAST_CHARS = 200  # at the end of a text, where its last element must be closed
-_OF_COMMANDS = {"command-name", "command-message", "command-args", "command-contents"}
+_COMMAND_ELEMENTS = {"command-name", "command-message", "command-args", "command-contents"}
 _ARGUMENTS, _NOTE = "command-args", "user-memory-input"
 _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,50}\]")
-_NOBODY = "<synthetic>"  # the model name of answers that the program generated
-_COMPACTING = "acompact"  # prefix of the id of the summarising agent
+_SYNTHETIC_MODEL = "<synthetic>"  # the model name of answers that the program generated
+_COMPACTION_AGENT = "acompact"  # prefix of the id of the summarising agent
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _SIGNS = (b'"parentUuid"', b'"leafUuid"', b'"isSidechain"', b'"file-history-snapshot"', b'"queue-operation"')
 
 
 def recognise(source: Source) -> float:
     """Return the confidence, from 0 to 1, that the source has this format."""
-    names = parts(source)
-    heads = [source.head(name) for name in names[:5]]
-    seen = sum(any(sign in head for sign in _SIGNS) and b'"projectHash"' not in head for head in heads)
-    return min(0.95, 0.5 + source.share(names)) * seen / len(heads) if seen else 0.0
+    return source.confidence(parts(source), _is_session)
+
+
+def _is_session(head: bytes) -> bool:
+    return any(sign in head for sign in _SIGNS) and b'"projectHash"' not in head
 
 
 def parts(source: Source) -> tuple[str, ...]:
@@ -76,7 +77,7 @@ def parts(source: Source) -> tuple[str, ...]:
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read messages, tool calls and tool results."""
-    session, wing, began = _opening(source, part)
+    session, wing, began = _session_of(source, part)
 
     def items_of(line: dict[str, Json], place: Line) -> Iterator[Item]:
         return _items(line, f"{part}, line {place.number}", session, wing, began)
@@ -84,8 +85,8 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
     return each_json_line(source, part, after, items_of)
 
 
-def _opening(source: Source, part: str) -> tuple[str | None, str | None, datetime | None]:
-    """Find session, folder and time in the first lines, for titles, which precede them and have none."""
+def _session_of(source: Source, part: str) -> tuple[str | None, str | None, datetime | None]:
+    """Find session, folder and time in the first lines, for titles, which have none."""
     session = wing = moment = None
     for raw in source.head(part).splitlines():
         try:
@@ -104,8 +105,8 @@ def _items(
     line: dict[str, Json], where: str, session: str | None, wing: str | None, began: datetime | None
 ) -> Iterator[Item]:
     kind = as_text(line.get("type"))
-    if kind in _NO_WORDS:
-        yield skipped(f"{kind}: about the session, not of it", where, expected=True)
+    if kind in _METADATA:
+        yield skipped(f"{kind}: session metadata", where, expected=True)
     elif kind in _TITLES:
         text = as_text(line.get(_TITLES[kind]))
         of = as_text(line.get("leafUuid")) or as_text(line.get("sessionId")) or session
@@ -120,22 +121,22 @@ def _items(
             wing=wing,
         )
     elif kind in ("user", "assistant", "system", "attachment"):
-        yield from _said(line, kind, where, session, wing, began)
+        yield from _message_items(line, kind, where, session, wing, began)
     else:
-        yield skipped(f"unknown kind of line: {kind or 'none'}", where, as_json(line))
+        yield skipped(f"unknown kind of line: {kind or 'none'}", where, line)
 
 
-def _said(
+def _message_items(
     line: dict[str, Json], kind: str, where: str, session: str | None, wing: str | None, began: datetime | None
 ) -> Iterator[Item]:
-    left_out = _left_out(line, kind)
-    if left_out:
-        yield skipped(left_out, where, expected=True)
+    reason = _reason_to_skip(line, kind)
+    if reason:
+        yield skipped(reason, where, expected=True)
         return
     session = as_text(line.get("sessionId")) or session
     agent, uuid = as_text(line.get("agentId")), as_text(line.get("uuid"))
-    aside = bool(line.get("isSidechain"))
-    if aside and agent:
+    sidechain = bool(line.get("isSidechain"))
+    if sidechain and agent:
         session = f"{session}/agent-{agent}"
     message = as_dict(line.get("message"))
     shared: dict[str, Json] = {
@@ -146,22 +147,22 @@ def _said(
         "wing": last_folder(line.get("cwd")) or wing,
     }
     source = {"format": NAME, "session": line.get("sessionId"), "uuid": uuid, "parent": line.get("parentUuid")}
-    meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": aside or None}
+    meta = {"branch": line.get("gitBranch"), "model": message.get("model"), "sidechain": sidechain or None}
     blocks = _blocks(line, kind, message)
     texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
-    own = texts if kind in ("assistant", "system") else [_own_words(text) for text in texts]
+    own = texts if kind in ("assistant", "system") else [_user_text(text) for text in texts]
     words = "\n\n".join(text for text in own if text)
     if any(texts) and not words:
-        yield skipped("markup: written by the program, said by nobody", where, expected=True)
+        yield skipped("markup written by the program", where, expected=True)
     if words:
-        role, speaker = _who(line, kind, words, aside=aside)
+        role, speaker = _who(line, kind, words, sidechain=sidechain)
         yield item(words, key=f"{NAME}:{uuid}", source=source, role=role, speaker=speaker, meta=meta, **shared)
     for number, block in enumerate(blocks):
         what = as_text(block.get("type"))
         if what in ("tool_use", "tool_result"):
             call = as_text(block.get("id") or block.get("tool_use_id"))
             yield item(
-                _of_tool(block, what),
+                _tool_text(block, what),
                 key=f"{NAME}:{uuid}:{call or number}",
                 source={**source, "tool_call": call},
                 role="tool",
@@ -170,22 +171,22 @@ def _said(
                 **shared,
             )
             if any(as_dict(one).get("type") != "text" for one in as_list(block.get("content"))):
-                yield skipped("picture or file that a tool gave: not text", where, expected=True)
+                yield skipped("picture or file of a tool: not text", where, expected=True)
         elif what in ("thinking", "redacted_thinking"):
-            yield skipped("thinking: not said to anyone", where, expected=True)
+            yield skipped("thinking: not a message", where, expected=True)
         elif what in ("image", "document", "file"):
             yield skipped(f"{what}: not text", where, expected=True)
         elif what != "text" or not any(texts):
-            yield skipped(f"unknown part of a message: {what or 'none'}", where, as_json(block))
+            yield skipped(f"unknown part of a message: {what or 'none'}", where, block)
 
 
-def _left_out(line: dict[str, Json], kind: str) -> str:
+def _reason_to_skip(line: dict[str, Json], kind: str) -> str:
     if line.get("isMeta"):
-        return "meta: written by the program, said by nobody"
-    if as_text(line.get("agentId")).startswith(_COMPACTING):
-        return "compaction: what it gives stands in the session itself"
-    if as_dict(line.get("message")).get("model") == _NOBODY:
-        return "synthetic: made up by the program"
+        return "meta: written by the program"
+    if as_text(line.get("agentId")).startswith(_COMPACTION_AGENT):
+        return "compaction: the session itself has its content"
+    if as_dict(line.get("message")).get("model") == _SYNTHETIC_MODEL:
+        return "synthetic: generated by the program"
     if line.get("isApiErrorMessage"):
         return "error of the service, not an answer"
     if kind == "system" and line.get("subtype") != "local_command":
@@ -205,13 +206,13 @@ def _blocks(line: dict[str, Json], kind: str, message: dict[str, Json]) -> list[
     return [as_dict(block) for block in as_list(content)] or [{"type": "none"}]
 
 
-def _own_words(text: str) -> str:
+def _user_text(text: str) -> str:
     """Remove the program's text from a user's message."""
     text = _unframed(text)
     if _INTERRUPTED.fullmatch(text.strip()):
         return ""
     elements = _elements(text.strip())
-    if elements and (elements.keys() <= _OF_COMMANDS or elements.keys() == {_NOTE}):
+    if elements and (elements.keys() <= _COMMAND_ELEMENTS or elements.keys() == {_NOTE}):
         return elements.get(_ARGUMENTS) or elements.get(_NOTE, "")
     return text
 
@@ -236,16 +237,16 @@ def _elements(text: str) -> dict[str, str]:
     """Parse a message that consists of elements, by name; empty for any other."""
     found, at = dict[str, str](), 0
     while at < len(text):
-        begun = _ELEMENT.match(text, at)
-        closed = text.find(f"</{begun[1]}>", begun.end()) if begun else -1
-        if begun is None or closed < 0:
+        opening = _ELEMENT.match(text, at)
+        closed = text.find(f"</{opening[1]}>", opening.end()) if opening else -1
+        if opening is None or closed < 0:
             return {}
-        found[begun[1]] = text[begun.end() : closed].strip()
-        at = closed + len(f"</{begun[1]}>")
+        found[opening[1]] = text[opening.end() : closed].strip()
+        at = closed + len(f"</{opening[1]}>")
     return found
 
 
-def _of_tool(block: dict[str, Json], what: str) -> str:
+def _tool_text(block: dict[str, Json], what: str) -> str:
     if what == "tool_use":
         return f"{as_text(block.get('name'))} {as_json(block.get('input'))}"
     content = block.get("content")
@@ -255,13 +256,13 @@ def _of_tool(block: dict[str, Json], what: str) -> str:
     return "\n".join(as_text(as_dict(one).get("text")) for one in as_list(content) if as_dict(one).get("text"))
 
 
-def _who(line: dict[str, Json], kind: str, text: str, *, aside: bool) -> tuple[str, str]:
+def _who(line: dict[str, Json], kind: str, text: str, *, sidechain: bool) -> tuple[str, str]:
     if line.get("isCompactSummary"):
         return "summary", "assistant"
-    if kind == "system" or (kind != "assistant" and text.startswith(_OF_TOOLS)):
+    if kind == "system" or (kind != "assistant" and text.startswith(_TOOL_OUTPUT)):
         return "tool", "tool"
-    if kind != "assistant" and text.startswith(_RAN):
+    if kind != "assistant" and text.startswith(_USER_COMMAND):
         return "tool", "user"
     if kind == "assistant":
         return "assistant", "assistant"
-    return "user", "assistant" if aside else "user"  # a subagent's prompt comes from the assistant that started it
+    return "user", "assistant" if sidechain else "user"  # a subagent's prompt comes from the assistant that started it

@@ -45,9 +45,9 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
                 if event is not None and event.record is not None:
                     yield an_edit(f"{part}, event {number}", position)
                 elif event is None:
-                    yield Skipped(reason="not what was once stored", where=f"{part}, event {number}", position=position)
+                    yield Skipped(reason="altered content", where=f"{part}, event {number}", position=position)
                 else:
-                    yield Read(event=_as_given(event), position=position)
+                    yield Read(event=_event_fields(event), position=position)
     except StoreError as error:
         raise InvalidInput(f"{part} can't be read as a memory: {error.detail}", fix=error.fix) from error
 
@@ -63,7 +63,7 @@ def _chosen(part: str, counts: dict[str, int], wanted: Json) -> str:
     return next(iter(counts))
 
 
-def _as_given(event: Event) -> dict[str, Json]:
-    given = event_to_json(event)
-    given.pop("text_bytes", None)  # only JSON needs it
-    return given
+def _event_fields(event: Event) -> dict[str, Json]:
+    fields = event_to_json(event)
+    fields.pop("text_bytes", None)  # only JSON needs it
+    return fields

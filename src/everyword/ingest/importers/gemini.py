@@ -1,6 +1,6 @@
-"""Gemini CLI: one chat per session, as JSON (`chats/session-....json`) or, since its recordings grow, as JSONL.
+"""Gemini CLI: one chat per session, as JSON (`chats/session-....json`) or, in newer versions, as JSONL.
 
-The JSONL writes a message again, whole, whenever it changes (a tool answered): its last version counts.
+In JSONL a message is written again whenever it changes, as when a tool returns: its last version counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from everyword.ingest.importers.records import Item, Position, as_dict, as_json, as_list, as_text, item, skipped
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import JsonStream, Line, each_json_line, each_of, lines, until_broken
+from everyword.ingest.importers.streaming import JsonStream, Line, each_json_line, each_json_value, lines
 from everyword.types.events import Json
 
 NAME = "gemini-cli"
@@ -54,13 +54,13 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
         where = f"{part}, line {line.number}"
         if "id" in record and "type" in record:
             if last.get(as_text(record["id"]), line.number) > line.number:
-                yield skipped("written again, whole, by a later line", where, expected=True)
+                yield skipped("rewritten by a later line", where, expected=True)
             else:
                 yield from _message(record, session, wing, where)
         elif "$set" in record or "$rewindTo" in record or "projectHash" in record:
-            yield skipped("about the session, not of it", where, expected=True)
+            yield skipped("session metadata", where, expected=True)
         else:
-            yield skipped("unknown kind of line", where, as_json(record)[:2000])
+            yield skipped("unknown kind of line", where, record)
 
     return each_json_line(source, part, after, items_of)
 
@@ -71,8 +71,7 @@ def _read_whole(source: Source, part: str, after: Position | None) -> Iterator[I
     def items_of(value: Json, number: int) -> Iterator[Item]:
         return _message(as_dict(value), session, wing, f"{part}, message {number + 1}")
 
-    with source.open(part) as file:
-        yield from until_broken(each_of(_messages(JsonStream(file)), items_of, after), part)
+    return each_json_value(source, part, after, items_of, _messages)
 
 
 def _messages(stream: JsonStream) -> Iterator[Json]:
@@ -114,11 +113,11 @@ def _message(message: dict[str, Json], session: str, wing: str | None, where: st
         return
     role = _ROLES.get(kind)
     if role is None:
-        yield skipped(f"unknown kind of message: {kind or 'none'}", where, as_json(message)[:2000])
+        yield skipped(f"unknown kind of message: {kind or 'none'}", where, message)
         return
     shared: dict[str, Json] = {"where": where, "session": session, "wing": wing}
     source = {"format": NAME, "session": session, "message": message_id}
-    text = _words(message.get("content"))
+    text = _text(message.get("content"))
     if text or not message.get("toolCalls"):
         yield item(
             text,
@@ -132,10 +131,10 @@ def _message(message: dict[str, Json], session: str, wing: str | None, where: st
         )
     for call in map(as_dict, as_list(message.get("toolCalls"))):
         call_id, name = as_text(call.get("id")), as_text(call.get("name"))
-        texts = {"": f"{name} {as_json(call.get('args'))}", ":result": _answer(call)}
-        for suffix, said in texts.items():
+        texts = {"": f"{name} {as_json(call.get('args'))}", ":result": _tool_result(call)}
+        for suffix, text in texts.items():
             yield item(
-                said,
+                text,
                 key=f"{NAME}:{session}:{message_id}:{call_id}{suffix}",
                 source={**source, "tool_call": call_id},
                 at=call.get("timestamp") or message.get("timestamp"),
@@ -146,14 +145,14 @@ def _message(message: dict[str, Json], session: str, wing: str | None, where: st
             )
 
 
-def _words(content: Json) -> str:
+def _text(content: Json) -> str:
     if isinstance(content, str):
         return content
     pieces = [as_text(as_dict(one).get("text")) if not isinstance(one, str) else one for one in as_list(content)]
     return "".join(pieces)
 
 
-def _answer(call: dict[str, Json]) -> str:
+def _tool_result(call: dict[str, Json]) -> str:
     pieces: list[str] = []
     for one in map(as_dict, as_list(call.get("result"))):
         response = as_dict(as_dict(one.get("functionResponse")).get("response"))

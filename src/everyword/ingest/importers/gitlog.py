@@ -25,7 +25,7 @@ _HISTORY = ".git"  # the part that stands for a repository's own history
 _FIELD, _RECORD = "\x1f", "\x1e"
 _FORMAT = "%x1f".join(("%H", "%an", "%ae", "%aI", "%P", "%B")) + "%x1e"
 # A repository's settings may start programs; reading a log must not.
-_SAFELY = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-pager")
+_SAFE_OPTIONS = ("-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "--no-pager")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,64})(?: \(.{0,400}\))?")
 _HEADER = re.compile(r"(Author|AuthorDate|Date|Merge|Commit|CommitDate):\s{1,12}(.*)")
 _CHUNK_BYTES = 1 << 16
@@ -75,15 +75,15 @@ def _git(repository: Path, *arguments: str) -> list[str]:
         raise InvalidInput(
             "git is not installed here; save the log elsewhere with `git log > log.txt` and import that."
         )
-    return [program, *_SAFELY, "-C", str(repository), *arguments]
+    return [program, *_SAFE_OPTIONS, "-C", str(repository), *arguments]
 
 
 def _runs(repository: Path, *arguments: str) -> bool:
-    done = subprocess.run(_git(repository, *arguments), capture_output=True, check=False, env=_surroundings())
+    done = subprocess.run(_git(repository, *arguments), capture_output=True, check=False, env=_environment())
     return done.returncode == 0
 
 
-def _surroundings() -> dict[str, str]:
+def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 
@@ -91,18 +91,18 @@ def _surroundings() -> dict[str, str]:
 def _records(repository: Path, *arguments: str) -> Iterator[str]:
     command = _git(repository, *arguments)
     with (
-        TemporaryFile() as complaints,
+        TemporaryFile() as errors,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=complaints, stdin=subprocess.DEVNULL, env=_surroundings()
+            command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, env=_environment()
         ) as process,
     ):
         try:
             yield from _split(cast("IO[bytes]", process.stdout))
             if process.wait():
-                complaints.seek(0)
-                said = complaints.read(2000).decode("utf-8", "replace").strip()
-                if "does not have any commits" not in said:
-                    raise InvalidInput(f"git can't read the history ({said or process.returncode}).")
+                errors.seek(0)
+                message = errors.read(2000).decode("utf-8", "replace").strip()
+                if "does not have any commits" not in message:
+                    raise InvalidInput(f"git can't read the history ({message or process.returncode}).")
         finally:
             process.kill()
 

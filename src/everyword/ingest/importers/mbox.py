@@ -27,10 +27,11 @@ _BREAKS = {"p", "br", "div", "tr", "li", "h1", "h2", "h3", "h4", "table", "block
 
 def recognise(source: Source) -> float:
     """Return the confidence, from 0 to 1, that the source has this format."""
-    names = parts(source)
-    heads = [source.head(name)[:4096] for name in names[:5]]
-    seen = sum(_FROM.match(head) is not None and b"\nFrom:" in head.replace(b"\r", b"") for head in heads)
-    return min(0.95, 0.5 + source.share(names)) * seen / len(heads) if seen else 0.0
+    return source.confidence(parts(source), _is_mailbox)
+
+
+def _is_mailbox(head: bytes) -> bool:
+    return _FROM.match(head) is not None and b"\nFrom:" in head[:4096].replace(b"\r", b"")
 
 
 def parts(source: Source) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def _body(mail: Message) -> str:
     return "\n".join(plain).strip() or "\n".join(map(_without_tags, marked_up)).strip()
 
 
-class _Words(HTMLParser):
+class _VisibleText(HTMLParser):
     """Extracts the visible text of HTML, one line per block."""
 
     def __init__(self) -> None:
@@ -188,7 +189,7 @@ class _Words(HTMLParser):
 
 
 def _without_tags(page: str) -> str:
-    parser = _Words()
+    parser = _VisibleText()
     parser.feed(page)
     parser.close()
     rows = (row.strip() for row in "".join(parser.words).split("\n"))

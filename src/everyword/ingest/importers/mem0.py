@@ -1,7 +1,7 @@
-"""A mem0 store: its history (`history.db`), and its memories where they lie in a local Qdrant (`storage.sqlite`).
+"""A mem0 store: its history (`history.db`), and its memories if they are in a local Qdrant (`storage.sqlite`).
 
-Qdrant pickles its points. A pickle can run code when it is read, so that it is read here with every class and function
-replaced by an empty one: what comes out is plain values or nothing.
+Qdrant pickles its points. Loading a pickle can run code, so every class and function in it is replaced by an inert one:
+the result is plain values or nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ GROWS = True
 
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _OWNERS = ("user_id", "agent_id", "run_id", "actor_id")
-_IN_PAYLOAD = ("data", "memory")
+_TEXT_MEMBERS = ("data", "memory")
 
 
 def recognise(source: Source) -> float:
     """Return the confidence, from 0 to 1, that the source has this format."""
-    return max((_sureness(source, name) for name in parts(source)[:5]), default=0.0)
+    return max((_confidence(source, name) for name in parts(source)[:5]), default=0.0)
 
 
-def _sureness(source: Source, name: str) -> float:
+def _confidence(source: Source, name: str) -> float:
     found = tables(source.local(name))
     if {"memory_id", "old_memory", "new_memory"} <= found.get("history", set()):
         return 0.95
@@ -105,12 +105,12 @@ def _messages(source: Source, part: str, after: Position | None) -> Iterator[Ite
 
 
 def _points(source: Source, part: str, after: Position | None) -> Iterator[Item]:
-    known = _with_history(source)
+    known = _memories_in_history(source)
     with reading(source.local(part)) as connection:
         for row in rows(connection, "qdrant_points", _place(after, "points")):
             memory, payload = _point(row["point"])
             where = f"{part}, point {row['place']}"
-            text = next((as_text(payload[name]) for name in _IN_PAYLOAD if payload.get(name)), "")
+            text = next((as_text(payload[name]) for name in _TEXT_MEMBERS if payload.get(name)), "")
             if memory in known:
                 one: Item = skipped("read from the history already", where, expected=True)
             elif not payload:
@@ -137,7 +137,7 @@ def _memory(text: str, *, key: str, memory: str, where: str, at: Json, about: di
     )
 
 
-def _with_history(source: Source) -> set[str]:
+def _memories_in_history(source: Source) -> set[str]:
     known: set[str] = set()
     for name in parts(source):
         if "history" in tables(source.local(name)):

@@ -119,7 +119,7 @@ def _trimmed(value: Json) -> Json:
 
 def skipped(reason: str, where: str, sample: object = "", *, expected: bool = False) -> Skipped:
     """Report a skipped entry, with a short redacted sample."""
-    beginning = str(sample)[: _SAMPLE_CHARS * 4]
+    beginning = (as_json(sample) if isinstance(sample, dict | list) else str(sample))[: _SAMPLE_CHARS * 4]
     return Skipped(reason=reason, where=where, sample=redact(beginning).text[:_SAMPLE_CHARS], expected=expected)
 
 

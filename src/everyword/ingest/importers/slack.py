@@ -14,7 +14,6 @@ from everyword.ingest.importers.records import (
     Item,
     Position,
     as_dict,
-    as_json,
     as_list,
     as_moment,
     as_text,
@@ -23,7 +22,7 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import JsonStream, each_of, until_broken
+from everyword.ingest.importers.streaming import JsonStream, each_json_value
 from everyword.types.events import Json
 
 NAME = "slack"
@@ -65,19 +64,13 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
     def items_of(value: Json, number: int) -> Iterator[Item]:
         yield _message(as_dict(value), folder, channel, people, f"{part}, message {number + 1}")
 
-    with source.open(part) as file:
-        yield from until_broken(each_of(_values(JsonStream(file)), items_of, after), part)
-
-
-def _values(stream: JsonStream) -> Iterator[Json]:
-    for _ in stream.elements():
-        yield stream.value()
+    return each_json_value(source, part, after, items_of)
 
 
 def _people(source: Source) -> dict[str, str]:
     """Map user ids to display names."""
     people: dict[str, str] = {}
-    for user in _beside(source, "users.json"):
+    for user in _read_list(source, "users.json"):
         profile = as_dict(user.get("profile"))
         names = (profile.get("real_name"), user.get("real_name"), profile.get("display_name"), user.get("name"))
         name = next((text for text in map(as_text, names) if text), "")
@@ -88,11 +81,11 @@ def _people(source: Source) -> dict[str, str]:
 
 def _channels(source: Source) -> dict[str, str]:
     """Map channel folders to channel ids, which survive renaming."""
-    found = [channel for name in _LISTS for channel in _beside(source, name)]
+    found = [channel for name in _LISTS for channel in _read_list(source, name)]
     return {as_text(channel.get("name")): as_text(channel.get("id")) for channel in found if channel.get("name")}
 
 
-def _beside(source: Source, wanted: str) -> list[dict[str, Json]]:
+def _read_list(source: Source, wanted: str) -> list[dict[str, Json]]:
     for name in source.names:
         if PurePosixPath(name).name == wanted:
             with source.open(name) as file:
@@ -108,24 +101,22 @@ def _message(message: dict[str, Json], folder: str, channel: str, people: dict[s
     if subtype == "message_changed":
         message = {**message, **as_dict(message.get("message"))}
     if message.get("type") != "message":
-        return skipped(
-            f"unknown kind of entry: {as_text(message.get('type')) or 'none'}", where, as_json(message)[:2000]
-        )
+        return skipped(f"unknown kind of entry: {as_text(message.get('type')) or 'none'}", where, message)
     if _WITHOUT_TEXT.fullmatch(subtype):
-        return skipped(f"{subtype}: nothing was said", where, expected=True)
+        return skipped(f"{subtype}: not a message", where, expected=True)
     stamp, thread = as_text(message.get("ts")), as_text(message.get("thread_ts"))
     edited = as_text(as_dict(message.get("edited")).get("ts"))
     user = as_text(message.get("user") or message.get("bot_id"))
     bot = subtype == "bot_message" or (bool(message.get("bot_id")) and not message.get("user"))
     return item(
-        _seen(_words(message), people),
+        _as_displayed(_text(message), people),
         # An edited message is a new event; the earlier one stays.
         key=":".join((NAME, channel, stamp, *([edited] if edited else []))),
         where=where,
         source={"format": NAME, "channel": channel, "message": stamp, "user": user or None},
         at=stamp,
         session=f"#{folder}/{thread}" if thread else f"#{folder}/{day_of(as_moment(stamp))}",
-        speaker=people.get(user) or _own_name(message) or user or None,
+        speaker=people.get(user) or _name_in_message(message) or user or None,
         role="assistant" if bot else "user",
         meta={
             "channel": folder,
@@ -136,7 +127,7 @@ def _message(message: dict[str, Json], folder: str, channel: str, people: dict[s
     )
 
 
-def _words(message: dict[str, Json]) -> str:
+def _text(message: dict[str, Json]) -> str:
     """The text; bots often have it in attachments only."""
     text = as_text(message.get("text"))
     if text:
@@ -146,7 +137,7 @@ def _words(message: dict[str, Json]) -> str:
     return "\n".join(piece for piece in pieces if piece)
 
 
-def _seen(text: str, people: dict[str, str]) -> str:
+def _as_displayed(text: str, people: dict[str, str]) -> str:
     def shown(match: re.Match[str]) -> str:
         sign, target, label = match[1], match[2], match[3]
         if sign == "@":
@@ -158,7 +149,7 @@ def _seen(text: str, people: dict[str, str]) -> str:
     return html.unescape(_REFERENCE.sub(shown, text))
 
 
-def _own_name(message: dict[str, Json]) -> str:
+def _name_in_message(message: dict[str, Json]) -> str:
     profile = as_dict(message.get("user_profile") or message.get("bot_profile"))
     names = (message.get("username"), profile.get("real_name"), profile.get("display_name"), profile.get("name"))
     return next((text for text in map(as_text, names) if text), "")

@@ -6,7 +6,7 @@ import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from everyword.ingest.importers.records import Item, Position, Skipped, placed, skipped
 from everyword.ingest.importers.sources import Source
@@ -102,19 +102,6 @@ def each_json_line(
             yield from placed(items, before=line.before, after=line.position if line.finished else line.before)
 
 
-def each_of(
-    values: Iterable[Json], items_of: Callable[[Json, int], Iterable[Item]], after: Position | None
-) -> Iterator[Item]:
-    """Read the items of each value; a position counts the values, and the items of the last one."""
-    first, done = _number(after, "value"), _number(after, "item")
-    for number, value in enumerate(values):
-        if number < first:
-            continue
-        for count, one in enumerate(items_of(value, number), 1):
-            if number > first or count > done:
-                yield replace(one, position={"value": number, "item": count})
-
-
 class JsonStream:
     """A pull parser: enter objects and lists, and read one value at a time."""
 
@@ -198,12 +185,28 @@ class JsonStream:
         return not self._ended
 
 
-def until_broken(items: Iterator[Item], part: str) -> Iterator[Item]:
-    """Pass on the items of a JSON file; if it is malformed at some point, report that at the end."""
-    try:
-        yield from items
-    except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
-        yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})", where=part)
+def each_json_value(
+    source: Source,
+    part: str,
+    after: Position | None,
+    items_of: Callable[[Any, int], Iterable[Item]],
+    values: Callable[[JsonStream], Iterable[Any]] = JsonStream.values,
+) -> Iterator[Item]:
+    """Read a JSON file value by value, by default the elements of its list; report where it is malformed.
+
+    A position counts the values, and the items of the last one.
+    """
+    first, done = _number(after, "value"), _number(after, "item")
+    with source.open(part) as file:
+        try:
+            for number, value in enumerate(values(JsonStream(file))):
+                if number < first:
+                    continue
+                for count, one in enumerate(items_of(value, number), 1):
+                    if number > first or count > done:
+                        yield replace(one, position={"value": number, "item": count})
+        except (ValueError, RecursionError) as error:  # json rejects some numbers with a plain ValueError
+            yield Skipped(reason=f"the JSON is malformed here, and the rest was not read ({error})", where=part)
 
 
 def _number(after: Position | None, name: str) -> int:

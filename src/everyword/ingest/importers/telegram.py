@@ -9,7 +9,6 @@ from everyword.ingest.importers.records import (
     Item,
     Position,
     as_dict,
-    as_json,
     as_list,
     as_text,
     day_of,
@@ -17,7 +16,7 @@ from everyword.ingest.importers.records import (
     skipped,
 )
 from everyword.ingest.importers.sources import Source
-from everyword.ingest.importers.streaming import JsonStream, each_of, until_broken
+from everyword.ingest.importers.streaming import JsonStream, each_json_value
 from everyword.types.events import Json
 
 NAME = "telegram"
@@ -46,12 +45,10 @@ def parts(source: Source) -> tuple[str, ...]:
 
 def read(source: Source, part: str, *, after: Position | None = None) -> Iterator[Item]:
     """Read the messages of each chat."""
-    with source.open(part) as file:
-        chats = _chat(JsonStream(file))
-        yield from until_broken(each_of(chats, lambda value, n: _items(value, n, part), after), part)
+    return each_json_value(source, part, after, lambda value, number: _items(value, number, part), _messages)
 
 
-def _chat(stream: JsonStream) -> Iterator[tuple[dict[str, Json], Json]]:
+def _messages(stream: JsonStream) -> Iterator[tuple[dict[str, Json], Json]]:
     """Find every list of messages; yield each message with the fields of its chat."""
     about: dict[str, Json] = {}
     for name in stream.members():
@@ -62,7 +59,7 @@ def _chat(stream: JsonStream) -> Iterator[tuple[dict[str, Json], Json]]:
             for inner in stream.members():
                 if inner == "list" and stream.kind() == "[":
                     for _ in stream.elements():
-                        yield from _chat(stream)
+                        yield from _messages(stream)
                 else:
                     stream.value()
         elif stream.kind() in '{["' and name not in ("name", "type"):
@@ -76,15 +73,15 @@ def _items(value: tuple[dict[str, Json], Json], number: int, part: str) -> Itera
     where = f"{part}, message {number + 1}"
     kind = as_text(message.get("type"))
     if kind == "service":
-        yield skipped(f"{as_text(message.get('action'))}: nothing was said", where, expected=True)
+        yield skipped(f"{as_text(message.get('action'))}: not a message", where, expected=True)
         return
     if kind != "message":
-        yield skipped(f"unknown kind of entry: {kind or 'none'}", where, as_json(message)[:2000])
+        yield skipped(f"unknown kind of entry: {kind or 'none'}", where, message)
         return
-    text = _words(message)
+    text = _text(message)
     if not text:
         media = as_text(message.get("media_type")) or ("photo" if message.get("photo") else "file")
-        yield skipped(f"{media}: no words", where, expected=True)
+        yield skipped(f"{media}: no text", where, expected=True)
         return
     chat, message_id = str(about.get("id", about.get("name"))), message.get("id")
     name = as_text(about.get("name")) or f"chat {chat}"
@@ -109,7 +106,7 @@ def _items(value: tuple[dict[str, Json], Json], number: int, part: str) -> Itera
     )
 
 
-def _words(message: dict[str, Json]) -> str:
+def _text(message: dict[str, Json]) -> str:
     """Join the pieces of a text; the URL of a link follows it."""
     text = message.get("text")
     if isinstance(text, str):

@@ -67,7 +67,7 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
     order = _date_order(source, part)
     chat = _chat_name(source, part)
     minute, start, number = "", None, 0
-    alike: Counter[str] = Counter()  # per minute: the same text twice is two messages
+    repeated: Counter[str] = Counter()  # per minute: the same text twice is two messages
     skip = int((after or {}).get("skip", 0))
     with source.open(part) as file:
         for message in _messages(lines(file, after), part):
@@ -77,14 +77,14 @@ def read(source: Source, part: str, *, after: Position | None = None) -> Iterato
             at = _moment(message.header, order)
             if start is None or (at or "") != minute:
                 minute, start, number = at or "", message.first.before, 0
-                alike.clear()
+                repeated.clear()
             number += 1
-            said = digest(message.header[9], *message.more)
-            alike[said] += 1
+            content = digest(message.header[9], *message.more)
+            repeated[content] += 1
             if skip:
                 skip -= 1
                 continue
-            one = _item(message, at, chat, part, f"{said}:{alike[said]}")
+            one = _item(message, at, chat, part, f"{content}:{repeated[content]}")
             yield replace(one, position={**start, "skip": number})
 
 
@@ -109,7 +109,7 @@ def _date_order(source: Source, part: str) -> str:
     """Find which of day, month and year comes first: "ymd", "dmy" or "mdy"."""
     dates: list[tuple[int, int, int]] = []
     separators: set[str] = set()
-    twelve = False
+    twelve_hours = False
     with source.open(part) as file:
         for line in lines(file):
             header = _HEADER.match(line.text)
@@ -119,7 +119,7 @@ def _date_order(source: Source, part: str) -> str:
                     dates.append(date)
                 separators.add(header[2])
                 # "3:05 PM" is American, with the month first; "pm" and "p. m." are not.
-                twelve = twelve or (header[8] or "").isupper()
+                twelve_hours = twelve_hours or (header[8] or "").isupper()
     if any(first > 31 for first, _, _ in dates):
         return "ymd"
     if separators == {"."} or any(first > 12 for first, _, _ in dates):
@@ -132,7 +132,7 @@ def _date_order(source: Source, part: str) -> str:
         back["mdy"] += (later[2], later[0], later[1]) < (earlier[2], earlier[0], earlier[1])
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
-    return "mdy" if twelve and separators == {"/"} else "dmy"
+    return "mdy" if twelve_hours and separators == {"/"} else "dmy"
 
 
 def _moment(header: re.Match[str], order: str) -> str | None:
@@ -157,13 +157,13 @@ def _chat_name(source: Source, part: str) -> str:
 
 def _item(message: _Message, at: str | None, chat: str, part: str, name: str) -> Item:
     where = f"{part}, line {message.first.number}"
-    said = _SPEAKER.fullmatch(message.header[9])
-    if not said:
-        return skipped("a notice of the program, said by nobody", where, message.header[9], expected=True)
-    speaker, first = said[1].strip(), said[2]
+    match = _SPEAKER.fullmatch(message.header[9])
+    if not match:
+        return skipped("a notice of the program", where, message.header[9], expected=True)
+    speaker, first = match[1].strip(), match[2]
     text = "\n".join([first, *message.more]).rstrip()
     if _PLACEHOLDER.fullmatch(text) or (first.startswith("\u200e") and "<" not in first and not message.more):
-        return skipped("a picture, sound or notice without words", where, text, expected=True)
+        return skipped("a picture, sound or notice without text", where, text, expected=True)
     text = text.lstrip(_MARKS)
     if at is None:
         return skipped("a date that does not exist", where, message.header[0])

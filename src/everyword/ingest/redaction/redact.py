@@ -1,11 +1,11 @@
-"""Take secrets out of what comes in: each is replaced by a mark that names it, and reported.
+"""Redact secrets in new events: replace each by a mark that names its kind, and report it.
 
-What secrets look like is in `redaction_rules.py`. A memory has a level: "credentials" takes out what opens something,
-"personal" also numbers of persons, "none" nothing. A user's JSON file adds to the rules and leaves some out:
+`rules.py` defines the kinds of secrets. A memory has a level: "credentials" redacts passwords, keys and codes,
+"personal" also personal numbers, "none" nothing. A user's JSON file adds rules and switches rules off:
 
     {"employee number": "EMP-[0-9]{6}", "vault token": "vt:(?P<secret>\\\\w{20})", "card number": false}
 
-The expressions of that file run on every text that comes in, so that their cost is the user's own.
+The expressions of that file run on every new text; nothing limits their cost.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ from everyword.types.events import Json, Span
 
 LEVEL_VARIABLE = "EVERYWORD_REDACT"
 PATTERNS_VARIABLE = "EVERYWORD_SECRET_PATTERNS"
-_RULES_VERSION = 2  # of the checks behind the expressions: a file that was imported with others is read again
-_NAMES = ("session", "speaker", "wing", "role")  # not the key: two events whose keys became one would conflict
+_RULES_VERSION = 2  # increase it when a check changes: imported files are then read again
+_NAMES = ("session", "speaker", "wing", "role")  # not the key: two redacted keys could be equal and conflict
 _LOWERED = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_LABEL_CHARS = 64  # a name, or a string of meta, that is likely to come again
-_TELLING = r"pass|pwd?|secret|token|key|credential|authorization|cookie|pin|cv[cv]|code|otp|ssn|tax|steuer|phrase|seed"
-_MOST_NESTED = 64  # levels of meta that are looked into; drafts.py refuses what is deeper
-_MOST_PATTERN_CHARS = 2000  # characters of an expression; more is a mistake in the settings
+_LABEL_CHARS = 64  # a string up to this length is probably a label that recurs
+_REVEALING = (  # names of JSON members whose values are secrets
+    r"pass|pwd?|secret|token|key|credential|authorization|cookie|pin|cv[cv]|code|otp|ssn|tax|steuer|phrase|seed"
+)
+_MAX_DEPTH = 64  # levels of meta; validation.py refuses deeper ones
+_MAX_PATTERN_CHARS = 2000  # characters; a longer expression is a mistake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One secret: what it is, and where it stood in the text that was given."""
+    """The kind of a secret and its span in the original text."""
 
     kind: str
     span: Span
@@ -47,7 +49,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
-    """A text without its secrets, and what they were; never the secrets themselves."""
+    """A redacted text and the kinds of its secrets, never the secrets themselves."""
 
     text: str
     found: tuple[Found, ...] = ()
@@ -55,7 +57,7 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """The rules that are applied, in the order of rank, and by which keyword each is tried."""
+    """A set of rules in order of rank, indexed by keyword."""
 
     every: tuple[Rule, ...]
     _by_keyword: dict[str, dict[str, list[tuple[int, Rule]]]] = field(init=False, repr=False)
@@ -69,18 +71,18 @@ class Rules:
         object.__setattr__(self, "_by_keyword", by_keyword)
 
     def matches(self, text: str) -> list[tuple[Span, int, str]]:
-        """List what the rules find: where, with which rank, and what it is."""
-        lowered = text.lower() if text.isascii() else text.translate(_LOWERED)  # character for character: places stay
+        """List all matches, each with the rank and name of its rule."""
+        lowered = text.lower() if text.isascii() else text.translate(_LOWERED)  # of the same length
         words = lowered.replace(",", " ").split()
         matches: list[tuple[Span, int, str]] = []
-        done: set[int] = set()  # ranks of rules that search all of a text, which is enough once
+        done: set[int] = set()  # ranks of rules that already searched the whole text
         for where, searched in (("lowered", lowered), ("text", text), ("long words", "")):
-            looked_in = searched
+            keyword_text = searched
             if where == "long words":
                 if max(map(len, words), default=0) < LONG_WORD:
                     continue
-                searched, looked_in = text, "\n".join([word for word in text.split() if len(word) >= LONG_WORD])
-            for keyword in [keyword for keyword in self._by_keyword[where] if keyword in looked_in]:
+                searched, keyword_text = text, "\n".join([word for word in text.split() if len(word) >= LONG_WORD])
+            for keyword in [keyword for keyword in self._by_keyword[where] if keyword in keyword_text]:
                 for rank, rule in self._by_keyword[where][keyword]:
                     if rule.find is not None:
                         spans = rule.find(lowered, words)
@@ -96,9 +98,9 @@ class Rules:
 
     @property
     def fingerprint(self) -> str:
-        """Name this set: what was read with another one may hold what this one would take out."""
-        said = "\n".join([str(_RULES_VERSION), *(f"{one.name}\t{one.pattern}" for one in self.every)])
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        """Identify this set of rules: a file imported with another set may hold secrets that this one redacts."""
+        lines = [str(_RULES_VERSION), *(f"{one.name}\t{one.pattern}" for one in self.every)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 CREDENTIALS = Rules(tuple(rule for rule in RULES if not rule.personal))
@@ -108,7 +110,7 @@ _BY_LEVEL = {"credentials": CREDENTIALS, "personal": PERSONAL, "none": NONE}
 
 
 def rules_of(settings: Settings, redact: str | None = None) -> Rules:
-    """Give the rules that a call asks for, else those that the memory or the environment is set to."""
+    """Return the rules of a call, by default those of the settings or the environment."""
     level = settings.redact if redact is None else redact
     if level is None:
         level = os.environ.get(LEVEL_VARIABLE) or "credentials"
@@ -116,7 +118,7 @@ def rules_of(settings: Settings, redact: str | None = None) -> Rules:
 
 
 def rules_for(level: str, patterns: str | None = None) -> Rules:
-    """Give the rules of a level, with those of a user's file (`secret_patterns`, or the environment's)."""
+    """Return the rules of a level with those of the user's file (`secret_patterns`, or from the environment)."""
     checked_redaction(level)
     chosen = patterns or os.environ.get(PATTERNS_VARIABLE)
     if not chosen or level == "none":
@@ -143,29 +145,29 @@ def redact(text: str, rules: Rules = CREDENTIALS) -> Redacted:
 
 
 def redact_event(event: Mapping[str, Json], rules: Rules = CREDENTIALS) -> tuple[dict[str, Json], tuple[Found, ...]]:
-    """Redact an event's text, names and the values of its meta; each span counts within its own string."""
+    """Redact an event's text, names and the values of its meta; a span refers to its own string."""
     clean = dict(event)
     if not rules.every:
         return clean, ()
     found: list[Found] = []
     for name in ("text", "meta", *_NAMES):
         if clean.get(name) is not None:
-            clean[name] = _redacted_value(clean[name], rules, found, _MOST_NESTED)
+            clean[name] = _redacted_value(clean[name], rules, found, _MAX_DEPTH)
     if "text_bytes" in clean and found:
-        del clean["text_bytes"]  # the exact bytes of the text would bring back what was just taken out
+        del clean["text_bytes"]  # the original bytes still hold the secret
     return clean, tuple(found)
 
 
 def make_rule(name: str, regex: str) -> Rule:
-    """Make a rule of a setting; a group named `secret` limits what is taken out."""
-    if not name or name.isspace() or len(regex) > _MOST_PATTERN_CHARS:
-        raise InvalidSetting(f"A pattern needs a name and an expression of at most {_MOST_PATTERN_CHARS} characters.")
+    """Make a rule from a setting; if it has a group named `secret`, only that group is redacted."""
+    if not name or name.isspace() or len(regex) > _MAX_PATTERN_CHARS:
+        raise InvalidSetting(f"A pattern needs a name and an expression of at most {_MAX_PATTERN_CHARS} characters.")
     try:
         compiled = re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidSetting(f"The pattern {name!r} is not a regular expression ({error}).") from error
     if compiled.match("") is not None:
-        raise InvalidSetting(f"The pattern {name!r} matches the empty text, and so would everything.")
+        raise InvalidSetting(f"The pattern {name!r} matches the empty text, so it would match everywhere.")
     return Rule(name, pattern=regex, anchored=False)
 
 
@@ -180,7 +182,7 @@ def _at_keyword(rule: Rule, text: str, searched: str, keyword: str) -> Iterator[
 
 
 def _merged(matches: list[tuple[Span, int, str]]) -> list[Found]:
-    """Join what overlaps, so that nothing of a secret is left; the rule that stands first names it."""
+    """Join overlapping matches, so that no part of a secret is left; the rule of the higher rank names it."""
     merged: list[tuple[Span, int, str]] = []
     for span, rank, name in sorted(matches):
         if merged and span.start < merged[-1][0].end:
@@ -194,7 +196,7 @@ def _merged(matches: list[tuple[Span, int, str]]) -> list[Found]:
 
 @lru_cache(maxsize=4096)
 def _label(text: str, rules: Rules) -> Redacted:
-    """Redact a short string: names of branches, models and sessions come again with every event."""
+    """Redact a short string, cached: names of branches, models and sessions recur with every event."""
     return redact(text, rules)
 
 
@@ -214,13 +216,13 @@ def _redacted_value(value: Json, rules: Rules, found: list[Found], levels: int) 
 
 
 def _redacted_member(name: Json, value: Json, rules: Rules, found: list[Found], levels: int) -> Json:
-    """Redact a value of JSON; where its name tells what it is, as `password` does, also what tells nothing alone."""
-    said = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(name, str) or not isinstance(said, str) or not _tells(name):
+    """Redact a value of JSON; a name such as `password` makes a value secret that would not look like one by itself."""
+    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(name, str) or not isinstance(written, str) or not _names_secret(name):
         return _redacted_value(value, rules, found, levels)
     lead = f'{name}: "'
-    whole = redact(f'{lead}{said}"', rules)
-    ends = len(lead) + len(said)
+    whole = redact(f'{lead}{written}"', rules)
+    ends = len(lead) + len(written)
     if not whole.found or whole.found[0].span.start < len(lead) or whole.found[-1].span.end > ends:
         return _redacted_value(value, rules, found, levels)
     found += (replace(one, span=Span(one.span.start - len(lead), one.span.end - len(lead))) for one in whole.found)
@@ -228,23 +230,23 @@ def _redacted_member(name: Json, value: Json, rules: Rules, found: list[Found], 
 
 
 @lru_cache(maxsize=1024)
-def _tells(name: str) -> bool:
-    return len(name) <= _LABEL_CHARS and re.search(_TELLING, name, re.IGNORECASE) is not None
+def _names_secret(name: str) -> bool:
+    return len(name) <= _LABEL_CHARS and re.search(_REVEALING, name, re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=8)
 def _with_file(level: str, path: str, _changed: int) -> Rules:
     try:
-        given: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidSetting(f"The patterns of secrets in {path} can't be read ({error}).") from error
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         raise InvalidSetting(f"{path} must hold a JSON object of names and expressions.")
-    named = cast("dict[str, Any]", given)
+    named = cast("dict[str, Any]", content)
     known = {rule.name for rule in RULES}
     for name, value in named.items():
         if value is False and name not in known:
-            raise InvalidSetting(f"{path}: there is no pattern {name!r}.", fix=f"Known: {', '.join(sorted(known))}.")
+            raise InvalidSetting(f"{path}: unknown pattern {name!r}.", fix=f"Known: {', '.join(sorted(known))}.")
         if value is not False and not isinstance(value, str):
             raise InvalidSetting(f"{path}: {name!r} must be a regular expression or false.")
     kept = (rule for rule in _BY_LEVEL[level].every if named.get(rule.name) is not False)

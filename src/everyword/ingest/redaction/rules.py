@@ -1,8 +1,8 @@
-"""What secrets look like: one table of rules, and the checks that tell a secret from what only resembles one.
+"""The rules for secrets: one table of patterns, and checks that reject what only resembles a secret.
 
-A rule is tried only where one of its keywords stands, so that an ordinary text costs a few substring searches. Every
-expression is bounded, so that the cost of a hostile text grows with its length and no faster. Expressions are compiled
-when a text first needs them. Order is rank: of two rules that overlap, the earlier names the secret.
+A rule is tried only where one of its keywords occurs, so that an ordinary text costs a few substring searches. Every
+expression is bounded, so that the cost of a hostile text grows linearly. Expressions are compiled on first use. If two
+rules overlap, the earlier one names the secret.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from typing import NamedTuple
 
 from everyword.types.events import Span
 
-LONG_WORD = 20  # characters without a space: the shortest keys that services hand out have as many
+LONG_WORD = 20  # characters without a space: the length of the shortest service keys
 
 Check = Callable[[re.Match[str]], "Span | None"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One shape of one kind of secret."""
+    """One form of one kind of secret."""
 
-    name: str  # as the mark says it: "github token"
+    name: str  # as the mark shows it: "github token"
     example: str = ""  # for the documentation; never a whole secret
-    keywords: tuple[str, ...] = ()  # a text without any of them is not searched; lower case where case is ignored
-    pattern: str = ""  # a group named `secret` limits what is taken out
-    check: Check | None = None  # gives the characters to take out, or None: not a secret after all
-    each: Callable[[re.Match[str]], Iterable[Span]] | None = None  # instead, where a match may hold several
-    find: Callable[[str, Sequence[str]], Iterable[Span]] | None = None  # instead of all, with text and words lowered
-    anchored: bool = True  # each match begins with a keyword, so that it is tried there alone
+    keywords: tuple[str, ...] = ()  # only texts with one of them are searched; lower case if case is ignored
+    pattern: str = ""  # if it has a group named `secret`, only that is redacted
+    check: Check | None = None  # returns the span to redact; None: not a secret
+    each: Callable[[re.Match[str]], Iterable[Span]] | None = None  # instead of `check`, for several secrets
+    find: Callable[[str, Sequence[str]], Iterable[Span]] | None = None  # instead of a pattern; in lower case
+    anchored: bool = True  # every match starts with a keyword, so only those places are tried
     ignore_case: bool = False
-    in_long_word: bool = False  # each match begins in LONG_WORD characters without a space
+    in_long_word: bool = False  # every match starts within LONG_WORD characters without a space
     personal: bool = False  # a personal number, not a credential
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """Compile the pattern, once."""
+        """The compiled pattern, cached."""
         return _re(self.pattern, re.IGNORECASE if self.ignore_case else re.NOFLAG)
 
     def spans(self, match: re.Match[str]) -> Iterable[Span]:
-        """Tell what of a match is to be taken out."""
+        """Return the spans of a match to redact."""
         if self.each is not None:
             return self.each(match)
         if self.check is not None:
@@ -64,14 +64,14 @@ def _re(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
 
 
 def _if_mixed(match: re.Match[str]) -> Span | None:
-    """Require a digit and both cases: keys are random, names of things are not."""
+    """Require a digit and both cases: keys are random, names are not."""
     text = match[0]
     mixed = any(map(str.isdigit, text)) and text.lower() != text and text.upper() != text
     return Span(*match.span()) if mixed else None
 
 
 def _if_random(match: re.Match[str]) -> Span | None:
-    """Require also a letter behind a digit: in `sk-circle-Dot1` the digit only numbers a name."""
+    """Require also a letter after a digit: in `sk-circle-Dot1` the digit numbers a name."""
     return _if_mixed(match) if _re(r"\d[A-Za-z]").search(match[0]) else None
 
 
@@ -79,11 +79,11 @@ def _if_digit(match: re.Match[str]) -> Span | None:
     return Span(*match.span()) if any(map(str.isdigit, match[0])) else None
 
 
-_AWS_ENTROPY = 4.2  # bits a character: forty random ones of base64 have 4.5 and more, paths and names fewer
+_AWS_ENTROPY = 4.2  # bits per character: forty random base64 characters have at least 4.5, paths and names fewer
 
 
 def _if_aws_secret(match: re.Match[str]) -> Span | None:
-    """Require randomness, and that AWS is spoken of before: forty characters have no shape of their own."""
+    """Require randomness and a mention of AWS before it: forty characters have no typical form."""
     text, before = match[0], match.string[max(0, match.start() - 120) : match.start()]
     entropy = -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
     if entropy < _AWS_ENTROPY or not _re(r"aws|AKIA|secret.?access.?key").search(before):
@@ -91,7 +91,7 @@ def _if_aws_secret(match: re.Match[str]) -> Span | None:
     return _if_mixed(match)
 
 
-# Prefixes and lengths of the cards in use, most common first (ISO/IEC 7812 as the networks publish it).
+# Prefixes and lengths of cards, the most common first (ISO/IEC 7812, as published by the networks).
 _CARDS = (
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|"
     r"6(?:011|5\d\d|4[4-9]\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14,17}"
@@ -99,7 +99,7 @@ _CARDS = (
 
 
 def _if_card(match: re.Match[str]) -> Span | None:
-    """Check the network's prefix and Luhn's check digit."""
+    """Check the network's prefix and the Luhn check digit."""
     digits = re.sub(r"[ -]", "", match[0])
     if not _re(_CARDS).fullmatch(digits) or len(set(digits)) < 2:
         return None
@@ -118,15 +118,15 @@ _IBAN_LENGTHS = {one[:2]: int(one[2:]) for one in _IBAN_COUNTRIES.split()}
 
 
 def _if_iban(match: re.Match[str]) -> Span | None:
-    """Take as many characters as the country's accounts have, whatever follows; check their remainder."""
-    given = match[0].upper()
-    length = _IBAN_LENGTHS.get(given[:2])
-    places = [place for place, char in enumerate(given) if char != " "]
+    """Take as many characters as the country's IBANs have; check their remainder."""
+    text = match[0].upper()
+    length = _IBAN_LENGTHS.get(text[:2])
+    places = [place for place, char in enumerate(text) if char != " "]
     if length is None or len(places) < length:
         return None
     end = places[length - 1] + 1
-    account = given[:end].replace(" ", "")
-    if given[end : end + 1].strip():
+    account = text[:end].replace(" ", "")
+    if text[end : end + 1].strip():
         return None
     remainder = int("".join(str(int(char, 36)) for char in account[4:] + account[:4])) % 97
     return Span(match.start(), match.start() + end) if remainder == 1 else None
@@ -146,21 +146,21 @@ def _if_base58check(match: re.Match[str]) -> Span | None:
 
 @cache
 def seed_words() -> dict[str, int]:
-    """Read the words of BIP-39, each with its number."""
+    """Map each word of BIP-39 to its number."""
     words = Path(__file__).with_name("bip39_words.txt").read_text(encoding="ascii").split()
     return {word: number for number, word in enumerate(words)}
 
 
 _SEED_LENGTHS = (24, 21, 18, 15, 12)
-_MOST_SEED_WORDS = 60  # of the list in a row; more are a list of words
-_SEED_SPOKEN_OF = r"seed|mnemonic|recovery (?:phrase|words)|secret (?:phrase|words)"
+_MAX_SEED_WORDS = 60  # consecutive; a longer run is a word list
+_SEED_MENTION = r"seed|mnemonic|recovery (?:phrase|words)|secret (?:phrase|words)"
 
 
 def _seed_phrases(lowered: str, words: Sequence[str]) -> Iterator[Span]:
-    """Find twelve and more words of BIP-39 in a row: with a right checksum, or where a seed is spoken of."""
+    """Find runs of at least twelve words of BIP-39 with a valid checksum or after a mention of a seed."""
     known = seed_words()
     in_a_row = b"\x01" * _SEED_LENGTHS[-1] in bytes(map(known.__contains__, words))
-    if not in_a_row and not _re(_SEED_SPOKEN_OF, re.NOFLAG).search(lowered):
+    if not in_a_row and not _re(_SEED_MENTION, re.NOFLAG).search(lowered):
         return
     run: list[re.Match[str]] = []
     for match in _re("[a-z]+", re.NOFLAG).finditer(lowered):
@@ -174,7 +174,7 @@ def _seed_phrases(lowered: str, words: Sequence[str]) -> Iterator[Span]:
 
 
 def _seeds_in(lowered: str, run: Sequence[re.Match[str]]) -> Iterator[Span]:
-    if not _SEED_LENGTHS[-1] <= len(run) <= _MOST_SEED_WORDS:
+    if not _SEED_LENGTHS[-1] <= len(run) <= _MAX_SEED_WORDS:
         return
     for length in _SEED_LENGTHS:
         for at in range(len(run) - length + 1):
@@ -182,7 +182,7 @@ def _seeds_in(lowered: str, run: Sequence[re.Match[str]]) -> Iterator[Span]:
                 yield Span(run[at].start(), run[at + length - 1].end())
                 return
     start = run[0].start()
-    if _re(_SEED_SPOKEN_OF).search(lowered, max(0, start - 80), start):
+    if _re(_SEED_MENTION).search(lowered, max(0, start - 80), start):
         yield Span(start, run[-1].end())
 
 
@@ -197,8 +197,8 @@ def _is_seed(words: Sequence[str]) -> bool:
     return hashlib.sha256(entropy).digest()[0] >> (8 - check_bits) == number & ((1 << check_bits) - 1)
 
 
-# --- Values that only the words around them give away -----------------------------------------------------------------
-# What is written like a password is mostly none: a name of code, a placeholder, a path, a message.
+# --- Values that only their context shows to be secrets ---------------------------------------------------------------
+# Most text in the place of a password is none: an identifier, a placeholder, a path, a message.
 
 _PLACEHOLDER = (
     r"x{3,}|\*{2,}|\.{3}|<[^>]{0,80}>?|[${%[@].*|"
@@ -207,60 +207,60 @@ _PLACEHOLDER = (
     r"kennwort|contrase[nñ]a|senha)[-_ ]?\d{0,3}|"
     r"(?:in)?(?:valid|correct)|mismatch|wrong|missing|weak|hashed|success|required\|.*"
 )
-_IN_PLACEHOLDERS = (
+_PLACEHOLDER_PART = (
     r"your|example|placeholder|change_?me|redacted|dummy|insert|replace|todo|foobar|(?:secret|token|key)_here"
 )
 _CODE = r"(?s:[A-Za-z_][\w.]*(?:\(.*|\[.*|\.\w+.*|->.*|,|;)|[A-Za-z_]\w*\)+[,;:]*)"
-# Paths are of words in lower case; a key that happens to begin with a slash is not.
+# Paths consist of lower-case words; a key that happens to start with a slash does not.
 _PATH = r"(?s:[\w+.-]{2,20}://.*|(?:\.{1,2}|~)?(?:/[A-Z]?[a-z0-9_.-]*){2,}|[A-Za-z]:[\\/].*)"
-# The end of a name whose value is about a password and none: PASSWORD_MIN_LENGTH, reset_password_url.
-_NAME_ABOUT = (
+# Suffixes of names whose value is not the password: PASSWORD_MIN_LENGTH, reset_password_url.
+_NOT_A_PASSWORD_NAME = (
     r"[_-](?:ur[il]|link|path|file|dir|name|id|len|length|min|max|size|count|type|field|label|regex|pattern|policy|rules?|"
     r"address|expir\w*|ttl|timeout|prompt|hint|placeholder|error|message|template|hashers)$"
 )
-_BEFORE_ABOUT = r"(?:errors?|labels?|messages?|placeholders?|hints?|titles?|types?)(?:\[['\"]|[._])$"
-# What says how a password is, and not which: its type, its length, how it is stored.
+_NOT_A_PASSWORD_PREFIX = r"(?:errors?|labels?|messages?|placeholders?|hints?|titles?|types?)(?:\[['\"]|[._])$"
+# Descriptions of a password: its type, its length, how it is stored.
 _DESCRIPTION = (
     r"[a-z]*(?:char|text|int|string|str|blob|binary|byte|bit|sha|md|base|hash|crypt|argon|kdf|hmac|rsa|aes|utf|oauth|saml|"
     r"totp|min|max|step|level|version|case|field|line|page|figure|table|type|ipv|iso)[-_]?\d+\w*|"
     r"\d+[-_]?(?:chars?|characters?|bits?|bytes?|days?|hours?|weeks?|months?|years?|digits?|letters?|times?)\w*|"
     r".*password.*"
 )
-# What is said of a password in one word: "is expired". Any other word behind "is" is taken for the password.
-_STATE = (
+# One-word predicates of a password: "is expired". Any other word after "is" counts as the password.
+_PREDICATE = (
     r"\w*(?:ed|ing|[ai]ble|onal|ical|ive|ous|ful|less|tten|olen|oken|dden|ever|known|correct|valid|secure|safe)|"
     r"unique|random|default|common|simple|complex|strong|public|private|secret|different|important|enough|identical|"
     r"unclear|boolean|integer|always|people|access|nothing|myself|falsch|sicher|unsicher|richtig|gleich"
 )
-# Words that no passphrase of random words has and hardly any sentence is without.
+# Words of almost every sentence, but of no passphrase of random words.
 _FUNCTION_WORD = r"an?|and|are|as|at|be|by|for|from|in|is|it|my|not?|of|on|or|our|that|the|then|this|to|with|your?"
-# Between "password" and "is": then that is not said of the password.
-_OF_ANOTHER = (
+# Nouns between "password" and "is": then the sentence is not about the password.
+_OTHER_SUBJECT = (
     r"\b(?:polic(?:y|ies)|rules?|managers?|resets?|hash\w*|length|fields?|format|generators?|version|protocol|hint|history|"
     r"score|strength|expir\w*|requirements?|algorithm|encryption|standard|library|code|file|page|form|box|prompt)\b"
 )
-_CHANGED_TO = r"\b(?:chang|set|reset|updat|switch|rotat|renam|turn)\w{0,4}\b"
+_CHANGE_VERB = r"\b(?:chang|set|reset|updat|switch|rotat|renam|turn)\w{0,4}\b"
 _CLAUSE_END = (
     r"[\"'`*]{0,3}[.,;:!?)\"'`}\]]*(?:\s*$|\s*\n|[.,;:!?)\"'`}\]]\s|[<&]|"
     r"\s{1,2}(?:[-–—(&]|(?:and|but|so|for|on|if|in|btw|thanks|please|und|für)\b))"
 )
-# Where a value ends that stands among others: `a=1&b=2`, `a=1;b=2`, `a: 1, b: 2`, and before a tag.
+# The end of one value in a list, `a=1&b=2`, `a=1;b=2`, `a: 1, b: 2`, or before a tag.
 _NEXT_VALUE = r"[&;,|](?=[\w .-]{1,40}[=:])|<"
 _CLOSING = ".,;:!?)\"'`"
 _SHORTEST_QUOTED = 5  # characters; shorter quoted words are types, modes and prompts
-_SHORTEST_KEY = 16  # characters of a token or key whose prefix is not known: half of what services hand out
-_SHORTEST_LOOSE = 7  # characters of a password that stands without quotes
+_SHORTEST_KEY = 16  # characters of a key without a known prefix: half the usual length
+_SHORTEST_UNQUOTED = 7  # characters of an unquoted password
 _SHORTEST_WORD = 6  # letters of a password that is a plain word
-_SHORTEST_NUMBER = 8  # digits of one that is a number: what a wireless network takes at least
-_SHORTEST_LISTED = 4  # characters of one in a list of logins, where nothing else can stand
-_NAME_REACH = 40  # characters before the word "password" that can be the start of its name, as in PROD_DB_
-_AFTER_REACH = 60  # characters behind a value that tell whether others follow
+_SHORTEST_NUMBER = 8  # digits of a numeric password: the minimum of wireless networks
+_SHORTEST_LISTED = 4  # characters of a password in a list of logins, where it can't be anything else
+_NAME_REACH = 40  # characters before the word "password" that may belong to its name, as in PROD_DB_
+_AFTER_REACH = 60  # characters after a value in which others may follow
 
 _WORDS = (
     r"pass(?:word|wd|wort|phrase|code|(?<![a-z]pass))|(?<![a-z])(?:pwd|pw(?![a-z]))|"
     r"kennwort|contrase[nñ]a|mot de passe|(?<![a-z])senha"
 )
-_OTHER_SCRIPTS = "пароль|密[码碼]|口令|パスワード|비밀번호"  # they stand without spaces before and behind them
+_OTHER_SCRIPTS = "пароль|密[码碼]|口令|パスワード|비밀번호"  # written without spaces around them
 _NAME = (
     rf"(?:{_WORDS}|{_OTHER_SCRIPTS}|secret|token|credentials?|"
     r"(?:(?<=api)|(?<=api[_ -])|(?<=(?:access|client|secret))|(?<=(?:access|client|secret)[_ -])|(?<=private)|"
@@ -268,17 +268,17 @@ _NAME = (
     r"(?:[_-][a-z]{1,16}){0,2}"
 )
 _SIGN = r"=>|->|→|:=|=|:|："
-_WHOSE_WORD = r"\s{1,2}[\w'’-]{1,30}(?:[@./][\w-]{1,30}){0,4}"  # of "for the printer", "of ana@example.org"
-_OF = r"for|to|of|on|at|from|in|für|zum|zur|vom|von|pour|de|du|para|do|da"
+_OWNER_WORD = r"\s{1,2}[\w'’-]{1,30}(?:[@./][\w-]{1,30}){0,4}"  # one word of "for the printer", "of ana@example.org"
+_PREPOSITION = r"for|to|of|on|at|from|in|für|zum|zur|vom|von|pour|de|du|para|do|da"
 
 _PASSWORD_KEYWORDS = ("pass", "pw", "kennwort", "contrase", "mot de p", "senha")
 _SCRIPT_KEYWORDS = ("пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
 _NAME_KEYWORDS = (*_PASSWORD_KEYWORDS, "secret", "token", "key", "credential", *_SCRIPT_KEYWORDS)
 
 
-def _stands_in(value: str) -> bool:
-    """Tell a placeholder, or a word that says what is wrong with a password."""
-    return bool(_re(_IN_PLACEHOLDERS).search(value) or _re(_PLACEHOLDER).fullmatch(value))
+def _is_placeholder(value: str) -> bool:
+    """Check for a placeholder, or a word for what is wrong with a password."""
+    return bool(_re(_PLACEHOLDER_PART).search(value) or _re(_PLACEHOLDER).fullmatch(value))
 
 
 def _is_mixed(value: str) -> bool:
@@ -286,13 +286,13 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_key_name(name: str) -> bool:
-    """Tell names of keys and tokens; all others are of passwords."""
+    """Check for the name of a key or token; all other names are of passwords."""
     is_key = name.lower().startswith(("secret", "token", "credential", "key"))
     return is_key and not _re("pass|pwd").search(name)
 
 
-def _is_loose(value: str) -> bool:
-    fits = _is_mixed(value) and len(value) >= _SHORTEST_LOOSE and not _re(r"[()\[\]{};]").search(value)
+def _is_unquoted_password(value: str) -> bool:
+    fits = _is_mixed(value) and len(value) >= _SHORTEST_UNQUOTED and not _re(r"[()\[\]{};]").search(value)
     return fits and not _re(_CODE).fullmatch(value)
 
 
@@ -302,14 +302,14 @@ def _is_bare_key(value: str) -> bool:
 
 
 def _is_word(value: str) -> bool:
-    """Tell a plain word that can be a password from one that is said of passwords."""
-    return value.isalpha() and len(value) >= _SHORTEST_WORD and not _re(_STATE).fullmatch(value)
+    """Check for a plain word that can be a password and does not describe one."""
+    return value.isalpha() and len(value) >= _SHORTEST_WORD and not _re(_PREDICATE).fullmatch(value)
 
 
 def _is_hyphenated(value: str) -> bool:
-    """Tell `correct-horse-battery-staple`."""
+    """Check for the form of `correct-horse-battery-staple`."""
     words = value.split("-")
-    return len(words) >= 4 and all(word.isalpha() and word.islower() for word in words) and not _stands_in(value)
+    return len(words) >= 4 and all(word.isalpha() and word.islower() for word in words) and not _is_placeholder(value)
 
 
 def _is_path(value: str) -> bool:
@@ -321,175 +321,175 @@ def _is_description(value: str) -> bool:
 
 
 def _ends_clause(match: re.Match[str], value: str) -> bool:
-    """Tell whether a value is the last word of what is said, so that nothing more is said about it."""
+    """Check whether a value is the last word of its clause."""
     end = match.start("secret") + len(value)
     return _re(_CLAUSE_END).match(match.string[end : end + _AFTER_REACH]) is not None
 
 
-def _before(match: re.Match[str], reach: int = _NAME_REACH) -> str:
+def _text_before(match: re.Match[str], reach: int = _NAME_REACH) -> str:
     return match.string[max(0, match.start() - reach) : match.start()]
 
 
 def _if_assigned(match: re.Match[str]) -> Span | None:
-    """Tell `password = "tr0ub4dor"` from `password = getpass()`: a literal, and no stand-in for one."""
+    """Accept `password = "tr0ub4dor"` but not `password = getpass()`: a literal, not a placeholder."""
     group = match.lastgroup or "bare"
     start, end = match.span(group)
-    value = match[group] if group != "bare" else _without_next(match[group])
-    if not value or _is_about(match, value):
+    value = match[group] if group != "bare" else _trimmed(match[group])
+    if not value or _is_not_the_value(match, value):
         return None
     is_key = _is_key_name(match["name"])
     if group == "bare":
         fits = _is_bare_key(value) if is_key else _is_bare_password(match, value)
-        secret = fits and (not _is_below(match) or _fills_line(match, value))
+        secret = fits and (not _is_on_next_line(match) or _fills_line(match, value))
     elif any(map(str.isspace, value)):
-        secret = not is_key and any(_is_mixed(word) and len(word) >= _SHORTEST_LOOSE for word in value.split())
+        secret = not is_key and any(_is_mixed(word) and len(word) >= _SHORTEST_UNQUOTED for word in value.split())
     else:
         secret = _is_mixed(value) and len(value) >= _SHORTEST_KEY if is_key else len(value) >= _SHORTEST_QUOTED
-    return Span(start, min(end, start + len(value))) if secret and not _stands_in(value) else None
+    return Span(start, min(end, start + len(value))) if secret and not _is_placeholder(value) else None
 
 
-def _without_next(value: str) -> str:
-    """Cut off what stands behind a value that is not quoted: the next one, a tag, the end of a sentence or call."""
+def _trimmed(value: str) -> str:
+    """Cut what follows an unquoted value: the next value, a tag, the end of a sentence or call."""
     following = _re(_NEXT_VALUE).search(value)
     value = value[: following.start()] if following else value
     value = value.rstrip(",.|&*")
     return value.rstrip(")") if "(" not in value else value
 
 
-def _is_about(match: re.Match[str], value: str) -> bool:
-    """Tell what is no value of the name: a folder, an address, or what is said about passwords."""
-    if _is_path(value) or _re(_NAME_ABOUT).search(match["name"]):
+def _is_not_the_value(match: re.Match[str], value: str) -> bool:
+    """Check for a value that is not the password: a folder, an address, or a text about passwords."""
+    if _is_path(value) or _re(_NOT_A_PASSWORD_NAME).search(match["name"]):
         return True
-    if match["name"].lower() == "pwd" and value[0] in "/~":  # shells call the working folder so
+    if match["name"].lower() == "pwd" and value[0] in "/~":  # the working folder of a shell
         return True
-    return _re(_BEFORE_ABOUT).search(_before(match)) is not None
+    return _re(_NOT_A_PASSWORD_PREFIX).search(_text_before(match)) is not None
 
 
-def _is_below(match: re.Match[str]) -> bool:
+def _is_on_next_line(match: re.Match[str]) -> bool:
     before = match.string[max(match.start(), match.start("bare") - _NAME_REACH) : match.start("bare")]
     return "\n" in before[len(before.rstrip()) :]
 
 
 def _fills_line(match: re.Match[str], value: str) -> bool:
-    """Tell a password from the first word of what follows, and from the next name with its value: `HOST=db1`."""
+    """Accept a value alone on its line; reject the first word of a sentence and another assignment: `HOST=db1`."""
     start = match.start("bare") + len(value)
     rest = match.string[start : start + _AFTER_REACH].split("\n", 1)[0]
     return not _re(r"[\w.-]{1,60}(?:[:=][^=]|:$)").match(value) and not rest.strip(" \t\r.,;`'\"*")
 
 
 def _is_bare_password(match: re.Match[str], value: str) -> bool:
-    if _is_among_others(match, value):  # as in `Server=db;Password=tr0ub4dor;`, which no code is
+    if _is_in_connection_string(match, value):  # `Server=db;Password=tr0ub4dor;` is never code
         return len(value.rstrip(";")) >= _SHORTEST_QUOTED and not _re(r"[()\[\]{};]").search(value.rstrip(";"))
     if _re(_CODE).fullmatch(value):
         return False
     is_word = _is_word(value) and match["sign"] == ":" and _fills_line(match, value) and _follows_words(match)
     is_environment = len(value) >= _SHORTEST_QUOTED and _is_environment(match)
-    return _is_loose(value) or is_word or is_environment or _is_hyphenated(value)
+    return _is_unquoted_password(value) or is_word or is_environment or _is_hyphenated(value)
 
 
 def _follows_words(match: re.Match[str]) -> bool:
-    """Tell "wifi password: …", which people write, from `password: …`, which is mostly a type or a setting."""
-    return _re(r"(?:^|\n)[^\W\d_][\w'’ -]{0,38} $").search(_before(match)) is not None
+    """Accept "wifi password: …", which people write, but not `password: …`, mostly a type or a setting."""
+    return _re(r"(?:^|\n)[^\W\d_][\w'’ -]{0,38} $").search(_text_before(match)) is not None
 
 
-def _is_among_others(match: re.Match[str], value: str) -> bool:
+def _is_in_connection_string(match: re.Match[str], value: str) -> bool:
     if match["sign"] != "=" or match.end("sign") != match.start("bare"):
         return False
     end = match.start("bare") + len(value.rstrip(";"))
     after = match.string[end : end + _AFTER_REACH]
-    before = _re(r"[\w ]=[^;=\s]{1,40};\s?$").search(_before(match))
+    before = _re(r"[\w ]=[^;=\s]{1,40};\s?$").search(_text_before(match))
     return bool(before or _re(r";\s?[A-Za-z][\w ]{1,30}=").match(after))
 
 
 def _is_environment(match: re.Match[str]) -> bool:
-    """Tell a line of an environment file, such as PGPASSWORD=...: all of the name is upper case."""
+    """Check for a line of an environment file, such as PGPASSWORD=...: the whole name is in upper case."""
     if match["sign"] != "=" or not match["name"].isupper():
         return False
-    return not any(map(str.islower, re.split(r"[^\w.-]", _before(match))[-1]))
+    return not any(map(str.islower, re.split(r"[^\w.-]", _text_before(match))[-1]))
 
 
-def _if_told(match: re.Match[str]) -> Span | None:
-    """Tell "the password is Tr0ub4dor" from "the password is wrong" and "the password is sha256"."""
+def _if_stated(match: re.Match[str]) -> Span | None:
+    """Accept "the password is Tr0ub4dor" but not "the password is wrong" or "the password is sha256"."""
     start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
-    if _stands_in(value) or _is_description(value):
+    if _is_placeholder(value) or _is_description(value):
         return None
     odd = any(char in "!@#$%^&*?_+=~" for char in value) or (value.lower() != value and value.upper() != value)
-    told = len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd
-    return Span(start, start + len(value)) if told or _is_told_plainly(match, value) else None
+    is_random = len(value) > _SHORTEST_QUOTED and _is_mixed(value) and odd
+    return Span(start, start + len(value)) if is_random or _is_plainly_stated(match, value) else None
 
 
-def _is_told_plainly(match: re.Match[str], value: str) -> bool:
-    """Tell "the wifi password is hunter2xyz" from "the password policy is iso27001" and "the password to agent47x"."""
-    if _re(_OF_ANOTHER).search(match["of"] or ""):
+def _is_plainly_stated(match: re.Match[str], value: str) -> bool:
+    """Accept "the wifi password is hunter2xyz" but not "the password policy is iso27001"."""
+    if _re(_OTHER_SUBJECT).search(match["of"] or ""):
         return False
-    to = match["verb"].lower() == "to"
+    to = (match["verb"] or "").lower() == "to"  # no verb: "the password's sunflower"
     if _is_word(value) and not to:
         return match.string[match.start("secret") - 1] in "\"'`" or _ends_clause(match, value)
-    if not _is_plain(value) or (to and not _re(_CHANGED_TO).search(_before(match))):
+    if not _is_plain_password(value) or (to and not _re(_CHANGE_VERB).search(_text_before(match))):
         return False
     return _ends_clause(match, value)
 
 
-def _is_plain(value: str) -> bool:
+def _is_plain_password(value: str) -> bool:
     number = value.isdecimal() and len(value) >= _SHORTEST_NUMBER
-    return number or _is_loose(value) or _is_hyphenated(value)
+    return number or _is_unquoted_password(value) or _is_hyphenated(value)
 
 
 def _if_named_for(match: re.Match[str]) -> Span | None:
-    """Tell "password for the printer: hunter2xyz" from "password for the printer: see page12"."""
+    """Accept "password for the printer: hunter2xyz" but not "password for the printer: see page12"."""
     start, value = match.start("secret"), match["secret"].rstrip(_CLOSING)
-    if _stands_in(value) or _is_description(value) or _is_path(value) or not _is_plain(value):
+    if _is_placeholder(value) or _is_description(value) or _is_path(value) or not _is_plain_password(value):
         return None
     return Span(start, start + len(value)) if _ends_clause(match, value) else None
 
 
 def _if_passphrase(match: re.Match[str]) -> Span | None:
-    """Tell "correct horse battery staple" from "stored in the vault": no verb first, no function word."""
+    """Accept "correct horse battery staple" but not "stored in the vault": no verb first, no function word."""
     words = match["secret"].split()
-    said = _re(r"\w+(?:ed|ing)|see|ask").fullmatch(words[0]) or any(map(_re(_FUNCTION_WORD).fullmatch, words))
-    return None if said else Span(*match.span("secret"))
+    is_prose = _re(r"\w+(?:ed|ing)|see|ask").fullmatch(words[0]) or any(map(_re(_FUNCTION_WORD).fullmatch, words))
+    return None if is_prose else Span(*match.span("secret"))
 
 
-def _if_passed(match: re.Match[str]) -> Span | None:
-    """Tell `--password hunter2xyz` from `--password sha256`."""
+def _if_option_value(match: re.Match[str]) -> Span | None:
+    """Accept `--password hunter2xyz` but not `--password sha256`."""
     value = match["secret"].rstrip(_CLOSING)
-    secret = _is_mixed(value) and len(value) > _SHORTEST_QUOTED and not _stands_in(value) and not _is_description(value)
-    return Span(match.start("secret"), match.start("secret") + len(value)) if secret else None
-
-
-def _if_beside_user(match: re.Match[str]) -> Span | None:
-    """Tell "username ana, password hunter2xyz" from "the password hunter2xyz fell for"."""
-    beside = _re(r"(?:user(?:name)?|login|e-?mail|account|benutzer|@)[^\n]{0,60}$").search(_before(match, 80))
-    return _if_passed(match) if beside else None
-
-
-def _if_login(match: re.Match[str]) -> Span | None:
-    """Tell `login: ana@example.org / hunter2xyz` from `login: ana@example.org / Berlin`."""
-    value = match["secret"].rstrip(_CLOSING)
-    word = "@" in match["user"] and _is_word(value) and value.islower() and _ends_clause(match, value)
-    if _stands_in(value) or _is_path(value) or not (word or _is_loose(value)):
+    if not _is_mixed(value) or len(value) <= _SHORTEST_QUOTED or _is_placeholder(value) or _is_description(value):
         return None
     return Span(match.start("secret"), match.start("secret") + len(value))
 
 
-def _if_line_of_login(match: re.Match[str]) -> Span | None:
-    """Require that the line is an address and a password alone: `ana@example.org:hunter2xyz`."""
-    line = _before(match, 80).rpartition("\n")[2]
-    value = match["secret"]
-    if not _re(r"[\w.+-]{1,64}").fullmatch(line) or "/" in value or not _is_loose(value) or _stands_in(value):
+def _if_beside_user(match: re.Match[str]) -> Span | None:
+    """Accept "username ana, password hunter2xyz" but not "the password hunter2xyz fell for"."""
+    beside = _re(r"(?:user(?:name)?|login|e-?mail|account|benutzer|@)[^\n]{0,60}$").search(_text_before(match, 80))
+    return _if_option_value(match) if beside else None
+
+
+def _if_login(match: re.Match[str]) -> Span | None:
+    """Accept `login: ana@example.org / hunter2xyz` but not `login: ana@example.org / Berlin`."""
+    value = match["secret"].rstrip(_CLOSING)
+    word = "@" in match["user"] and _is_word(value) and value.islower() and _ends_clause(match, value)
+    if _is_placeholder(value) or _is_path(value) or not (word or _is_unquoted_password(value)):
         return None
-    return Span(*match.span("secret"))
+    return Span(match.start("secret"), match.start("secret") + len(value))
+
+
+def _if_login_line(match: re.Match[str]) -> Span | None:
+    """Require a line of only an address and a password: `ana@example.org:hunter2xyz`."""
+    line = _text_before(match, 80).rpartition("\n")[2]
+    value = match["secret"]
+    alone = _re(r"[\w.+-]{1,64}").fullmatch(line) and "/" not in value
+    return _unless_placeholder(match) if alone and _is_unquoted_password(value) else None
 
 
 def _if_tagged(match: re.Match[str]) -> Span | None:
     value = match["secret"]
     shortest = _SHORTEST_QUOTED if _re("pass|pwd").search(match["name"]) else _SHORTEST_KEY
-    secret = len(value) >= shortest and _is_mixed(value) and not _stands_in(value) and not _is_path(value)
+    secret = len(value) >= shortest and _is_mixed(value) and not _is_placeholder(value) and not _is_path(value)
     return Span(*match.span("secret")) if secret else None
 
 
 def _unless_placeholder(match: re.Match[str]) -> Span | None:
-    return None if _stands_in(match["secret"]) else Span(*match.span("secret"))
+    return None if _is_placeholder(match["secret"]) else Span(*match.span("secret"))
 
 
 def _if_bearer(match: re.Match[str]) -> Span | None:
@@ -497,72 +497,72 @@ def _if_bearer(match: re.Match[str]) -> Span | None:
 
 
 def _if_clause_end(match: re.Match[str]) -> Span | None:
-    """Require that the number ends what is said: "is 4711", not "is 4711 lines long"."""
+    """Require that the number ends its clause: "is 4711", not "is 4711 lines long"."""
     return Span(*match.span("secret")) if _ends_clause(match, match["secret"]) else None
 
 
-def _if_code_said_before(match: re.Match[str]) -> Span | None:
-    """Find the number before: "482913 is your verification code", "use 482913 as your login code"."""
-    said = (
+def _if_code_before(match: re.Match[str]) -> Span | None:
+    """Find the number before the label: "482913 is your verification code", "use 482913 as your login code"."""
+    pattern = (
         rf"(?<![\w.-])(?P<secret>{_ONE_TIME})\s{{1,2}}(?:is|as|ist)\s{{1,2}}(?:your|the|my|ihr|dein)"
         r"(?:\s{1,2}[\w-]{1,30}){0,2}?\s{1,2}[\w-]{0,30}[ -]?$"
     )
-    found = _re(said).search(match.string, max(0, match.start() - 100), match.start())
+    found = _re(pattern).search(match.string, max(0, match.start() - 100), match.start())
     return Span(*found.span("secret")) if found else None
 
 
 def _cookie_values(match: re.Match[str]) -> Iterator[Span]:
-    """Take the values that are random, and those of sessions: not `theme=dark`."""
+    """Find random values and session ids, not `theme=dark`."""
     for pair in _re(r"(?P<name>[\w.-]{1,60})=(?P<secret>[^;\s,]{8,2000})").finditer(match.string, *match.span("pairs")):
         value = pair["secret"]
         is_session = _re("sess|sid|auth|token|login|jwt").search(pair["name"]) is not None
-        if _is_mixed(value) and (is_session or len(value) >= _SHORTEST_KEY) and not _stands_in(value):
+        if _is_mixed(value) and (is_session or len(value) >= _SHORTEST_KEY) and not _is_placeholder(value):
             yield Span(*pair.span("secret"))
 
 
 def _unless_part_number(match: re.Match[str]) -> Span | None:
     about = _re(r"\b(?:part|order|item|ref|model|serial|invoice|case|ticket|sku|no|nr|number|#)[.:# ]{0,3}$")
-    return None if about.search(_before(match)) else Span(*match.span())
+    return None if about.search(_text_before(match)) else Span(*match.span())
 
 
-# --- Tables of Markdown, HTML and separators: the cell beside such a name, or its column ------------------------------
-# In a list of logins, with a column of users or addresses beside it, there is nothing else that it could be.
+# --- Tables in Markdown, HTML or separated values: the cell beside a name, or the column below it ---------------------
+# In a list of logins, with a column of users or addresses, every value below "password" is one.
 
 _LINE_REACH = 1000  # characters of a line that may head a table
 _ROW_REACH = 4000  # characters of a row
-_MOST_ROWS = 5000  # below one head
-_TITLE = r"[^.!?\n]{0,60}"  # what heads a column: no sentence
-_NAMED = rf"(?:[^|\n]{{0,60}}[\s_.*`-])?[*`_]{{0,3}}(?P<name>{_NAME})[*`_\"' ]{{0,4}}"
-_OF_LOGINS = r"user|login|e-?mail|url|account|benutzer|konto|usuario|utilisateur"
-_RULE = r"[ \t>]{0,8}\|[ \t:|-]{0,1000}-[ \t:|-]{0,1000}"  # between the head of a table in Markdown and its rows
+_MAX_ROWS = 5000  # below one header
+_TITLE = r"[^.!?\n]{0,60}"  # of a column; not a sentence
+_NAME_CELL = rf"(?:[^|\n]{{0,60}}[\s_.*`-])?[*`_]{{0,3}}(?P<name>{_NAME})[*`_\"' ]{{0,4}}"
+_LOGIN_COLUMN = r"user|login|e-?mail|url|account|benutzer|konto|usuario|utilisateur"
+_TABLE_RULE = r"[ \t>]{0,8}\|[ \t:|-]{0,1000}-[ \t:|-]{0,1000}"  # between the header of a Markdown table and its rows
 _MARKUP = "*`_\"' \t"
 _HTML_ROW = r"<tr\b[^<>]{0,300}>(?P<cells>(?:[^<]|<(?!/?tr\b|/?table\b)){0,4000})"
 _HTML_CELL = r"<t[hd]\b[^<>]{0,300}>(?P<cell>(?:[^<]|<(?!/?t[hd]\b)){0,2000})"
 _HTML_TEXT = r"\s{0,300}(?:<[^<>]{0,200}>\s{0,300}){0,8}(?P<text>[^<>]{0,300})"
 _HTML_BETWEEN = r"\s{0,300}(?:</?(?:tr|tbody|thead)\b[^<>]{0,100}>\s{0,300}){0,4}(?=<tr\b)"
 
-Cells = Sequence[tuple[int, int]]  # where each begins and ends in the text
+Cells = Sequence[tuple[int, int]]  # start and end of each cell in the text
 
 
 class _Column(NamedTuple):
-    """A column or cell that names a password."""
+    """A header cell that names a password."""
 
     place: int
     name: str
 
 
 class _Row(NamedTuple):
-    """A line of a table: its cells, and which of them name passwords; places count from the start of the line."""
+    """A line of a table: its cells, and which of them name passwords; offsets count from the start of the line."""
 
     separator: str
     cells: Cells
     columns: Sequence[_Column]
     is_head: bool  # no cell is empty or a sentence
-    is_listed: bool  # beside passwords it names users or addresses
+    is_listed: bool  # it also names users or addresses
 
 
 def _in_table(match: re.Match[str]) -> Iterator[Span]:
-    """Look at the line of a name as a row: of a table in Markdown, or of separated values."""
+    """Read the line of a name as a row of a Markdown table or of separated values."""
     text = match.string
     reach = max(0, match.start() - _LINE_REACH)
     start = text.rfind("\n", reach, match.start()) + 1
@@ -570,11 +570,11 @@ def _in_table(match: re.Match[str]) -> Iterator[Span]:
     if (reach and start == 0) or end - start > _LINE_REACH:
         return
     head = _row(text[start:end])
-    if not head.columns or start + head.cells[head.columns[0].place][1] < match.start():  # each line once
+    if not head.columns or start + head.cells[head.columns[0].place][1] < match.start():  # another match of this line
         return
     below = _next_line(text, end)
     piped = head.separator == "|"
-    if piped and not _is_rule(text, below):
+    if piped and not _is_table_rule(text, below):
         yield from _secrets_in(text, start, head.cells, head.columns, beside=True)
         return
     if not head.is_head:
@@ -586,9 +586,9 @@ def _in_table(match: re.Match[str]) -> Iterator[Span]:
         yield from beside
         if beside:
             return
-    for _ in range(_MOST_ROWS):
+    for _ in range(_MAX_ROWS):
         row = _row(text[slice(*below)], head.separator) if below[0] < below[1] <= below[0] + _ROW_REACH else None
-        if row is None or not row.cells or _is_rule(text, below):
+        if row is None or not row.cells or _is_table_rule(text, below):
             return
         if not piped and (len(row.cells) != len(head.cells) or (row.columns and row.is_head)):
             return
@@ -596,9 +596,9 @@ def _in_table(match: re.Match[str]) -> Iterator[Span]:
         below = _next_line(text, below[1])
 
 
-@lru_cache(maxsize=4)  # a line that names several is looked at for each of them
+@lru_cache(maxsize=4)  # a line with several names is read once for each
 def _row(line: str, separator: str = "") -> _Row:
-    """Split a line at its separator: strokes if it begins with one, else what stands most often in it."""
+    """Split a line at its separator: `|` if the line starts with one, else the most frequent of `,`, `;` and tab."""
     piped = line.lstrip(" \t>").startswith("|")
     separator = separator or ("|" if piped else max(",;\t", key=line.count))
     if separator not in line or (separator == "|" and not piped):
@@ -624,23 +624,23 @@ def _row(line: str, separator: str = "") -> _Row:
 
 
 def _read_head(text: str, cells: Cells) -> tuple[list[_Column], bool, bool]:
-    """Tell which cells name passwords, whether all can be titles, and whether others name users or addresses."""
+    """Return which cells name passwords, whether all can be titles, and whether others name users or addresses."""
     titles = [text[first:last].strip(" \t\r\n:") for first, last in cells]
-    named = [_re(_NAMED).fullmatch(title) for title in titles]
+    named = [_re(_NAME_CELL).fullmatch(title) for title in titles]
     columns = [_Column(place, found["name"]) for place, found in enumerate(named) if found]
-    is_listed = any(_re(_OF_LOGINS).search(title) for title, found in zip(titles, named, strict=True) if not found)
+    is_listed = any(_re(_LOGIN_COLUMN).search(title) for title, found in zip(titles, named, strict=True) if not found)
     return columns, all(map(_re(_TITLE).fullmatch, titles)), is_listed
 
 
 def _in_html_table(match: re.Match[str]) -> Iterator[Span]:
-    """Take what stands beside a name in its row; else, below it in its column."""
+    """Find the values beside a name in its row, else below it in its column."""
     text = match.string
     head = _html_cells(text, match)
     columns, is_head, listed = _read_head(text, head)
     beside = list(_secrets_in(text, 0, head, columns, beside=True)) if is_head else []
     yield from beside
     row = None if beside or not columns or not is_head else _next_html_row(text, match.end())
-    for _ in range(_MOST_ROWS):
+    for _ in range(_MAX_ROWS):
         if row is None:
             return
         cells = _html_cells(text, row)
@@ -675,17 +675,17 @@ def _secrets_in(
 
 
 def _is_in_cell(name: str, value: str, *, listed: bool) -> bool:
-    if _stands_in(value) or any(map(str.isspace, value)):
+    if _is_placeholder(value) or any(map(str.isspace, value)):
         return False
-    if _re(_NAME_ABOUT).search(name) or _is_path(value) or _is_description(value):
+    if _re(_NOT_A_PASSWORD_NAME).search(name) or _is_path(value) or _is_description(value):
         return False
     if _is_key_name(name):
         return _is_bare_key(value)
-    return len(value) >= _SHORTEST_LISTED if listed else _is_loose(value)
+    return len(value) >= _SHORTEST_LISTED if listed else _is_unquoted_password(value)
 
 
-def _is_rule(text: str, line: tuple[int, int]) -> bool:
-    return _re(_RULE).fullmatch(text, *line) is not None
+def _is_table_rule(text: str, line: tuple[int, int]) -> bool:
+    return _re(_TABLE_RULE).fullmatch(text, *line) is not None
 
 
 def _next_line(text: str, end: int) -> tuple[int, int]:
@@ -709,33 +709,33 @@ _LINK = (
 
 
 def _token(name: str, pattern: str, *keywords: str, example: str = "", check: Check | None = None) -> Rule:
-    """Make the rule of a token that stands alone: no letter or digit touches it on either side."""
+    """Make a rule for a token with a fixed form, without a letter or digit on either side."""
     whole = rf"(?<![A-Za-z0-9_-])(?:{pattern})(?![A-Za-z0-9_-])"
     shown = example or " ".join(f"{keyword}…" for keyword in keywords)
-    return Rule(name, shown, keywords, whole, check, in_long_word=True, anchored=not keywords[0].startswith(_INNER))
+    return Rule(name, shown, keywords, whole, check, in_long_word=True, anchored=not keywords[0].startswith(_INFIXES))
 
 
 def _words(name: str, example: str, keywords: Iterable[str], pattern: str, check: Check) -> Rule:
-    """Make the rule of a value that the words before it give away, in upper or lower case."""
+    """Make a rule for a value after certain words, in upper or lower case."""
     return Rule(name, example, tuple(keywords), pattern, check, ignore_case=True)
 
 
 def _number(
     name: str, example: str, label: str, value: str, keywords: str, *, bare: str = "", personal: bool = False
 ) -> Rule:
-    """Make the rule of a number that only its label gives away; `bare`: after which label it needs no "is" or sign."""
-    whose = rf"(?:\s{{1,2}}(?:{_OF})(?:{_WHOSE_WORD}){{1,4}}?)?"
+    """Make a rule for a number after a label; after the labels in `bare` it needs no "is" or sign."""
+    whose = rf"(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,4}}?)?"
     pattern = rf"(?:{label}){whose}(?:{_LINK}|(?:{bare or '(?!)'})\s)(?P<secret>{value})(?![\w-])"
     kinds = tuple(keywords.split("|"))
     return Rule(name, example, kinds, pattern, _if_clause_end, ignore_case=True, personal=personal)
 
 
 def _after(words: str) -> str:
-    """Require one of these words right before, with or without a space or hyphen."""
+    """Make a lookbehind for one of these words, with or without a space or hyphen."""
     return "(?:" + "|".join(f"(?<={word}[ -])|(?<={word})" for word in words.split()) + ")"
 
 
-_INNER = ("-us", ".atlas", "Q~")  # keywords that stand inside of a token
+_INFIXES = ("-us", ".atlas", "Q~")  # keywords that are not at the start of their token
 _DOORS = _after("alarm door gate garage safe lock entry access keypad building lockbox house tür tor zugangs")
 _LOGINS = _after(
     "verification one-time onetime login sign-in signin auth authentication 2fa mfa backup recovery bestätigungs einmal"
@@ -743,7 +743,7 @@ _LOGINS = _after(
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
-    # Where the end of a key is missing, line by line, also with what quotes, diffs and listings put before a line.
+    # If the end of the key is missing: line by line, with the prefixes of quotes, diffs and listings.
     Rule("private key", "-----BEGIN RSA PRIVATE KEY-----…", ("-----BEGIN ",),
          r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
          r"(?:(?:[^-]|-(?!----)){40,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -825,12 +825,12 @@ RULES: tuple[Rule, ...] = (
     _token("bitcoin key", rf"5{_B58}{{50}}|[KL]{_B58}{{51}}", "5", "K", "L", check=_if_base58check),
     _token("bitcoin key", rf"[xyz]prv{_A}{{107}}", "xprv", "yprv", "zprv"),
     _token("jwt", rf"eyJ{_W}{{10,4000}}\.eyJ{_W}{{10,8000}}(?:\.{_W}{{10,2000}})?", "eyJ"),
-    # Keys and tokens that stand in something else
+    # Keys and tokens inside URLs and settings
     Rule("slack webhook", "https://hooks.slack.com/services/…", ("hooks.slack.com",),
          r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,200})", in_long_word=True),
     Rule("discord webhook", "https://discord.com/api/webhooks/…", ("discord.com", "discordapp.com"),
          r"discord(?:app)?\.com/api/webhooks/\d{15,22}/(?P<secret>[A-Za-z0-9_-]{50,100})", in_long_word=True),
-    Rule("telegram bot token", "1234567890:AA…", (":AA",),  # addresses write it after "bot"
+    Rule("telegram bot token", "1234567890:AA…", (":AA",),  # URLs have it after "bot"
          rf"(?<!\d)\d{{8,10}}:AA{_W}{{33}}(?!{_W})", anchored=False, in_long_word=True),
     Rule("azure key", "AccountKey=…", ("AccountKey=", "SharedAccessKey="),
          r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,100}={0,2})", in_long_word=True),
@@ -851,8 +851,8 @@ RULES: tuple[Rule, ...] = (
            r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9+/=._~-]{20,8000})", _if_bearer),
     _words("password in url", "postgres://ana:…@db", ("://",),
            r"://[^\s/:@\"'<>]{0,100}:(?P<secret>[^\s/\"'<>]{2,200})@[A-Za-z0-9\[]", _unless_placeholder),
-    # Passwords. After a name a sign, in Markdown also a bold one; or it is the name of a value: `name: DB_PASSWORD`,
-    # `value: ...`. The value may stand alone on the next line, or behind an empty one.
+    # Passwords. After the name comes a sign, in Markdown perhaps bold; or `value: ...` follows `name: DB_PASSWORD`. The
+    # value may be on the next line, or after an empty one.
     _words("password", "password: … api_key=… wifi password: sunflower", _NAME_KEYWORDS,
            rf"(?P<name>{_NAME})\\?[\"'`*_]{{0,3}}(?:\s{{0,3}}(?P<sign>{_SIGN})[*_]{{0,3}}|"
            r",?\s{1,40}[\"']?value[\"']?\s{0,2}[:=])\s{0,3}(?:\r?\n[ \t]{0,20}){0,2}"
@@ -863,18 +863,18 @@ RULES: tuple[Rule, ...] = (
            _if_tagged),
     _words("password", "--password …", ("pass", "token", "api", "secret"),
            r"(?<=-)(?:password|passwd|pass|token|api-?key|secret)[ =][\"']?(?P<secret>[^\s\"'<>$%{}()\[\]]{6,250})",
-           _if_passed),
+           _if_option_value),
     _words("passphrase", "my passphrase is correct horse …", ("passphrase",),
-           rf"passphrase(?:\s{{1,2}}(?:{_OF})(?:{_WHOSE_WORD}){{1,4}}?)?{_LINK}"
+           rf"passphrase(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,4}}?)?{_LINK}"
            r"(?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){2,9})(?=[\"'`.,;!]{0,3}(?:\s{0,3}$|\s{0,3}\n|[\"'`.,;!]\s))",
            _if_passphrase),
     _words("password", "my password is sunflower", _PASSWORD_KEYWORDS,
            r"\b(?:password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe|senha|pwd|pw)"
-           rf"(?P<of>(?:{_WHOSE_WORD}){{0,4}}?)(?:\s{{1,2}}(?P<verb>is|was|to|ist|lautet|es|est|é)|['’]s)"
+           rf"(?P<of>(?:{_OWNER_WORD}){{0,4}}?)(?:\s{{1,2}}(?P<verb>is|was|to|ist|lautet|es|est|é)|['’]s)"
            r"(?:\s{1,2}(?:now|still|currently|again|jetzt|ahora))?:?\s{1,2}[\"'`]?(?P<secret>[^\s\"'`]{5,100})",
-           _if_told),
+           _if_stated),
     _words("password", "password for the printer: …", _PASSWORD_KEYWORDS,
-           rf"(?:{_WORDS})(?:\s{{1,2}}(?:{_OF})(?:{_WHOSE_WORD}){{1,5}}?|\s{{0,2}}\([^()\n]{{1,60}}\))"
+           rf"(?:{_WORDS})(?:\s{{1,2}}(?:{_PREPOSITION})(?:{_OWNER_WORD}){{1,5}}?|\s{{0,2}}\([^()\n]{{1,60}}\))"
            rf"\s{{0,2}}(?:{_SIGN}|\s[-–—](?=\s))[*_]{{0,3}}\s{{0,3}}[\"'`]?(?P<secret>[^\s\"'`\\]{{5,100}})",
            _if_named_for),
     _words("password", "username ana, password …", _PASSWORD_KEYWORDS,
@@ -882,12 +882,12 @@ RULES: tuple[Rule, ...] = (
            _if_beside_user),
     _words("password", "密码是…", _SCRIPT_KEYWORDS,
            rf"(?:{_OTHER_SCRIPTS})(?P<of>)\s{{0,2}}(?P<verb>是|为|為|は|는|은|—|-)\s{{0,2}}"
-           r"[\"'`「“]?(?P<secret>[!-~]{5,100})", _if_told),
+           r"[\"'`「“]?(?P<secret>[!-~]{5,100})", _if_stated),
     _words("password", "login: ana@example.org / …", ("login", "cred", "zugang", "account"),
            r"(?<!\w)(?:logins?|creds|credentials|zugang(?:sdaten)?|account)(?:\s{0,2}[:=]|\s{1,2}(?:is|are|ist|sind))\s{1,3}"
            r"(?P<user>[\w.+-]{1,60}(?:@[\w.-]{1,60})?)(?:\s{0,2}[/|]\s{0,2}|:)(?P<secret>[^\s\"'`]{4,100})", _if_login),
     _words("password", "ana@example.org:…", ("@",),
-           r"@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}:(?P<secret>[^\s:]{6,100})(?=\s|$)", _if_line_of_login),
+           r"@[\w-]{1,60}(?:\.[\w-]{1,30}){1,4}:(?P<secret>[^\s:]{6,100})(?=\s|$)", _if_login_line),
     _words("password", "machine example.org login ana password …", ("machine",),
            r"\bmachine\s{1,4}[\w-]{1,63}\.\S{1,200}\s{1,8}login\s{1,4}\S{1,200}\s{1,8}password\s{1,4}(?P<secret>\S{1,200})",
            _unless_placeholder),
@@ -902,7 +902,7 @@ RULES: tuple[Rule, ...] = (
     Rule("password", "a table with a row or column `password`", _NAME_KEYWORDS,
          rf"{_NAME}[\"'`*_: ]{{0,5}}[ \t]{{0,60}}(?=[|,;\t]|\r?\n|$)", ignore_case=True, each=_in_table),
     Rule("password", "the same in HTML", ("<tr",), _HTML_ROW, ignore_case=True, each=_in_html_table),
-    # Codes that only their label gives away
+    # Codes that only their label identifies
     _number("pin", "my PIN is …", r"(?<![\w-])pin(?:[ -]?(?:code|nummer|number))?", r"\d{4,6}", "pin",
             bare=r"(?<=sim pin)|(?<=card pin)|(?<=bank pin)"),
     _number("access code", "the alarm code is …", rf"{_DOORS}(?:code|combination|combo)",
@@ -913,7 +913,7 @@ RULES: tuple[Rule, ...] = (
             rf"{_LOGINS}(?:code|password)|(?<=security )code|(?<![\w-])(?:otp|tan)",
             rf"{_ONE_TIME}|(?=[a-z0-9-]{{0,12}}\d)[a-z0-9]{{4}}(?:-[a-z0-9]{{4}}){{1,3}}", "code|otp|tan|password"),
     _words("one-time code", "… is your login code", ("code", "password"),
-           rf"(?:{_LOGINS}|(?<=security ))(?:code|password)\b", _if_code_said_before),
+           rf"(?:{_LOGINS}|(?<=security ))(?:code|password)\b", _if_code_before),
     Rule("card number", "4… (network's prefix and check digit)", ("2", "3", "4", "5", "6"),
          r"[2-6](?<![\w.+-].)(?<!\d .)(?:\d{3}([ -]?)\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|\d{3}([ -]?)\d{6}\2\d{4,5})"
          r"(?![\w-])(?!\.\d)(?! \d{4})", _if_card, anchored=False),

@@ -300,11 +300,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Redact a text."""
-        return self._memory.redacted({"text": text}, redact=self._redact)["text"]
+        return self._memory.admin.redacted({"text": text}, redact=self._redact)["text"]
 
     def json(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """Redact the strings of a JSON object."""
-        return self._memory.redacted({"meta": dict(value)}, redact=self._redact)["meta"]
+        return self._memory.admin.redacted({"meta": dict(value)}, redact=self._redact)["meta"]
 
 
 R = TypeVar("R")

@@ -24,12 +24,12 @@ _UNITS_S = {"h": 3_600, "d": _DAY_S, "w": 7 * _DAY_S, "y": 365 * _DAY_S}
 
 def main(program: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Run `everyword keys ...` or `everyword webhooks ...`; return the exit code."""
-    given = _PARSERS[program]().parse_args(arguments)
-    if given.verb is None:
+    parsed = _PARSERS[program]().parse_args(arguments)
+    if parsed.verb is None:
         raise UsageError(f"Missing verb after {program}.", fix=f"See everyword {program} --help.")
-    terminal.json_wanted = given.json
-    with Memory.open(given.memory or default_path(make_folder=True), embedder="none") as memory:
-        given.run(memory, given, terminal)
+    terminal.json_wanted = parsed.json
+    with Memory.open(parsed.memory or default_path(make_folder=True), embedder="none") as memory:
+        parsed.run(memory, parsed, terminal)
     return 0
 
 
@@ -87,22 +87,22 @@ def _add_options(parser: argparse.ArgumentParser, run: object) -> None:
 # Keys
 
 
-def _create(memory: Memory, given: argparse.Namespace, terminal: Terminal) -> None:
-    made = memory.create_key(
-        given.name,
-        permission=given.may,
-        spaces=given.space or [EVERY_SPACE],
-        expires=None if given.expires is None else _expiry(given.expires),
+def _create(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    created = memory.admin.create_key(
+        parsed.name,
+        permission=parsed.may,
+        spaces=parsed.space or [EVERY_SPACE],
+        expires=None if parsed.expires is None else _expiry(parsed.expires),
     )
     if terminal.json_wanted:
-        terminal.document({"secret": made.secret, "key": to_json(made.key)})
+        terminal.document({"secret": created.secret, "key": to_json(created.key)})
         return
-    terminal.page.line(Styled(made.secret, "strong"))
+    terminal.page.line(Styled(created.secret, "strong"))
     terminal.note("The key is shown only once. Send it as: Authorization: Bearer KEY")
 
 
 def _list(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
-    keys = memory.api_keys()
+    keys = memory.admin.api_keys()
     if terminal.json_wanted:
         terminal.document({"keys": to_json(keys)})
         return
@@ -115,8 +115,8 @@ def _list(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
     )
 
 
-def _revoke(memory: Memory, given: argparse.Namespace, terminal: Terminal) -> None:
-    key = memory.revoke_key(given.id)
+def _revoke(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    key = memory.admin.revoke_key(parsed.id)
     if terminal.json_wanted:
         terminal.document({"key": to_json(key)})
         return
@@ -143,18 +143,18 @@ def _expiry(text: str) -> str | datetime:
 # Webhooks
 
 
-def _add_webhook(memory: Memory, given: argparse.Namespace, terminal: Terminal) -> None:
-    handle = memory if given.space is None else memory.space(given.space)
-    made = handle.add_webhook(given.url, kinds=given.kind or ())
+def _add_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    handle = memory if parsed.space is None else memory.space(parsed.space)
+    created = handle.admin.add_webhook(parsed.url, kinds=parsed.kind or ())
     if terminal.json_wanted:
-        terminal.document({"secret": made.secret, "webhook": to_json(made.webhook)})
+        terminal.document({"secret": created.secret, "webhook": to_json(created.webhook)})
         return
-    terminal.page.line(made.webhook.id, "  ", Styled(made.secret, "strong"))
+    terminal.page.line(created.webhook.id, "  ", Styled(created.secret, "strong"))
     terminal.note("The secret is shown only once. It signs the deliveries (Standard Webhooks).")
 
 
 def _list_webhooks(memory: Memory, _: argparse.Namespace, terminal: Terminal) -> None:
-    webhooks = memory.webhooks()
+    webhooks = memory.admin.webhooks()
     if terminal.json_wanted:
         terminal.document({"webhooks": to_json(webhooks)})
         return
@@ -180,12 +180,12 @@ def _webhook_state(webhook: Webhook) -> Piece:
     return Styled(f"failed {webhook.attempts} times{again}: {webhook.error}", "warning")
 
 
-def _remove_webhook(memory: Memory, given: argparse.Namespace, terminal: Terminal) -> None:
-    memory.remove_webhook(given.id)
+def _remove_webhook(memory: Memory, parsed: argparse.Namespace, terminal: Terminal) -> None:
+    memory.admin.remove_webhook(parsed.id)
     if terminal.json_wanted:
-        terminal.document({"removed": given.id})
+        terminal.document({"removed": parsed.id})
         return
-    terminal.page.line(f"removed {given.id}")
+    terminal.page.line(f"removed {parsed.id}")
 
 
 def _when(moment: datetime) -> str:

@@ -191,7 +191,7 @@ def _watch_files(memory: Memory, arguments: dict[str, Any], terminal: Terminal) 
 
     def follow(path: str) -> None:
         try:
-            for found in memory.follow(path, stop=stop, **options):
+            for found in memory.admin.follow(path, stop=stop, **options):
                 with showing:
                     _show_followed(terminal, path, found)
         except EverywordError as error:

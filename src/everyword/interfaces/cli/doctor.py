@@ -20,7 +20,7 @@ from everyword import __version__
 from everyword.errors import EverywordError, ModelDamaged, ModelMissing, StoreBusy
 from everyword.interfaces.cli.page import Column, Page, Style, Styled
 from everyword.interfaces.cli.parser import Request
-from everyword.interfaces.cli.results import size
+from everyword.interfaces.cli.results import count_of, size
 from everyword.interfaces.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
     yield Check(name="recall", detail=f"answered in {1000 * (time.perf_counter() - started):.0f} ms")
     for notice in memory.notices:
         yield Check(name="notice", detail=notice, state="warning")
-    report = memory.verify(deep=False)
+    report = memory.admin.verify(deep=False)
     for problem in report.problems:
         yield Check(name="verify", detail=f"{problem.where}: {problem.what}", state="problem", fix=problem.fix)
     if report.ok:
@@ -331,7 +331,7 @@ def _contents(memory: Memory, location: str, *, llm: bool) -> Iterator[Check]:
 
 def _conflicts(memory: Memory) -> Iterator[Check]:
     """List contradicting facts, which only a person can resolve."""
-    found = memory.conflicts()
+    found = memory.graph.conflicts()
     for fact in found[:_CONFLICTS_SHOWN]:
         yield Check(
             name="conflict",
@@ -347,7 +347,7 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
     """Describe the queue: kinds of jobs and their last errors."""
     from everyword.storage.protocol import EMBED, PLAN, READ, SUMMARISE
 
-    with _read_only_store(location) as store, store.reader() as reader:
+    with _read_only_store(location) as store, store.file_reader() as reader:
         jobs = [job for job in reader.jobs(limit=_JOBS_COUNTED) if job.space == space]
     with_llm = "Open it with llm=... and call settle()."
     for kind, what, fix in (
@@ -356,9 +356,9 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
         (SUMMARISE, "session not yet summarised by an LLM, only by rules", with_llm),
         (PLAN, "change of concepts not yet worded by an LLM, only by rules", with_llm),
     ):
-        those = [job for job in jobs if job.kind == kind]
-        if those:
-            yield Check(name="queue", detail=_describe_jobs(those, what), state="warning", fix=fix)
+        same_kind = [job for job in jobs if job.kind == kind]
+        if same_kind:
+            yield Check(name="queue", detail=_describe_jobs(same_kind, what), state="warning", fix=fix)
 
 
 def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
@@ -368,18 +368,18 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
 
     if location == IN_MEMORY:
         return
-    with _read_only_store(location) as store, store.reader() as reader:
-        not_yet = lag(reader, space)
-        refused = reader.refusals(space)
+    with _read_only_store(location) as store, store.reader(space) as reader:
+        not_yet = lag(reader)
+        refused = reader.refusals()
         unread = 0
         if llm:
             from everyword.knowledge.legacy.extract.llm.scene import NOT_FOR_LLM
             from everyword.types.trust import UNVOUCHED
 
             roles = sorted(NOT_FOR_LLM)
-            unread = len(reader.unread(space, but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
+            unread = len(reader.unread(but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
     for what, count in not_yet.items():
-        events = f"{count:,} event{'s' if count > 1 else ''}"
+        events = count_of(count, "event")
         detail = f"not yet derived from {events}; each write catches up a little"
         if what == WORDS:
             detail = f"of {events} indexed by an older version; new search features do not cover them yet"
@@ -389,9 +389,7 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
         yield Check(name="refused", detail=detail)
     if unread:
         least = "at least " if unread == _UNREAD_COUNTED else ""
-        detail = (
-            f"{least}{unread:,} event{'s' if unread > 1 else ''} from before an LLM was set; only rules read them"
-        )
+        detail = f"{least}{count_of(unread, 'event')} from before an LLM was set; only rules read them"
         yield Check(
             name="llm", detail=detail, fix="Memory.open(..., llm_read_past=100) and settle() read the newest 100."
         )
@@ -399,14 +397,14 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
 
 def _describe_jobs(jobs: Sequence[Job], what: str) -> str:
     noun, _, rest = what.partition(" ")
-    detail = f"{len(jobs):,} {noun}{'s' if len(jobs) > 1 else ''} {rest}"
+    detail = f"{count_of(len(jobs), noun)} {rest}"
     failed = [job for job in jobs if job.error]
     if not failed:
         return detail
     worst = max(failed, key=lambda job: job.attempts)
     if not worst.attempts:  # it failed when the event was written
         return f"{detail}: {worst.error}"
-    return f"{detail}; tried {worst.attempts} time{'s' if worst.attempts > 1 else ''}, last: {worst.error}"
+    return f"{detail}; tried {count_of(worst.attempts, 'time')}, last: {worst.error}"
 
 
 # Showing
@@ -421,9 +419,9 @@ def _show(page: Page, checks: Sequence[Check]) -> None:
     page.gap()
     warned, failed = (sum(check.state == state for check in checks) for state in ("warning", "problem"))
     if failed:
-        page.line(Styled(_counted(failed, "problem"), "bad"), f", {_counted(warned, 'warning')}" if warned else "")
+        page.line(Styled(count_of(failed, "problem"), "bad"), f", {count_of(warned, 'warning')}" if warned else "")
     elif warned:
-        page.line(Styled(_counted(warned, "warning"), "warning"), ", no problems")
+        page.line(Styled(count_of(warned, "warning"), "warning"), ", no problems")
     else:
         page.line(Styled("No problems.", "good"))
 
@@ -439,7 +437,3 @@ def _without_notices() -> Generator[None]:
         # By base class: importing EverywordNotice needs numpy, which may be broken.
         warnings.simplefilter("ignore", UserWarning)
         yield
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -55,14 +55,14 @@ class _Plan:
 def main(arguments: Sequence[str]) -> int:
     """Run the steps; return the exit code."""
     try:
-        given = _parser().parse_args(arguments)
+        parsed = _parser().parse_args(arguments)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0
-    if not given.yes and not (sys.stdin and sys.stdin.isatty()):
+    if not parsed.yes and not (sys.stdin and sys.stdin.isatty()):
         _show("Nothing was done: there is no terminal to ask. Give --yes to run every step, --skip STEP to skip one.")
         return 2
     try:
-        _set_up(_plan(given))
+        _set_up(_plan(parsed))
     except EverywordError as error:
         sys.stderr.write(f"everyword: {error}\n")
         return error.exit_code
@@ -101,7 +101,7 @@ def _vectors(memory: Any, plan: _Plan) -> None:
         from everyword.interfaces.cli.terminal import Terminal, progress
 
         with progress(Terminal(json_wanted=False), "settle") as report:
-            memory.settle(progress=report)
+            memory.admin.settle(progress=report)
     elif waiting:
         _show(f"{waiting:,} events have no vectors yet. Compute them with: everyword settle")
 
@@ -174,21 +174,21 @@ def _codex() -> Path:
     return Path(os.environ.get("CODEX_HOME") or expanded("~") / ".codex")
 
 
-def _plan(given: Any) -> _Plan:
+def _plan(parsed: Any) -> _Plan:
     folder = Path.cwd().name
-    memory = given.memory or default_path()
-    wing = given.wing or folder
-    if not given.yes:
+    memory = parsed.memory or default_path()
+    wing = parsed.wing or folder
+    if not parsed.yes:
         memory = _answer("Where should the memory be?", memory)
         wing = _answer("Which wing should this folder's sessions use?", wing)
     return _Plan(
         memory=os.path.abspath(expanded(memory)),
         wing=wing,
         folder=folder,
-        embedder=given.embedder,
-        hooks_home=given.hooks_home,
-        skipped=frozenset(given.skip or ()),
-        yes=given.yes,
+        embedder=parsed.embedder,
+        hooks_home=parsed.hooks_home,
+        skipped=frozenset(parsed.skip or ()),
+        yes=parsed.yes,
     )
 
 

@@ -87,23 +87,23 @@ class Request:
 def read(arguments: Sequence[str]) -> Request:
     """Parse a command line; raise UsageError where it is wrong, and SystemExit after --help."""
     parser = build()
-    given = vars(parser.parse_args(arguments))
-    verb = given.get("verb")
+    parsed = vars(parser.parse_args(arguments))
+    verb = parsed.get("verb")
     if verb is None:
         raise UsageError("No verb is given.", fix="See everyword --help for the verbs.")
     operation = BY_NAME.get(verb)
     names = {parameter.name for parameter in operation.parameters} if operation else {*_WATCH_OPTIONS, "kinds"}
     return Request(
         verb=verb,
-        json=given.get("json", False),
-        memory=given.get("memory") or os.environ.get("EVERYWORD_MEMORY") or None,
-        space=given.get("space"),
-        wing=given.get("wing"),
-        embedder=given.get("embedder") or os.environ.get("EVERYWORD_EMBEDDER") or None,
-        llm=given.get("llm") or os.environ.get("EVERYWORD_LLM") or None,
-        reranker=given.get("reranker") or os.environ.get("EVERYWORD_RERANKER") or None,
-        arguments={name: given[name] for name in names if name in given},
-        extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if given.get(name)),
+        json=parsed.get("json", False),
+        memory=parsed.get("memory") or os.environ.get("EVERYWORD_MEMORY") or None,
+        space=parsed.get("space"),
+        wing=parsed.get("wing"),
+        embedder=parsed.get("embedder") or os.environ.get("EVERYWORD_EMBEDDER") or None,
+        llm=parsed.get("llm") or os.environ.get("EVERYWORD_LLM") or None,
+        reranker=parsed.get("reranker") or os.environ.get("EVERYWORD_RERANKER") or None,
+        arguments={name: parsed[name] for name in names if name in parsed},
+        extras=frozenset(name for name, _ in _EXTRAS.get(verb, ()) if parsed.get(name)),
     )
 
 
@@ -140,7 +140,7 @@ def build() -> argparse.ArgumentParser:
         )
         for parameter in operation.parameters:
             # --wing is an option of every verb.
-            if parameter.name != "wing":
+            if parameter.name != "wing" and not parameter.fills:
                 _add_parameter(verb, parameter)
         for name, text in _EXTRAS.get(operation.name, ()):
             verb.add_argument(f"--{name}", action="store_true", default=argparse.SUPPRESS, help=text)
@@ -161,12 +161,12 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises our errors."""
 
     def error(self, message: str) -> NoReturn:
-        mistaken = _NO_VERB.match(message)
-        if mistaken is not None:
+        unknown_verb = _NO_VERB.match(message)
+        if unknown_verb is not None:
             known = [*BY_NAME, DOCTOR, WATCH, *PROGRAMS]
-            near = get_close_matches(mistaken[1].replace("-", "_"), known, n=1)
-            meant = f"Did you mean {near[0]}? " if near else ""
-            raise UsageError(f"Unknown verb {mistaken[1]!r}.", fix=f"{meant}See {self.prog} --help.")
+            near = get_close_matches(unknown_verb[1].replace("-", "_"), known, n=1)
+            suggestion = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(f"Unknown verb {unknown_verb[1]!r}.", fix=f"{suggestion}See {self.prog} --help.")
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", fix=f"See {self.prog} --help.")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:

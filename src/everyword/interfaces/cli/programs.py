@@ -31,10 +31,10 @@ def migrate(arguments: Sequence[str], terminal: Terminal) -> int:
     parser.add_argument("source", metavar="FROM", help="a path, or postgresql://...")
     parser.add_argument("target", metavar="TO", help="a path, or postgresql://...; empty, or an interrupted copy")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     with (
-        closing(open_store(given.source, Settings(), create=False)) as old,
-        closing(open_store(given.target, Settings(), unfinished=True)) as new,
+        closing(open_store(parsed.source, Settings(), create=False)) as old,
+        closing(open_store(parsed.target, Settings(), unfinished=True)) as new,
         progress(terminal, "migrate") as report,
     ):
         copied = copy_store(old, new, report)
@@ -59,8 +59,8 @@ def worker(arguments: Sequence[str], terminal: Terminal) -> int:
     parser.add_argument("--embedder", metavar="NAME", help="the model (default: EVERYWORD_EMBEDDER, or the memory's)")
     parser.add_argument("--llm", metavar="NAME", help="an LLM that reads events (default: EVERYWORD_LLM)")
     parser.add_argument("--once", action="store_true", help="stop when no work is left")
-    given = parser.parse_args(arguments)
-    location = given.memory or os.environ.get("EVERYWORD_MEMORY")
+    parsed = parser.parse_args(arguments)
+    location = parsed.memory or os.environ.get("EVERYWORD_MEMORY")
     if not location:
         raise InvalidInput("No memory given.", fix="Give --memory postgresql://... or set EVERYWORD_MEMORY.")
     stop = threading.Event()
@@ -70,18 +70,18 @@ def worker(arguments: Sequence[str], terminal: Terminal) -> int:
     def open_memory() -> Memory:
         return Memory.open(
             location,
-            embedder=given.embedder or os.environ.get("EVERYWORD_EMBEDDER"),
-            llm=given.llm or os.environ.get("EVERYWORD_LLM"),
+            embedder=parsed.embedder or os.environ.get("EVERYWORD_EMBEDDER"),
+            llm=parsed.llm or os.environ.get("EVERYWORD_LLM"),
             create=False,
         )
 
-    memory = _open_or_wait(open_memory, given.once, stop, terminal)
+    memory = _open_or_wait(open_memory, parsed.once, stop, terminal)
     if memory is None:  # told to stop before the server answered
         return 0
     with memory:
         terminal.note(f"working on {memory.location}")
-        done = memory.work(
-            once=given.once, stop=stop, told=lambda space, count: terminal.note(f"{space}: {count:,} done")
+        done = memory.admin.work(
+            once=parsed.once, stop=stop, told=lambda space, count: terminal.note(f"{space}: {count:,} done")
         )
     terminal.page.line(f"done: {done:,}")
     return 0

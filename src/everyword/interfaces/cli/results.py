@@ -44,6 +44,8 @@ _LONGEST_DRAWER = 100  # characters of an event in the palace
 _MOST_QUOTES = 2  # of one fact; --json has all
 _MOST_ALIASES = 6
 
+Row = dict[Column, Piece]  # the cells of a table row by column
+
 
 def written(page: Page, outcome: Written) -> None:
     """Show whether an event was stored."""
@@ -61,7 +63,7 @@ def imported(page: Page, done: Imported) -> None:
         f", already there {done.known:,}{differing}",
     )
     if done.unchanged:
-        page.line(Styled(f"  {_counted(done.unchanged, 'file')} of {done.files:,} unchanged, not read again", "dim"))
+        page.line(Styled(f"  {count_of(done.unchanged, 'file')} of {done.files:,} unchanged, not read again", "dim"))
     for reason, count in sorted(done.skipped.items(), key=lambda one: -one[1]):
         page.line(Styled(f"  skipped {count:,}: {reason}", "dim"))
     for sample in done.not_understood:
@@ -71,7 +73,7 @@ def imported(page: Page, done: Imported) -> None:
 
 def _redacted(page: Page, kinds: Mapping[str, int]) -> None:
     for kind, count in sorted(kinds.items(), key=lambda one: -one[1]):
-        page.line(Styled(f"  redacted: {_counted(count, kind)}", "warning"))
+        page.line(Styled(f"  redacted: {count_of(count, kind)}", "warning"))
 
 
 def hits(page: Page, found: Hits, *, explain: bool) -> None:
@@ -137,34 +139,18 @@ def events(page: Page, listed: Iterable[Event]) -> None:
         _nothing_found(page)
 
 
-def sessions(page: Page, listed: Sequence[Session]) -> None:
-    """List sessions."""
-    if not listed:
-        _nothing_found(page)
-        return
-    page.table(
-        (
-            Column("session", style="strong"),
-            Column("events", right=True),
-            Column("first"),
-            Column("last"),
-            Column("speakers", style="name"),
-            Column("wings"),
-            Column("about", style="dim"),
+def _session_row(session: Session) -> Row:
+    return {
+        Column("session", style="strong"): session.name,
+        Column("events", right=True): f"{session.events:,}",
+        Column("first"): _when(session.first_at),
+        Column("last"): _when(session.last_at),
+        Column("speakers", style="name"): ", ".join(session.speakers),
+        Column("wings"): ", ".join(session.wings),
+        Column("about", style="dim"): (
+            session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS])
         ),
-        [
-            (
-                session.name,
-                f"{session.events:,}",
-                _when(session.first_at),
-                _when(session.last_at),
-                ", ".join(session.speakers),
-                ", ".join(session.wings),
-                session.written[0].text if session.written else ", ".join(session.keys[:_MOST_KEYS]),
-            )
-            for session in listed
-        ],
-    )
+    }
 
 
 def forget_preview(page: Page, receipt: Receipt, some: Sequence[Event]) -> None:
@@ -172,7 +158,7 @@ def forget_preview(page: Page, receipt: Receipt, some: Sequence[Event]) -> None:
     if not receipt.events:
         page.line("No event matches.")
         return
-    page.line(Styled(f"{_counted(receipt.events, 'event')} would be forgotten:", "warning"))
+    page.line(Styled(f"{count_of(receipt.events, 'event')} would be forgotten:", "warning"))
     for one in some:
         page.line("  ", *_spaced(_when_who_where(one)), "  ", _snippet(one.text))
     if receipt.events > len(some):
@@ -186,7 +172,7 @@ def forgotten(page: Page, receipt: Receipt) -> None:
         return
     derived = ", ".join(f"{count:,} {name}" for name, count in receipt.removed.items() if count and name != "events")
     page.line(
-        Styled(f"forgot {_counted(receipt.events, 'event')}", "good"),
+        Styled(f"forgot {count_of(receipt.events, 'event')}", "good"),
         f" (and {derived})" if derived else "",
         "; the file was rewritten" if receipt.scrubbed else "",
     )
@@ -236,7 +222,7 @@ def report(page: Page, found: Report) -> None:
     if found.ok:
         page.line(Styled("ok", "good"), f"  {checked}")
         return
-    page.line(Styled(_counted(len(found.problems), "problem"), "bad"), f"  {checked}")
+    page.line(Styled(count_of(len(found.problems), "problem"), "bad"), f"  {checked}")
     page.table(
         (Column("where", style="strong"), Column("what"), Column("fix", style="number")),
         [(problem.where, problem.what, problem.fix) for problem in found.problems],
@@ -253,27 +239,19 @@ def size(count: int) -> str:
     return f"{amount:,.1f} TB"
 
 
-def answer(page: Page, given: Answer) -> None:
+def answer(page: Page, result: Answer) -> None:
     """Show an answer with its confidence, or that there is none."""
-    if not given.answered:
+    if not result.answered:
         page.line(Styled("Not in this memory.", "dim"))
     else:
-        page.text(given.text)
+        page.text(result.text)
     if page.for_people:
         page.gap()
-        for citation in given.citations:
+        for citation in result.citations:
             page.line(Styled(f"{citation.mark} {citation.event_id}", "dim"))
-        sure = "" if given.confidence is None else f"{given.confidence:.0%} confidence"
-        by = "quoted" if given.written_by == "quote" else f"written by {given.written_by}"
-        page.line(Styled(", ".join(part for part in (sure, by if given.answered else "") if part), "dim"))
-
-
-def artifacts(page: Page, listed: Sequence[Artifact]) -> None:
-    """List statements, each with its quote."""
-    if not listed:
-        _nothing_found(page)
-    for one in listed:
-        page.item("", _statement_heading(one), _quoted(one))
+        confidence = "" if result.confidence is None else f"{result.confidence:.0%} confidence"
+        by = "quoted" if result.written_by == "quote" else f"written by {result.written_by}"
+        page.line(Styled(", ".join(part for part in (confidence, by if result.answered else "") if part), "dim"))
 
 
 def history(page: Page, shown: History) -> None:
@@ -284,32 +262,26 @@ def history(page: Page, shown: History) -> None:
             page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
 
 
-def records(page: Page, listed: Sequence[Record]) -> None:
-    """List records of edits."""
-    if not listed:
-        _nothing_found(page)
-    for one in listed:
-        details = [f"{name} {value}" for name, value in one.details.items()]
-        page.item(
-            "",
-            [
-                Styled(one.kind.value, "name"),
-                Styled(f"by {one.by}", "strong"),
-                Styled(f"{one.at:%Y-%m-%d %H:%M}", "number"),
-                Styled(one.id, "dim"),
-            ],
-            [Styled(", ".join([*([one.text] if one.text else []), *details]), "dim")],
-        )
+def _record_heading(record: Record) -> list[Piece]:
+    return [
+        Styled(record.kind.value, "name"),
+        Styled(f"by {record.by}", "strong"),
+        Styled(f"{record.at:%Y-%m-%d %H:%M}", "number"),
+        Styled(record.id, "dim"),
+    ]
+
+
+def _record_details(record: Record) -> list[Piece]:
+    details = [f"{name} {value}" for name, value in record.details.items()]
+    return [Styled(", ".join([record.text, *details] if record.text else details), "dim")]
 
 
 def _statement_heading(artifact: Artifact) -> list[Piece]:
-    since = f"since {artifact.valid_from:%Y-%m-%d}" if artifact.valid_from else ""
-    until = f"until {artifact.valid_to:%Y-%m-%d}" if artifact.valid_to else ""
     status = "" if artifact.status is Status.CURRENT else artifact.status.value
     return [
         Styled(artifact.kind.value, "name"),
         Styled(artifact.content, "strong"),
-        Styled(" ".join(part for part in (since, until) if part), "number"),
+        Styled(_validity(artifact.valid_from, artifact.valid_to), "number"),
         Styled(status, "bad" if status else "dim"),
         Styled(artifact.id, "dim"),
     ]
@@ -318,37 +290,18 @@ def _statement_heading(artifact: Artifact) -> list[Piece]:
 def _quoted(artifact: Artifact) -> list[Piece]:
     if artifact.extractor == BY_HAND:
         return [Styled(f"corrected by {artifact.speaker or 'unknown'}", "dim")]
-    who = f" ({artifact.speaker})" if artifact.speaker else ""
-    return [Styled(f"“{artifact.quote}”{who}", "dim")]
+    return [Styled(f"“{artifact.quote}”{_speaker(artifact.speaker)}", "dim")]
 
 
-def intents(page: Page, listed: Sequence[Intent]) -> None:
-    """List intents, each with its quotes."""
-    if not listed:
-        _nothing_found(page)
-    for one in listed:
-        page.item("", _intent_heading(one), _why(one))
-
-
-def beliefs(page: Page, listed: Sequence[Belief]) -> None:
-    """Show who believes what."""
-    if not listed:
-        _nothing_found(page)
-        return
-    page.table(
-        [Column("who", style="name"), Column("thing"), Column("is"), Column("since"), Column("by"), Column("words")],
-        [
-            [
-                _holder(one),
-                one.thing,
-                Styled(one.value, "good" if one.current else "warning"),
-                f"{one.since:%Y-%m-%d %H:%M}",
-                one.by.value + ("" if one.current else ", out of date"),
-                Styled(f"“{one.ground.quote}”", "dim"),
-            ]
-            for one in listed
-        ],
-    )
+def _belief_row(belief: Belief) -> Row:
+    return {
+        Column("who", style="name"): _holder(belief),
+        Column("thing"): belief.thing,
+        Column("is"): Styled(belief.value, "good" if belief.current else "warning"),
+        Column("since"): f"{belief.since:%Y-%m-%d %H:%M}",
+        Column("by"): belief.by.value + ("" if belief.current else ", out of date"),
+        Column("words"): Styled(f"“{belief.ground.quote}”", "dim"),
+    }
 
 
 def window(page: Page, shown: Window) -> None:
@@ -369,13 +322,13 @@ def window(page: Page, shown: Window) -> None:
     page.line(Styled(f"{shown.tokens:,} of {shown.budget:,} tokens ({shown.tokenizer})", "dim"))
 
 
-def palace(page: Page, laid_out: Palace) -> None:
+def palace(page: Page, shown: Palace) -> None:
     """Show the palace as a tree."""
-    if not laid_out.wings:
+    if not shown.wings:
         _nothing_found(page)
-    for wing in laid_out.wings:
+    for wing in shown.wings:
         _wing(page, wing)
-    for tunnel in laid_out.tunnels:
+    for tunnel in shown.tunnels:
         joined = " = ".join(name or "(no wing)" for name in tunnel.wings)
         page.line(Styled("tunnel  ", "dim"), Styled(tunnel.label, "strong"), f"  {joined}")
 
@@ -410,7 +363,7 @@ def _intent_heading(intent: Intent) -> list[Piece]:
 
 
 def _why(intent: Intent) -> list[Piece]:
-    lines = [f"“{ground.quote}”{_said_by(ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
+    lines = [f"“{ground.quote}”{_speaker(ground.speaker)}, {day_in_words(ground.at)}" for ground in intent.grounds]
     if intent.settled_by is not None:
         lines.append(f"resolved by “{intent.settled_by.quote}”, {day_in_words(intent.settled_by.at)}")
     if intent.topics:
@@ -418,7 +371,7 @@ def _why(intent: Intent) -> list[Piece]:
     return [Styled("\n".join(lines), "dim")]
 
 
-def _said_by(speaker: str | None) -> str:
+def _speaker(speaker: str | None) -> str:
     return f" ({speaker})" if speaker else ""
 
 
@@ -446,24 +399,15 @@ def _room(page: Page, room: Room) -> None:
                 page.line(Styled(f"        {drawer.at:%Y-%m-%d} {drawer.event_id}  ", "dim"), cut)
 
 
-def concepts(page: Page, listed: Sequence[Concept]) -> None:
-    """List concepts."""
-    if not listed:
-        _nothing_found(page)
-        return
-    columns = [
-        Column("concept", style="strong"),
-        Column("events", right=True),
-        Column("strength", right=True, style="number"),
-        Column("last"),
-        Column("about"),
-        Column("id", style="dim"),
-    ]
-    rows: list[list[Piece]] = [
-        [one.label, f"{one.events:,}", f"{one.strength:.1f}", _day(one.last_at), _snippet(one.description), one.id]
-        for one in listed
-    ]
-    page.table(columns, rows)
+def _concept_row(concept: Concept) -> Row:
+    return {
+        Column("concept", style="strong"): concept.label,
+        Column("events", right=True): f"{concept.events:,}",
+        Column("strength", right=True, style="number"): f"{concept.strength:.1f}",
+        Column("last"): _day(concept.last_at),
+        Column("about"): _snippet(concept.description),
+        Column("id", style="dim"): concept.id,
+    }
 
 
 def concept(page: Page, shown: ConceptView) -> None:
@@ -531,25 +475,14 @@ def _entry(entry: JournalEntry) -> list[Piece]:
     ]
 
 
-def entities(page: Page, listed: Sequence[Entity]) -> None:
-    """List entities."""
-    if not listed:
-        _nothing_found(page)
-        return
-    columns = (
-        Column("name", style="name"),
-        Column("type"),
-        Column("events", right=True, style="number"),
-        Column("last"),
-        Column("also", style="dim"),
-    )
-    page.table(
-        columns,
-        [
-            (one.name, one.type.value, f"{one.events:,}", _day(one.last_at), ", ".join(one.aliases[:_MOST_ALIASES]))
-            for one in listed
-        ],
-    )
+def _entity_row(entity: Entity) -> Row:
+    return {
+        Column("name", style="name"): entity.name,
+        Column("type"): entity.type.value,
+        Column("events", right=True, style="number"): f"{entity.events:,}",
+        Column("last"): _day(entity.last_at),
+        Column("also", style="dim"): ", ".join(entity.aliases[:_MOST_ALIASES]),
+    }
 
 
 def entity(page: Page, one: Entity) -> None:
@@ -566,24 +499,14 @@ def entity(page: Page, one: Entity) -> None:
     page.fields([row for row in rows if row[1] != ""])
 
 
-def facts(page: Page, listed: Sequence[Fact]) -> None:
-    """List facts, each with its validity and quotes."""
-    if not listed:
-        _nothing_found(page)
-    for one in listed:
-        page.item("", _fact_heading(one), _quotes(one))
-
-
-def edits(page: Page, listed: Sequence[EntityEdit]) -> None:
-    """List merges and splits."""
-    if not listed:
-        _nothing_found(page)
-        return
-    columns = (Column("number", right=True, style="number"), Column("when"), Column("kind"), Column("what"), Column(""))
-    page.table(
-        columns,
-        [(str(one.number), _day(one.at), one.kind, one.what, "undone" if one.undone else "") for one in listed],
-    )
+def _edit_row(edit: EntityEdit) -> Row:
+    return {
+        Column("number", right=True, style="number"): str(edit.number),
+        Column("when"): _day(edit.at),
+        Column("kind"): edit.kind,
+        Column("what"): edit.what,
+        Column(""): "undone" if edit.undone else "",
+    }
 
 
 def _fact_heading(fact: Fact) -> list[Piece]:
@@ -591,17 +514,15 @@ def _fact_heading(fact: Fact) -> list[Piece]:
         Styled(fact.subject_name, "name"),
         fact.relation.replace("_", " "),
         Styled(fact.object_name, "strong"),
-        Styled(_validity(fact), "number"),
+        Styled(_validity(fact.valid_from, fact.valid_to), "number"),
         Styled("conflicts" if fact.conflicts else "", "bad"),
     ]
 
 
-def _validity(fact: Fact) -> str:
-    if fact.valid_from is not None and fact.valid_from == fact.valid_to:
-        return _day(fact.valid_from)
-    since = f"since {_day(fact.valid_from)}" if fact.valid_from else ""
-    until = f"until {_day(fact.valid_to)}" if fact.valid_to else ""
-    return " ".join(part for part in (since, until) if part)
+def _validity(start: datetime | None, end: datetime | None) -> str:
+    if start is not None and start == end:
+        return _day(start)
+    return " ".join([*([f"since {_day(start)}"] if start else []), *([f"until {_day(end)}"] if end else [])])
 
 
 def _quotes(fact: Fact) -> list[Piece]:
@@ -616,31 +537,31 @@ def _day(moment: datetime | None) -> str:
     return "" if moment is None else f"{moment:%Y-%m-%d}"
 
 
-def wake_up(page: Page, woken: WakeUp, *, explain: bool) -> None:
+def wake_up(page: Page, shown: WakeUp, *, explain: bool) -> None:
     """Show a wake-up; `explain` adds why each line was chosen."""
-    if woken.text:
-        page.text(woken.text)
+    if shown.text:
+        page.text(shown.text)
     elif page.for_people:
         page.line("The memory is empty. Set the agent's identity with: everyword identity TEXT")
     if explain:
-        for line in woken.lines:
+        for line in shown.lines:
             page.line(Styled(f"{line.citation.mark} {line.priority:.3f}  {line.citation.event_id}", "number"))
             for reason in line.reasons:
                 page.line(Styled(f"     {reason.stage:10} {reason.score:+.3f}  {reason.why}", "dim"))
-    if woken.text and page.for_people:
+    if shown.text and page.for_people:
         page.gap()
-        page.line(Styled(f"{woken.tokens} of {woken.budget} tokens; chosen from {woken.considered:,}", "dim"))
+        page.line(Styled(f"{shown.tokens} of {shown.budget} tokens; chosen from {shown.considered:,}", "dim"))
 
 
-def identity(page: Page, known: Identity | None) -> None:
+def identity(page: Page, shown: Identity | None) -> None:
     """Show who the agent is."""
-    if known is None:
+    if shown is None:
         page.line("No identity is set. Set one with: everyword identity TEXT")
         return
-    page.text(known.text)
+    page.text(shown.text)
     if page.for_people:
-        where = f", only for {known.wing}" if known.wing else ""
-        page.line(Styled(f"set on {known.set_at:%Y-%m-%d}{where}; {known.event_id}", "dim"))
+        where = f", only for {shown.wing}" if shown.wing else ""
+        page.line(Styled(f"set on {shown.set_at:%Y-%m-%d}{where}; {shown.event_id}", "dim"))
 
 
 def _nothing_found(page: Page) -> None:
@@ -726,7 +647,8 @@ def _when(moment: datetime) -> str:
     return moment.isoformat(" ", "minutes").removesuffix("+00:00")
 
 
-def _counted(count: int, thing: str) -> str:
+def count_of(count: int, thing: str) -> str:
+    """Write a number of things, with the noun in its singular or plural."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
@@ -734,38 +656,74 @@ def _settled(page: Page, done: int) -> None:
     page.line(f"done: {done:,}" if done else "the queue is empty")
 
 
+def _table(row: Callable[[Any], Row]) -> Callable[[Page, Sequence[Any]], None]:
+    """Make a view that shows a list as a table."""
+
+    def show(page: Page, listed: Sequence[Any]) -> None:
+        if not listed:
+            _nothing_found(page)
+            return
+        rows = [row(one) for one in listed]
+        page.table(list(rows[0]), [list(cells.values()) for cells in rows])
+
+    return show
+
+
+def _list(
+    heading: Callable[[Any], Sequence[Piece]], text: Callable[[Any], Sequence[Piece]]
+) -> Callable[[Page, Sequence[Any]], None]:
+    """Make a view that shows each entry of a list as a heading and a text."""
+
+    def show(page: Page, listed: Sequence[Any]) -> None:
+        if not listed:
+            _nothing_found(page)
+        for one in listed:
+            page.item("", heading(one), text(one))
+
+    return show
+
+
+def _single(view: Callable[[Page, Sequence[Any]], None]) -> Callable[[Page, Any], None]:
+    return lambda page, result: view(page, [result])
+
+
+_artifacts = _list(_statement_heading, _quoted)
+_intents = _list(_intent_heading, _why)
+_facts = _list(_fact_heading, _quotes)
+_edits = _table(_edit_row)
+
 # The view of each operation; commands.py has those that depend on the request.
 VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "add": written,
     "context": context,
     "ask": answer,
     "identity": identity,
-    "artifacts": artifacts,
+    "artifacts": _artifacts,
     "history": history,
-    "correct": lambda page, result: artifacts(page, [result]),
-    "retract": lambda page, result: artifacts(page, [result]),
-    "records": records,
-    "intents": intents,
-    "answer_intent": lambda page, result: intents(page, [result]),
-    "beliefs": beliefs,
+    "correct": _single(_artifacts),
+    "retract": _single(_artifacts),
+    "records": _list(_record_heading, _record_details),
+    "intents": _intents,
+    "answer_intent": _single(_intents),
+    "beliefs": _table(_belief_row),
     "window": window,
     "palace": palace,
-    "concepts": concepts,
+    "concepts": _table(_concept_row),
     "concept": concept,
     "fold": folded,
     "journal": journal,
-    "unfold": lambda page, result: journal(page, [result]),
+    "unfold": _single(journal),
     "show": event,
-    "entities": entities,
+    "entities": _table(_entity_row),
     "entity": entity,
-    "facts": facts,
-    "timeline": facts,
-    "conflicts": facts,
+    "facts": _facts,
+    "timeline": _facts,
+    "conflicts": _facts,
     "merge": entity,
     "split": entity,
-    "edits": edits,
-    "undo": lambda page, result: edits(page, [result]),
-    "sessions": sessions,
+    "edits": _edits,
+    "undo": _single(_edits),
+    "sessions": _table(_session_row),
     "events": events,
     "stats": stats,
     "verify": report,

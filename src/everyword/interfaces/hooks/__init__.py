@@ -1,4 +1,4 @@
-"""Hooks of coding agents: save what is said, and give the agent what is known, without the agent having to ask.
+"""Hooks of coding agents: save conversations, and give the agent context from memory without being asked.
 
 An agent starts a process for each hook and waits for it. So this module, and `run_hook`, `client`, `settings` and
 `state`, import nothing heavy. Long work goes to a resident process (`daemon`) or to a detached one.

@@ -32,8 +32,8 @@ _BATCH = 64  # events in a transaction: an interrupted save repeats at most thes
 _MOST_LINES = 4  # beside a prompt: enough to answer from, few enough to read
 _MOST_HITS = 12  # recalled for a prompt; those of its own session are dropped
 _QUESTION_CHARS = 1_000  # from each end of a long prompt: its middle is mostly pasted text
-# The confidence is calibrated on questions, and many prompts are none ("thanks!", "run the tests"). So a prompt must
-# have two content words, and must either be a question or share half of these words with the best hit.
+# The confidence is calibrated on questions; many prompts ask nothing ("thanks!", "run the tests"). So a prompt
+# must have two content words, and must either be a question or share half of these words with the best hit.
 _LEAST_TERMS = 2
 _LEAST_SHARED = 0.5
 _ASKS = re.compile(
@@ -95,7 +95,7 @@ class HookActions:
 
     def _start(self, wing: str | None) -> str:
         # A wake-up changes only with the day and with the memory.
-        version = (utc_now().date(), self.memory.pulse())
+        version = (utc_now().date(), self.memory.admin.pulse())
         kept = self._started.pop(wing, None)
         if kept is None or kept[0] != version:
             budget = self.settings.start_tokens - load_tokenizer().count(f"{_HEADING}\n")
@@ -176,8 +176,8 @@ class HookActions:
         if not events:
             return 0
         # A transcript may be read again from the start; that must not bring back what was forgotten.
-        read = [self.memory.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
-        clean = [event for event, gone in zip(read, self.memory.forgotten(read), strict=True) if not gone]
+        read = [self.memory.admin.redacted({**event, "wing": self._wing(event.get("wing"))}) for event in events]
+        clean = [event for event, gone in zip(read, self.memory.admin.forgotten(read), strict=True) if not gone]
         if not clean:
             return 0
         try:
@@ -233,8 +233,8 @@ def _rollout(thread: str) -> str | None:
 def _turn_events(turn: dict[str, Any]) -> list[dict[str, Any]]:
     """Make events of the turn that Codex passes to its notify command, in case it keeps no file."""
     thread, number = as_text(turn.get("thread-id")), as_text(turn.get("turn-id"))
-    said = [("user", as_text(text)) for text in as_list(turn.get("input-messages"))]
-    said.append(("assistant", as_text(turn.get("last-assistant-message"))))
+    messages = [("user", as_text(text)) for text in as_list(turn.get("input-messages"))]
+    messages.append(("assistant", as_text(turn.get("last-assistant-message"))))
     return [
         {
             "text": text,
@@ -244,6 +244,6 @@ def _turn_events(turn: dict[str, Any]) -> list[dict[str, Any]]:
             "role": who,
             "wing": last_folder(turn.get("cwd")),
         }
-        for place, (who, text) in enumerate(said)
+        for place, (who, text) in enumerate(messages)
         if text.strip()
     ]

@@ -33,15 +33,18 @@ def ask(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] 
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             in_time().connect(os.path.join(home, SOCKET))
-            asked = json.dumps({**request, "version": __version__, "owner": agent_pid()}).encode() + b"\n"
-            in_time().sendall(asked)
+            line = json.dumps({**request, "version": __version__, "owner": agent_pid()}).encode() + b"\n"
+            in_time().sendall(line)
             answer = b""
             while chunk := in_time().recv(1 << 16):
                 answer += chunk
-        given: Any = json.loads(answer)
+        document: Any = json.loads(answer)
     except (OSError, ValueError):
         return None
-    return cast("dict[str, Any]", given) if isinstance(given, dict) and not cast("Any", given).get("stale") else None
+    if not isinstance(document, dict):
+        return None
+    reply = cast("dict[str, Any]", document)
+    return None if reply.get("stale") else reply
 
 
 def ask_or_start(home: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any] | None:

@@ -24,58 +24,57 @@ _ALL = "all"  # every changed file, also those changed by `everyword init`
 def main(arguments: Sequence[str]) -> int:
     """Run a command; return the exit code."""
     try:
-        given = _parser().parse_args(arguments)
+        parsed = _parser().parse_args(arguments)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0
     try:
-        _COMMANDS[given.verb](given)
+        _COMMANDS[parsed.verb](parsed)
     except EverywordError as error:
         sys.stderr.write(f"everyword: {error}\n")
         return error.exit_code
     return 0
 
 
-def _install(given: Any) -> None:
-    path = _settings_path(given)
-    wanted = tuple(event for event in EVENTS if event not in (given.without or ()))
-    options: dict[str, Any] = {"save_every": given.every} if given.every else {}
-    if given.embedder:
-        options["embedder"] = given.embedder
-    if given.redact:
-        options["redact"] = given.redact
-    if given.secret_patterns:
-        options["secret_patterns"] = os.path.abspath(expanded(given.secret_patterns))
-    asked: dict[str, Any] = {"memory": _memory(given.memory), "home": given.home, "events": wanted, **options}
-    change = installing.install(path, **asked, dry_run=True)
+def _install(parsed: Any) -> None:
+    path = _settings_path(parsed)
+    wanted = tuple(event for event in EVENTS if event not in (parsed.without or ()))
+    patterns = os.path.abspath(expanded(parsed.secret_patterns)) if parsed.secret_patterns else None
+    options: dict[str, Any] = {
+        "save_every": parsed.every, "embedder": parsed.embedder, "redact": parsed.redact, "secret_patterns": patterns
+    }
+    options = {name: value for name, value in options.items() if value}
+    options |= {"memory": _memory(parsed.memory), "home": parsed.home, "events": wanted}
+    change = installing.install(path, **options, dry_run=True)
     _show(change.diff or "Nothing changes.\n")
-    if given.dry_run or not _sure(given):
+    if parsed.dry_run or not _is_confirmed(parsed):
         return
-    done = installing.install(path, **asked)
+    done = installing.install(path, **options)
     _show(f"Installed into {done.path}." + (f" A backup is in {done.backup}.\n" if done.backup else "\n"))
 
 
-def _uninstall(given: Any) -> None:
-    paths = [Path(path) for path in installed(home_of(given.home))] if given.agent == _ALL else [_settings_path(given)]
+def _uninstall(parsed: Any) -> None:
+    every = parsed.agent == _ALL
+    paths = [Path(path) for path in installed(home_of(parsed.home))] if every else [_settings_path(parsed)]
     for path in paths:
-        _show(installing.uninstall(path, home=given.home, dry_run=True).diff or "Nothing changes.\n")
-    if paths and not given.dry_run and _sure(given):
+        _show(installing.uninstall(path, home=parsed.home, dry_run=True).diff or "Nothing changes.\n")
+    if paths and not parsed.dry_run and _is_confirmed(parsed):
         for path in paths:
-            installing.uninstall(path, home=given.home)
+            installing.uninstall(path, home=parsed.home)
         _show("Removed.\n")
 
 
-def _status(given: Any) -> None:
-    _show(json.dumps(installing.status(given.home), indent=2, ensure_ascii=False) + "\n")
+def _status(parsed: Any) -> None:
+    _show(json.dumps(installing.status(parsed.home), indent=2, ensure_ascii=False) + "\n")
 
 
-def _switch(given: Any) -> None:
-    installing.switch(given.name, on=given.verb == "on", home=given.home)
+def _switch(parsed: Any) -> None:
+    installing.switch(parsed.name, on=parsed.verb == "on", home=parsed.home)
 
 
-def _measure(given: Any) -> None:
+def _measure(parsed: Any) -> None:
     from everyword.interfaces.hooks.timing import measure
 
-    for timing in measure(given.home, runs=given.runs):
+    for timing in measure(parsed.home, runs=parsed.runs):
         _show(f"{timing.hook:18} p50 {timing.p50_ms:6.0f} ms   p95 {timing.p95_ms:6.0f} ms   {timing.runs} runs\n")
 
 
@@ -119,10 +118,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _settings_path(given: Any) -> Path:
-    if given.settings:
-        return expanded(given.settings)
-    if given.agent == "codex":
+def _settings_path(parsed: Any) -> Path:
+    if parsed.settings:
+        return expanded(parsed.settings)
+    if parsed.agent == "codex":
         home = os.environ.get("CODEX_HOME")
         return Path(home) / "config.toml" if home else expanded(_CODEX)
     home = os.environ.get("CLAUDE_CONFIG_DIR")
@@ -135,8 +134,8 @@ def _memory(named: str | None) -> str:
     return str(user_folder("data") / "memory.db")
 
 
-def _sure(given: Any) -> bool:
-    if given.yes:
+def _is_confirmed(parsed: Any) -> bool:
+    if parsed.yes:
         return True
     if not (sys.stdin and sys.stdin.isatty()):
         _show("Nothing was changed. Pass --yes to confirm.\n")

@@ -168,10 +168,10 @@ def _read_request(connection: socket.socket) -> dict[str, Any]:
     read = b""
     while not read.endswith(b"\n") and len(read) < _MOST_REQUEST_BYTES and (chunk := connection.recv(1 << 16)):
         read += chunk
-    given: Any = json.loads(read)
-    if not isinstance(given, dict):
+    document: Any = json.loads(read)
+    if not isinstance(document, dict):
         raise ValueError("the request is not a JSON object")
-    return cast("dict[str, Any]", given)
+    return cast("dict[str, Any]", document)
 
 
 def _settings_bytes(home: str) -> bytes:

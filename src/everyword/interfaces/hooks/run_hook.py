@@ -57,10 +57,10 @@ def _option(arguments: list[str], name: str) -> str | None:
 
 
 def _payload(raw: bytes) -> dict[str, Any]:
-    given: Any = json.loads(raw)
-    if not isinstance(given, dict):
+    document: Any = json.loads(raw)
+    if not isinstance(document, dict):
         raise ValueError("the agent did not send a JSON object")
-    return cast("dict[str, Any]", given)
+    return cast("dict[str, Any]", document)
 
 
 @contextmanager
@@ -81,32 +81,32 @@ def _limit(timeout_s: float, home: str) -> Generator[None]:
         timer.cancel()
 
 
-def _run(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
-    event, session = _text(said, "hook_event_name"), _text(said, "session_id")
+def _run(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
+    event, session = _text(payload, "hook_event_name"), _text(payload, "session_id")
     deadline = time.monotonic() + settings.timeout_s * _ASKING_SHARE
     if event in settings.off:
         return
     if event == "SessionStart":
-        text = _start(home, settings, said, deadline)
+        text = _start(home, settings, payload, deadline)
         _tell(event, text or "")
         if text is not None:
             state.clear_owed_start(home, session)
     elif event == "UserPromptSubmit":
-        prompt = _text(said, "prompt")
+        prompt = _text(payload, "prompt")
         if _REMEMBER.search(prompt[:_SCANNED_CHARS]):
-            _hand_over(home, settings, {**_transcript(said), "awaits": prompt[:200]})
-        owed = _start(home, settings, said, deadline) if state.is_start_owed(home, session) else None
+            _save_elsewhere(home, settings, {**_transcript(payload), "awaits": prompt[:200]})
+        start_text = _start(home, settings, payload, deadline) if state.is_start_owed(home, session) else None
         lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
-        _tell(event, "\n\n".join(text for text in (owed, lines) if text))
-        if owed is not None:
+        _tell(event, "\n\n".join(text for text in (start_text, lines) if text))
+        if start_text is not None:
             state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
-    elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, said)):
-        _hand_over(home, settings, _transcript(said))
+    elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, payload)):
+        _save_elsewhere(home, settings, _transcript(payload))
 
 
-def _start(home: str, settings: HookSettings, said: dict[str, Any], deadline: float) -> str | None:
+def _start(home: str, settings: HookSettings, payload: dict[str, Any], deadline: float) -> str | None:
     """Return the text for the start of a session; None if it is not ready and will come with the next prompt."""
-    cwd, session = _text(said, "cwd"), _text(said, "session_id")
+    cwd, session = _text(payload, "cwd"), _text(payload, "session_id")
     if settings.resident and client.has_sockets(home):
         answer = client.ask(home, {"do": "start", "cwd": cwd}, deadline - time.monotonic())
         if answer is None:
@@ -134,7 +134,7 @@ def _for_prompt(home: str, settings: HookSettings, prompt: str, session: str, de
     return HookActions(home, settings).for_prompt(prompt, session)
 
 
-def _hand_over(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
+def _save_elsewhere(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
     """Let another process save a transcript. If that fails, the next hook finds it unsaved."""
     if not what["transcript"]:
         return
@@ -143,25 +143,25 @@ def _hand_over(home: str, settings: HookSettings, what: dict[str, Any]) -> None:
     client.start_detached("save", "--home", home, "--what", json.dumps(what))
 
 
-def _transcript(said: dict[str, Any]) -> dict[str, Any]:
-    return {"transcript": _path(said), "format": "claude-code"}
+def _transcript(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"transcript": _path(payload), "format": "claude-code"}
 
 
-def _path(said: dict[str, Any]) -> str:
+def _path(payload: dict[str, Any]) -> str:
     """Return the absolute path of the transcript."""
-    path = _text(said, "transcript_path")
+    path = _text(payload, "transcript_path")
     return os.path.abspath(os.path.expanduser(path)) if path else ""
 
 
-def _text(said: dict[str, Any], name: str) -> str:
+def _text(payload: dict[str, Any], name: str) -> str:
     """Return a member that is a string; anything else counts as empty."""
-    value = said.get(name)
+    value = payload.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _is_due(home: str, settings: HookSettings, said: dict[str, Any]) -> bool:
+def _is_due(home: str, settings: HookSettings, payload: dict[str, Any]) -> bool:
     """Tell whether enough messages are unsaved."""
-    path = _path(said)
+    path = _path(payload)
     if not path or not os.path.exists(path):
         return False
     at = state.read_position(home, path)
@@ -192,10 +192,10 @@ def _is_message(line: bytes) -> bool:
     return any(isinstance(block, dict) and cast("Any", block).get("type") == "text" for block in blocks)
 
 
-def _codex(home: str, settings: HookSettings, said: dict[str, Any]) -> None:
-    if said.get("type") == "agent-turn-complete":
+def _codex(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
+    if payload.get("type") == "agent-turn-complete":
         # Codex announces the end of a turn but not of a session, so every turn is saved.
-        _hand_over(home, settings, {"transcript": "codex", "format": "codex", "turn": said})
+        _save_elsewhere(home, settings, {"transcript": "codex", "format": "codex", "turn": payload})
 
 
 def _tell(event: str, text: str) -> None:

@@ -51,17 +51,17 @@ def load(home: str) -> HookSettings:
     """Read the settings."""
     try:
         with open(os.path.join(home, FILE), "rb") as file:
-            given = json.load(file)
+            document = json.load(file)
     except (OSError, ValueError) as error:
         raise _invalid(f"Hooks are not installed in {home} ({error}).", "Run: everyword hook install") from error
-    return from_json(given)
+    return from_json(document)
 
 
-def from_json(given: Any) -> HookSettings:
+def from_json(document: Any) -> HookSettings:
     """Check settings: each must have the type of its default."""
-    if not isinstance(given, dict):
+    if not isinstance(document, dict):
         raise _invalid("The hook settings must be a JSON object.")
-    fields = {name: value for name, value in cast("dict[str, Any]", given).items() if name in HookSettings._fields}
+    fields = {name: value for name, value in cast("dict[str, Any]", document).items() if name in HookSettings._fields}
     if not isinstance(fields.get("memory"), str):
         raise _invalid("The hook settings name no memory.", "Run: everyword hook install")
     for name, value in fields.items():

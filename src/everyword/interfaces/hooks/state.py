@@ -97,10 +97,10 @@ def _path(home: str, transcript: str) -> str:
 def _load(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            given: Any = json.load(file)
+            document: Any = json.load(file)
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
 def log(home: str, what: str) -> None:

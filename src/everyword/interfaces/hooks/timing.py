@@ -65,7 +65,7 @@ def _timed(home: str, cwd: str, event: str, transcript: str, runs: int) -> Timin
 
 
 def _once(home: str, cwd: str, event: str, transcript: str, prompt: str) -> float:
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "session_id": "measured",
         "transcript_path": transcript,
         "cwd": cwd,
@@ -74,7 +74,7 @@ def _once(home: str, cwd: str, event: str, transcript: str, prompt: str) -> floa
     }
     command = [*client.COMMAND, "run", "--home", home]
     started = time.perf_counter()
-    subprocess.run(command, input=json.dumps(said).encode(), stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, input=json.dumps(payload).encode(), stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started
 
 

@@ -20,32 +20,32 @@ from everyword.private_files import make_private_folder
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and serve; return the exit code."""
-    given = _parser().parse_args(argv)
+    parsed = _parser().parse_args(argv)
     logging.basicConfig(format="everyword: %(message)s", level=logging.WARNING)
     try:
         settings = ServiceSettings(
-            host=given.host,
-            port=given.port,
-            requests_per_s=given.rate,
-            wait_for_store_s=given.wait,
-            worker=given.worker,
-            mcp=given.mcp,
-            tracing=given.tracing,
-            socket=given.socket,
-        ).with_limits(given.limit)
-        if given.processes < 1:
-            raise InvalidSetting(f"processes must be at least 1, not {given.processes}.")
-        if given.processes > 1:
+            host=parsed.host,
+            port=parsed.port,
+            requests_per_s=parsed.rate,
+            wait_for_store_s=parsed.wait,
+            worker=parsed.worker,
+            mcp=parsed.mcp,
+            tracing=parsed.tracing,
+            socket=parsed.socket,
+        ).with_limits(parsed.limit)
+        if parsed.processes < 1:
+            raise InvalidSetting(f"processes must be at least 1, not {parsed.processes}.")
+        if parsed.processes > 1:
             from everyword.interfaces.http.multiprocess import serve_processes
 
-            on_ready = partial(_announce, show=given.open)
-            options = _child_options(given)
-            return serve_processes(given.host, given.port, options, processes=given.processes, on_ready=on_ready)
-        if given.socket is not None:  # a child of serve_processes
+            on_ready = partial(_announce, show=parsed.open)
+            options = _child_options(parsed)
+            return serve_processes(parsed.host, parsed.port, options, processes=parsed.processes, on_ready=on_ready)
+        if parsed.socket is not None:  # a child of serve_processes
             from everyword.interfaces.http.multiprocess import exit_with_parent
 
             exit_with_parent()
-        _serve(given, settings)
+        _serve(parsed, settings)
     except KeyboardInterrupt:
         return 130  # 128 + SIGINT, as shells report it
     except EverywordError as error:
@@ -54,33 +54,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _serve(given: argparse.Namespace, settings: ServiceSettings) -> None:
+def _serve(parsed: argparse.Namespace, settings: ServiceSettings) -> None:
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
     # Imported here, so that --help and usage errors stay fast.
     from everyword.interfaces.http.server import open_and_serve
     from everyword.memory import Memory
 
-    if "://" not in given.memory:
+    if "://" not in parsed.memory:
         with suppress(OSError):  # opening the memory reports it better
-            make_private_folder(Path(given.memory).expanduser().parent)
-    models = {"embedder": given.embedder, "llm": given.llm, "reranker": given.reranker}
+            make_private_folder(Path(parsed.memory).expanduser().parent)
+    models = {"embedder": parsed.embedder, "llm": parsed.llm, "reranker": parsed.reranker}
     open_and_serve(
-        lambda: Memory.open(given.memory, **models, fold=given.fold),
+        lambda: Memory.open(parsed.memory, **models, fold=parsed.fold),
         settings,
-        on_ready=partial(_announce, show=given.open),
+        on_ready=partial(_announce, show=parsed.open),
         on_wait=_warn,
     )
 
 
-def _child_options(given: argparse.Namespace) -> list[str]:
+def _child_options(parsed: argparse.Namespace) -> list[str]:
     """Write the command line for each of several processes."""
-    named = {"memory": given.memory, "host": given.host, "rate": given.rate, "embedder": given.embedder}
-    named |= {"llm": given.llm, "reranker": given.reranker, "wait": given.wait}
-    flags = {"--no-worker": not given.worker, "--no-fold": not given.fold, "--no-mcp": not given.mcp}
-    flags["--tracing"] = given.tracing
+    named = {"memory": parsed.memory, "host": parsed.host, "rate": parsed.rate, "embedder": parsed.embedder}
+    named |= {"llm": parsed.llm, "reranker": parsed.reranker, "wait": parsed.wait}
+    flags = {"--no-worker": not parsed.worker, "--no-fold": not parsed.fold, "--no-mcp": not parsed.mcp}
+    flags["--tracing"] = parsed.tracing
     options = [part for name, value in named.items() if value is not None for part in (f"--{name}", str(value))]
-    options += [part for limit in given.limit for part in ("--limit", limit)]
+    options += [part for limit in parsed.limit for part in ("--limit", limit)]
     return [*options, *(flag for flag, wanted in flags.items() if wanted)]
 
 

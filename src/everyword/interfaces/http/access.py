@@ -95,23 +95,23 @@ class Authenticator:
         keyless, as_of = self._keyless
         if as_of == float("inf") or self._clock() - as_of < _CACHE_S:
             return keyless
-        needed = await self._pool.run(self._memory.needs_keys)
+        needed = await self._pool.run(self._memory.admin.needs_keys)
         self._keyless = (not needed, float("inf") if needed else self._clock())
         return not needed
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Identify the caller by the Authorization header."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not given.strip():
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not credentials.strip():
             if await self.keyless():
                 return Caller()
             raise KeyNeeded
-        shown = presented(given.strip())
+        shown = presented(credentials.strip())
         if shown is None:
             raise KeyNeeded("The Authorization header holds no Everyword key.", fix=_CREATE_KEY)
         key, as_of = self._cache.get(shown, (None, 0.0))
         if key is None or self._clock() - as_of >= _CACHE_S:
-            key = await self._pool.run(lambda: self._memory.key_for(shown))
+            key = await self._pool.run(lambda: self._memory.admin.key_for(shown))
             if key is None:
                 raise KeyNeeded("Unknown key.", fix=_CREATE_KEY)
             self._remember(shown, key)

@@ -101,7 +101,7 @@ def _status_routes(service: Service) -> list[BaseRoute]:
         if not service.ready:
             return error_response(Overloaded("The service is starting or stopping."))
         try:
-            await asyncio.wait_for(service.probe_pool.run(service.memory.pulse), _READY_WITHIN_S)
+            await asyncio.wait_for(service.probe_pool.run(service.memory.admin.pulse), _READY_WITHIN_S)
         except (EverywordError, TimeoutError) as error:
             # The reason goes to the log only, since anybody may ask.
             log.warning("The memory can't be read now: %s", str(error) or f"no answer within {_READY_WITHIN_S:g} s")

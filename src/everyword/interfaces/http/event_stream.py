@@ -48,13 +48,13 @@ class EventStream:
         """Check the request and start to stream."""
         service = self._service
         caller = await service.authenticate(request)
-        given = parse_query(PARAMETERS, request.query_params.multi_items())
-        kinds = frozenset(given.get("kinds") or STREAM_KINDS)
+        query = parse_query(PARAMETERS, request.query_params.multi_items())
+        kinds = frozenset(query.get("kinds") or STREAM_KINDS)
         if not kinds <= set(STREAM_KINDS):
             unknown = ", ".join(sorted(kinds - set(STREAM_KINDS)))
             raise InvalidInput(f"Unknown kinds: {unknown}.", fix=f"Valid kinds: {', '.join(STREAM_KINDS)}.")
-        handle = service.handle(caller, Permission.READ, given.get("space"), given.get("wing"))
-        after = request.headers.get("last-event-id") or given.get("after") or NOW
+        handle = service.handle(caller, Permission.READ, query.get("space"), query.get("wing"))
+        after = request.headers.get("last-event-id") or query.get("after") or NOW
         # Check the position before the response starts, while an error status can still be sent.
         first = await service.stream_pool.run(lambda: handle.changes(after=after, limit=_FIRST_BATCH))
         check_stream_limits(service, caller)  # last, since the stream is counted right after
@@ -92,7 +92,7 @@ class EventStream:
                 # Only the last message moves the position: a client that leaves before gets the whole batch again.
                 yield _message(one.kind, to_json(one), feed.position if number == len(wanted) else None)
             if JOBS in kinds and not feed.more:
-                counts = await service.stream_pool.run(handle.job_counts)
+                counts = await service.stream_pool.run(handle.admin.job_counts)
                 jobs = {kind: {"waiting": count, "failed": failed} for kind, (count, failed) in counts.items()}
                 if jobs != last_jobs:
                     last_jobs = jobs

@@ -67,11 +67,11 @@ class McpRoute:
         """Authenticate the request and pass it to the MCP server."""
         request = Request(scope)
         caller = await self._service.authenticate(request)
-        given = parse_query((SPACE, WING), request.query_params.multi_items())
-        space = given.get("space") or caller.default_space
+        received = parse_query((SPACE, WING), request.query_params.multi_items())
+        space = received.get("space") or caller.default_space
         caller.check(Permission.READ, space)
         token = _REQUEST.set(
-            _McpRequest(caller=caller, space=space, wing=given.get("wing"), headers=request.headers, scope=scope)
+            _McpRequest(caller=caller, space=space, wing=received.get("wing"), headers=request.headers, scope=scope)
         )
         try:
             await self._sessions.handle_request(scope, receive, send)
@@ -103,12 +103,12 @@ class _CallerMemory(OpenMemory):
         return self._service.handle(request.caller, Permission.READ, request.space, None)
 
     async def in_thread(
-        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+        self, call: Callable[[], R], *, operation: Operation | None = None, received: Mapping[str, Any] | None = None
     ) -> R:
         """Run a call in its thread pool, in turn with other callers."""
         request, pool = _REQUEST.get(), "asking" if operation is None else pool_of(operation)
         if pool == "writing":
-            pool = self._service.pool_for(pool, len(json.dumps(given)))
+            pool = self._service.pool_for(pool, len(json.dumps(received)))
         return await self._service.run(pool, call, caller=request.caller, space=request.space)
 
     @contextmanager

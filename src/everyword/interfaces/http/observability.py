@@ -59,18 +59,18 @@ class Metrics:
         name = "everyword_request_seconds"
         yield from _header(name, "histogram", "Time from the request's head to the end of the response.")
         for operation, (buckets, total) in sorted(self._times.items()):
-            so_far = 0
+            cumulative = 0
             for bound, count in zip((*map(str, _BOUNDS), "+Inf"), buckets, strict=True):
-                so_far += count
-                yield f'{name}_bucket{{operation="{operation}",le="{bound}"}} {so_far}'
+                cumulative += count
+                yield f'{name}_bucket{{operation="{operation}",le="{bound}"}} {cumulative}'
             yield f'{name}_sum{{operation="{operation}"}} {total:.6f}'
-            yield f'{name}_count{{operation="{operation}"}} {so_far}'
+            yield f'{name}_count{{operation="{operation}"}} {cumulative}'
 
     def _count_lines(self) -> Iterable[str]:
         for name in sorted({name for name, _ in self._counts}):
             yield f"# TYPE everyword_{name}_total counter"
-            for (its_name, outcome), count in sorted(self._counts.items()):
-                if its_name == name:
+            for (counter, outcome), count in sorted(self._counts.items()):
+                if counter == name:
                     yield f'everyword_{name}_total{{outcome="{outcome}"}} {count}'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from everyword import __version__
 from everyword.interfaces.http.event_stream import PARAMETERS as STREAM_PARAMETERS
@@ -72,7 +72,7 @@ def document() -> dict[str, Any]:
 
 def _operations(one: Exposed, named: dict[str, Schema]) -> dict[str, Any]:
     # `forget` takes a wing as a condition, and each event of a batch has its own: there it is in the body.
-    in_body = one.operation.destructive or any(parameter.kind is OBJECTS for parameter in one.parameters)
+    in_body = one.operation.destructive or any(takes_events(parameter) for parameter in one.parameters)
     names = {"space"} if in_body else {"space", "wing"}
     scope = [parameter for parameter in scope_parameters(one) if parameter.name in names]
     inside = [parameter for parameter in one.parameters if parameter.name not in names]
@@ -111,6 +111,10 @@ def _linked(one: Exposed, inside: list[Parameter]) -> list[Parameter]:
 
 def _result(one: Exposed, named: dict[str, Schema]) -> Schema:
     operation: Operation = one.operation
+    if operation.several:
+        single, several = get_args(one.returns)
+        listed = {"type": "array", "items": json_schema(element_type(several), named)}
+        return {"anyOf": [json_schema(single, named), _object({operation.several: listed})]}
     if not operation.result:
         return json_schema(one.returns, named)
     if one.listed:
@@ -230,6 +234,16 @@ _BY_NAME: dict[str, Schema] = {
     "rooms": {"maximum": 1_000},
     "drawers": {"maximum": 1_000},
 }
+_MESSAGE: Schema = {
+    "type": "object",
+    "properties": {
+        "role": {"type": "string", **_NAME},
+        "content": {"anyOf": [{"type": "string", **_TEXT}, {"type": "array", "items": {"type": "object"}}]},
+        "name": {"type": "string", **_NAME},
+        "at": {"type": ["string", "number"]},
+    },
+    "required": ["role", "content"],
+}
 _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("events", "cursor"): {"pattern": r"^-?[0-9]{1,18}\.[0-9]{1,18}$"},
     ("artifacts", "cursor"): {"pattern": r"^[0-9]{1,18}$"},
@@ -239,6 +253,7 @@ _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("show", "id"): _EVENT_ID,
     ("add", "role"): _NAME,
     ("add", "source"): {"enum": list(Source)},
+    ("add", "messages"): {"items": _MESSAGE},
     ("identity", "text"): {**_TEXT, "maxLength": 2_000},
     ("entities", "type"): {"enum": [one.value for one in EntityType]},
     ("intents", "status"): {"enum": [*(one.value for one in IntentStatus), "any"]},
@@ -260,7 +275,20 @@ def _answer(answers: Sequence[str], **kinds: str) -> Schema:
 IN_LINKS: dict[str, tuple[str, ...]] = {"show": ("id",), "beliefs": ("holder", "thing", "as_of", "limit", "cursor")}
 
 # Conditions on the members of a body, besides those that are always required.
+_NONE: Schema = {"type": "null"}
 _OF_BODY: dict[str, Schema] = {
+    "add": {
+        "oneOf": [
+            {"required": ["text"], "properties": {"messages": _NONE}},
+            {
+                "required": ["messages"],
+                "properties": {
+                    "messages": {"type": "array"},
+                    **dict.fromkeys(("text", "speaker", "key", "role"), _NONE),
+                },
+            },
+        ]
+    },
     "show": {"oneOf": [_has(one) for one in ("id", "key")]},
     "beliefs": {"allOf": [{"anyOf": [{"properties": {"of": {"type": "null"}}}, _has("holder")]}]},
     "answer_intent": {
@@ -278,7 +306,7 @@ def schema_of_parameter(operation: Operation | None, parameter: Parameter) -> Sc
     """Describe one parameter with its limits."""
     place = ("" if operation is None else operation.name, parameter.name)
     described = {**parameter.kind.schema, **_OF_OPERATION.get(place, _BY_NAME.get(parameter.name, {}))}
-    if parameter.kind is OBJECTS:
+    if takes_events(parameter):
         described["items"] = _event()
     described["description"] = parameter.description
     return described if parameter.default is None else {**described, "default": parameter.default}
@@ -286,15 +314,25 @@ def schema_of_parameter(operation: Operation | None, parameter: Parameter) -> Sc
 
 def schema_of_body(operation: Operation, parameters: Sequence[Parameter]) -> Schema:
     """Describe the body of a POST; null means that an argument is not given."""
-    required = [one.name for one in parameters if one.required]
-    schema: Schema = {
+    filled = {one.fills for one in parameters}
+    required = [one.name for one in parameters if one.required and one.name not in filled]
+    schema = _schema_of_members(operation, parameters)
+    if required:
+        schema["required"] = required
+    return {**schema, **_OF_BODY.get(operation.name, {})}
+
+
+def _schema_of_members(operation: Operation, parameters: Sequence[Parameter]) -> Schema:
+    return {
         "type": "object",
         "properties": {one.name: _schema_of_member(operation, one) for one in parameters},
         "additionalProperties": False,
     }
-    if required:
-        schema["required"] = required
-    return {**schema, **_OF_BODY.get(operation.name, {})}
+
+
+def takes_events(parameter: Parameter) -> bool:
+    """Tell whether a parameter takes a batch of events, each with the parameters of `add`."""
+    return parameter.kind is OBJECTS and not parameter.fills
 
 
 def _schema_of_member(operation: Operation, parameter: Parameter) -> Schema:
@@ -314,6 +352,8 @@ def _schema_of_member(operation: Operation, parameter: Parameter) -> Schema:
 
 def _event() -> Schema:
     """Describe an event of a batch: the parameters of `add`, and further members of an export."""
-    body = schema_of_body(BY_NAME["add"], BY_NAME["add"].parameters)
+    add = BY_NAME["add"]
+    alone = [one for one in add.parameters if not one.fills]
+    members = _schema_of_members(add, alone)
     ignored: Schema = {name: {"description": "ignored"} for name in ("id", "space", "recorded_at")}
-    return {**body, "properties": {**body["properties"], **ignored}}
+    return {**members, "properties": {**members["properties"], **ignored}, "required": ["text"]}

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from everyword.interfaces.operations import API_OPERATIONS, OPERATIONS, Operation, Parameter
 from everyword.interfaces.operations.parameters import INTEGER, PATH, TEXT
-from everyword.memory import Memory
+from everyword.memory import method_named
 from everyword.types.api_keys import Permission
 
 PoolName = Literal["asking", "writing", "large", "slow"]
@@ -18,7 +18,7 @@ PREFIX = "/v1/"
 LISTED_BY_DEFAULT = 100  # entries per page
 MOST_LISTED = 1_000
 # Operations whose method returns pages with the store's own cursor; routes.py pages other lists.
-_PAGE_METHODS = {"events": "page_of_events", "artifacts": "page_of_artifacts"}
+_PAGE_METHODS = {"events": "admin.page_of_events", "artifacts": "admin.page_of_statements"}
 SPACE = Parameter("space", TEXT, "the space (default: the key's only one, or `default`)")
 WING = Parameter("wing", TEXT, "limit to this wing of the space")
 CURSOR = Parameter("cursor", TEXT, "the `next` of the page before")
@@ -86,7 +86,7 @@ def pool_of(operation: Operation) -> PoolName:
 
 
 def _operation_route(operation: Operation) -> OperationRoute:
-    returns = get_type_hints(getattr(Memory, operation.method))["return"]
+    returns = get_type_hints(method_named(operation.method))["return"]
     # Results of other types are not paged: `changes`, for example, has a position of its own.
     listed = operation.read_only and bool(operation.result) and get_origin(returns) in _LIST_TYPES
     parameters = operation.parameters

@@ -6,6 +6,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from starlette.requests import Request
@@ -101,13 +102,13 @@ def _page(route: OperationRoute, handle: Memory, arguments: Mapping[str, Any]) -
     if not 1 <= limit <= MOST_LISTED:
         raise InvalidInput(f"limit must be from 1 to {MOST_LISTED:,}, not {limit}.")
     if route.page_method is not None:
-        return getattr(handle, route.page_method)(limit=limit, **arguments)
+        return attrgetter(route.page_method)(handle)(limit=limit, **arguments)
     offset, last = _parse_cursor(arguments.pop("cursor", None))
     takes_limit = route.operation.parameter("limit") is not None
 
     def fetch(count: int, *, everything: bool = False) -> list[Any]:
-        given = {**arguments, "limit": count} if takes_limit else arguments
-        return list(islice(route.operation.run(handle, given), None if everything else count))
+        with_count = {**arguments, "limit": count} if takes_limit else arguments
+        return list(islice(route.operation.run(handle, with_count), None if everything else count))
 
     items = fetch(offset + limit + 1, everything=last is not None)
     begin = _resume_at(items, offset, last)
@@ -165,7 +166,7 @@ def _spaces_endpoint(service: Service) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         parse_query((), request.query_params.multi_items())
         caller = await service.authenticate(request)
-        names = await service.run("asking", service.memory.spaces, caller=caller)
+        names = await service.run("asking", service.memory.admin.spaces, caller=caller)
         document = {"spaces": [name for name in names if caller.opens(name)]}
         return json_response(document, accepts=request.headers.get("accept-encoding", ""))
 

@@ -85,7 +85,7 @@ def check_reach(memory: Memory, settings: ServiceSettings) -> None:
     if settings.on_loopback:
         return
     now = utc_now()
-    if not any(key.usable(now) for key in memory.api_keys()):
+    if not any(key.usable(now) for key in memory.admin.api_keys()):
         raise InvalidSetting(
             f"Serving on {settings.host} needs an API key.",
             fix="Create one with: everyword keys create NAME. Or serve on 127.0.0.1.",

@@ -50,7 +50,7 @@ class Service:
         self.authenticator = Authenticator(memory, self._auth_pool, on_loopback=settings.on_loopback)
         self.rate_limiter = RateLimiter(settings.requests_per_s, settings.burst)
         self.concurrency_limiter = ConcurrencyLimiter(settings.most_requests_of_a_key)
-        self.poller = ChangePoller(lambda: self.probe_pool.run(memory.pulse))
+        self.poller = ChangePoller(lambda: self.probe_pool.run(memory.admin.pulse))
         self.worker = Worker(memory, self.metrics) if settings.worker else None
         self.ready = False
 
@@ -88,7 +88,7 @@ class Service:
 
     async def warm_up(self) -> None:
         """Fill caches, so that the first request does not wait for them."""
-        for call in (self.memory.intents, lambda: self.memory.context(_WARM_UP_QUESTION, budget=1)):
+        for call in (self.memory.intents.list, lambda: self.memory.context(_WARM_UP_QUESTION, budget=1)):
             with suppress(EverywordError):  # a request that fails reports it
                 await self.run("slow", call)
 

@@ -107,11 +107,11 @@ class ServiceSettings:
         if not 0 <= self.wait_for_store_s <= LONGEST_WAIT_S:
             raise InvalidSetting(f"wait must be from 0 to {LONGEST_WAIT_S:,} seconds, not {self.wait_for_store_s:g}.")
 
-    def with_limits(self, given: Iterable[str]) -> ServiceSettings:
+    def with_limits(self, limits: Iterable[str]) -> ServiceSettings:
         """Return a copy with limits changed, each given as NAME=VALUE."""
         kinds = {one.name: one.type for one in fields(self) if one.name in LIMITS}
         changed: dict[str, float] = {}
-        for text in given:
+        for text in limits:
             name, _, value = text.partition("=")
             if name not in kinds:
                 raise InvalidSetting(f"Unknown limit {name[:80]!r}.", fix=f"Valid limits: {', '.join(LIMITS)}.")

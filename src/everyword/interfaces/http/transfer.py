@@ -82,32 +82,32 @@ def routes(service: Service) -> list[Route]:
 
 async def _export(service: Service, request: Request) -> Response:
     caller = await service.authenticate(request)
-    given = parse_query(EXPORT.parameters, request.query_params.multi_items())
-    handle = service.handle(caller, EXPORT.needs, given.get("space"), given.get("wing"))
-    return await _download(service, caller, handle.export, "events.jsonl", EXPORT.media_type)
+    query = parse_query(EXPORT.parameters, request.query_params.multi_items())
+    handle = service.handle(caller, EXPORT.needs, query.get("space"), query.get("wing"))
+    return await _download(service, caller, handle.admin.export, "events.jsonl", EXPORT.media_type)
 
 
 async def _backup(service: Service, request: Request) -> Response:
     caller = await service.authenticate(request)
     parse_query(BACKUP.parameters, request.query_params.multi_items())
     caller.check_all_spaces(BACKUP.needs)
-    return await _download(service, caller, service.memory.backup, "memory.db", BACKUP.media_type)
+    return await _download(service, caller, service.memory.admin.backup, "memory.db", BACKUP.media_type)
 
 
 async def _import(service: Service, request: Request) -> Response:
     caller = await service.authenticate(request)
-    given = parse_query(IMPORT.parameters, request.query_params.multi_items())
-    handle = service.handle(caller, IMPORT.needs, given.get("space"), given.get("wing"))
+    query = parse_query(IMPORT.parameters, request.query_params.multi_items())
+    handle = service.handle(caller, IMPORT.needs, query.get("space"), query.get("wing"))
     folder = tempfile.TemporaryDirectory(prefix="everyword-")
     try:
         # The name is used only to detect the format.
-        path = Path(folder.name) / _plain_name(given.get("name", _NAME.default))
+        path = Path(folder.name) / _plain_name(query.get("name", _NAME.default))
         with path.open("wb") as file:
             async for chunk in limited(request, service.settings.max_import_bytes):
                 file.write(chunk)
-        options = {name: given[name] for name in ("format", "redact") if name in given}
+        options = {name: query[name] for name in ("format", "redact") if name in query}
         done = await service.run(
-            "slow", lambda: _imported(handle, path, options), caller=caller, space=given.get("space")
+            "slow", lambda: _imported(handle, path, options), caller=caller, space=query.get("space")
         )
     finally:
         folder.cleanup()
@@ -137,9 +137,9 @@ def _imported(handle: Memory, path: Path, options: dict[str, Any]) -> Imported:
         raise type(error)(error.detail.replace(f"{path.parent}{os.sep}", ""), fix=error.fix) from error
 
 
-def _plain_name(given: str) -> str:
-    name = PurePosixPath(given.replace("\\", "/")).name
+def _plain_name(path: str) -> str:
+    name = PurePosixPath(path.replace("\\", "/")).name
     kept = "".join(char for char in name if char.isalnum() or char in "._- ")[-_LONGEST_NAME:].lstrip(". ")
     if not kept:
-        raise InvalidInput(f"{given[:80]!r} is not a valid file name.")
+        raise InvalidInput(f"{path[:80]!r} is not a valid file name.")
     return kept

@@ -93,7 +93,9 @@ class Worker:
             wait_s = _POLL_EVERY_S
             try:
                 self._settle()
-                self._memory.deliver_webhooks(self._sender.send, to_json, going_on=lambda: not self._stopping.is_set())
+                self._memory.admin.deliver_webhooks(
+                    self._sender.send, to_json, going_on=lambda: not self._stopping.is_set()
+                )
             except EverywordError as error:
                 if self._stopping.is_set():  # the memory was closed meanwhile; the job stays queued
                     return
@@ -107,7 +109,7 @@ class Worker:
             self._woken.clear()
 
     def _settle(self) -> None:
-        due = self._memory.next_job_due()
+        due = self._memory.admin.next_job_due()
         if (due is not None and due <= utc_now()) or self._since_settled >= _SETTLE_EVERY_S:
             self._since_settled = 0.0
-            self._memory.settle()
+            self._memory.admin.settle()

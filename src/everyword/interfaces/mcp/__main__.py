@@ -15,17 +15,17 @@ _PROGRAM = "python -m everyword.interfaces.mcp"
 
 def main(argv: Sequence[str] | None = None, *, program: str = _PROGRAM) -> int:
     """Parse the command line and serve; return the exit code."""
-    given = _parser(program).parse_args(argv)
+    parsed = _parser(program).parse_args(argv)
     try:
         run(
-            given.memory,
-            transport=given.transport,
-            space=given.space,
-            wing=given.wing,
-            embedder=given.embedder,
-            reference_tools=given.reference_tools,
-            host=given.host,
-            port=given.port,
+            parsed.memory,
+            transport=parsed.transport,
+            space=parsed.space,
+            wing=parsed.wing,
+            embedder=parsed.embedder,
+            reference_tools=parsed.reference_tools,
+            host=parsed.host,
+            port=parsed.port,
             token=os.environ.get("EVERYWORD_MCP_TOKEN") or None,
         )
     except KeyboardInterrupt:

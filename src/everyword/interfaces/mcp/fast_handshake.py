@@ -206,10 +206,10 @@ def handshake_reply(read: bytes) -> dict[str, Any] | None:
 def _is_valid_initialize(params: Any) -> bool:
     if not isinstance(params, dict) or not isinstance(who := cast("dict[str, Any]", params).get("clientInfo"), dict):
         return False
-    given, client = cast("dict[str, Any]", params), cast("dict[str, Any]", who)
+    fields, client = cast("dict[str, Any]", params), cast("dict[str, Any]", who)
     return (
-        given.get("protocolVersion") in VERSIONS
-        and isinstance(given.get("capabilities"), dict)
+        fields.get("protocolVersion") in VERSIONS
+        and isinstance(fields.get("capabilities"), dict)
         and all(isinstance(client.get(name), str) for name in ("name", "version"))
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_LOOK_EVERY_S = 0.5  # the delay of change notifications
+_POLL_EVERY_S = 0.5  # the delay of change notifications
 
 
 class OpenMemory:
@@ -37,9 +37,7 @@ class OpenMemory:
     @property
     def memory(self) -> Memory:
         """The handle that clients use."""
-        whole = self._opened()
-        handle = whole if self._space is None else whole.space(self._space)
-        return handle if self.wing is None else handle.wing(self.wing)
+        return self.whole_space if self.wing is None else self.whole_space.wing(self.wing)
 
     @property
     def whole_space(self) -> Memory:
@@ -51,9 +49,9 @@ class OpenMemory:
         """Raise NotAllowed for a forbidden operation. Here all are allowed: every client is the owner."""
 
     async def in_thread(
-        self, call: Callable[[], R], *, operation: Operation | None = None, given: Mapping[str, Any] | None = None
+        self, call: Callable[[], R], *, operation: Operation | None = None, received: Mapping[str, Any] | None = None
     ) -> R:
-        """Run a call in a thread. operation, given: the called tool and its arguments, if it is a tool."""
+        """Run a call in a thread. operation, received: the called tool and its arguments, if it is a tool."""
         from anyio import to_thread  # importing it takes time
 
         return await to_thread.run_sync(call)
@@ -72,7 +70,7 @@ class OpenMemory:
         """Wait for a change, or until the next poll is due; return False once the server has ended."""
         import anyio  # importing it takes time
 
-        await anyio.sleep(_LOOK_EVERY_S)
+        await anyio.sleep(_POLL_EVERY_S)
         return not self._closed
 
     def warm(self) -> None:

@@ -35,8 +35,8 @@ class ReferenceTool:
 
     name: str
     description: str
-    takes: Mapping[str, Any]
-    gives: Mapping[str, Any]
+    inputs: Mapping[str, Any]  # JSON schemas by name
+    outputs: Mapping[str, Any]
     run: Callable[[KnowledgeGraph, Mapping[str, Any]], Any]
     result: str = ""  # the name of a list in the structured result
     read_only: bool = False
@@ -47,12 +47,12 @@ class ReferenceTool:
         """The name for people."""
         return self.name.replace("_", " ").title()
 
-    def call(self, graph: KnowledgeGraph, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def call(self, graph: KnowledgeGraph, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Run the tool; return the text and the structured result."""
-        missing = [name for name in self.takes if name not in given]
+        missing = [name for name in self.inputs if name not in arguments]
         if missing:
             raise InvalidInput(f"{self.name} needs {' and '.join(missing)}.")
-        answer = self.run(graph, given)
+        answer = self.run(graph, arguments)
         if isinstance(answer, str):
             return answer, {"success": True, "message": answer}
         return json_text(answer, indent=2), {self.result: answer} if self.result else answer
@@ -64,73 +64,73 @@ TOOLS = {
         ReferenceTool(
             name="create_entities",
             description="Add several new entities to the knowledge graph; existing ones stay unchanged.",
-            takes={"entities": _ENTITIES},
-            gives={"entities": _ENTITIES},
-            run=lambda graph, given: graph.create_entities(given["entities"]),
+            inputs={"entities": _ENTITIES},
+            outputs={"entities": _ENTITIES},
+            run=lambda graph, arguments: graph.create_entities(arguments["entities"]),
             result="entities",
         ),
         ReferenceTool(
             name="create_relations",
             description="Add several new relations between entities of the knowledge graph, in active voice.",
-            takes={"relations": _RELATIONS},
-            gives={"relations": _RELATIONS},
-            run=lambda graph, given: graph.create_relations(given["relations"]),
+            inputs={"relations": _RELATIONS},
+            outputs={"relations": _RELATIONS},
+            run=lambda graph, arguments: graph.create_relations(arguments["relations"]),
             result="relations",
         ),
         ReferenceTool(
             name="add_observations",
             description="Add new observations to existing entities of the knowledge graph.",
-            takes={"observations": _list_of(entityName=_TEXT, contents=_TEXTS)},
-            gives={"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)},
-            run=lambda graph, given: graph.add_observations(given["observations"]),
+            inputs={"observations": _list_of(entityName=_TEXT, contents=_TEXTS)},
+            outputs={"results": _list_of(entityName=_TEXT, addedObservations=_TEXTS)},
+            run=lambda graph, arguments: graph.add_observations(arguments["observations"]),
             result="results",
         ),
         ReferenceTool(
             name="delete_entities",
             description="Delete several entities and their relations from the knowledge graph.",
-            takes={"entityNames": _TEXTS},
-            gives=_DELETED,
-            run=lambda graph, given: graph.delete_entities(given["entityNames"]),
+            inputs={"entityNames": _TEXTS},
+            outputs=_DELETED,
+            run=lambda graph, arguments: graph.delete_entities(arguments["entityNames"]),
             destructive=True,
         ),
         ReferenceTool(
             name="delete_observations",
             description="Delete observations from entities of the knowledge graph.",
-            takes={"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)},
-            gives=_DELETED,
-            run=lambda graph, given: graph.delete_observations(given["deletions"]),
+            inputs={"deletions": _list_of(entityName=_TEXT, observations=_TEXTS)},
+            outputs=_DELETED,
+            run=lambda graph, arguments: graph.delete_observations(arguments["deletions"]),
             destructive=True,
         ),
         ReferenceTool(
             name="delete_relations",
             description="Delete several relations from the knowledge graph.",
-            takes={"relations": _RELATIONS},
-            gives=_DELETED,
-            run=lambda graph, given: graph.delete_relations(given["relations"]),
+            inputs={"relations": _RELATIONS},
+            outputs=_DELETED,
+            run=lambda graph, arguments: graph.delete_relations(arguments["relations"]),
             destructive=True,
         ),
         ReferenceTool(
             name="read_graph",
             description="Read the whole knowledge graph.",
-            takes={},
-            gives=_GRAPH,
+            inputs={},
+            outputs=_GRAPH,
             run=lambda graph, _: graph.read_graph(),
             read_only=True,
         ),
         ReferenceTool(
             name="search_nodes",
             description="Find entities of the knowledge graph whose name, type or observations contain these words.",
-            takes={"query": {**_TEXT, "maxLength": 2048}},
-            gives=_GRAPH,
-            run=lambda graph, given: graph.search_nodes(given["query"]),
+            inputs={"query": {**_TEXT, "maxLength": 2048}},
+            outputs=_GRAPH,
+            run=lambda graph, arguments: graph.search_nodes(arguments["query"]),
             read_only=True,
         ),
         ReferenceTool(
             name="open_nodes",
             description="Read entities of the knowledge graph by name.",
-            takes={"names": _TEXTS},
-            gives=_GRAPH,
-            run=lambda graph, given: graph.open_nodes(given["names"]),
+            inputs={"names": _TEXTS},
+            outputs=_GRAPH,
+            run=lambda graph, arguments: graph.open_nodes(arguments["names"]),
             read_only=True,
         ),
     )

@@ -96,7 +96,7 @@ def _transcript(opened: OpenMemory, uri: str, session: str) -> TextResourceConte
         raise MCPError(INVALID_PARAMS, f"Unknown session {session[:200]!r}.")
     if len(lines) > _MOST_EVENTS:
         lines[-1] = f"(the session continues; these are its first {_MOST_EVENTS:,} events)"
-    text = opened.memory.fenced("\n".join(lines))
+    text = opened.memory.admin.fenced("\n".join(lines))
     return TextResourceContents(uri=uri, mime_type="text/plain", text=text)
 
 

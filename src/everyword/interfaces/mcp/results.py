@@ -8,7 +8,7 @@ from typing import Any, cast
 from everyword.errors import EverywordError
 from everyword.interfaces.operations import Operation
 from everyword.text.rendering import event_line, json_text, one_line
-from everyword.types.events import Context, Hit, Hits, Written
+from everyword.types.events import Context, Hit, Hits, Written, WrittenBatch
 from everyword.types.intents import Window
 
 Fence = Callable[[str], str]
@@ -25,12 +25,18 @@ def result_text(operation: Operation, result: object, fence: Fence) -> str:
     if isinstance(result, Context):
         return result.text or _NOTHING
     if isinstance(result, Written):
-        outcome = f"Remembered as {result.id}." if result.new else f"Already known as {result.id}."
-        kinds = ", ".join(sorted(result.redacted))
-        return f"{outcome} Redacted: {kinds}." if kinds else outcome
+        return _written(result)
+    if isinstance(result, WrittenBatch):
+        return "\n".join(map(_written, result)) or "There was nothing to remember."
     if isinstance(result, Window):
         return result.text or _NOTHING
     return fence(_json(operation.document(result)))
+
+
+def _written(result: Written) -> str:
+    outcome = f"Remembered as {result.id}." if result.new else f"Already known as {result.id}."
+    kinds = ", ".join(sorted(result.redacted))
+    return f"{outcome} Redacted: {kinds}." if kinds else outcome
 
 
 def empty_context_text(empty: Context, usual: Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -44,12 +45,13 @@ def build(opened: OpenMemory, *, reference_tools: bool = False, connections: boo
         return types.ListToolsResult(tools=listed)
 
     async def call_tool(_: Asked, call: types.CallToolRequestParams) -> types.CallToolResult:
-        given = call.arguments or {}
+        received = call.arguments or {}
         if call.name in tools:
             tool = tools[call.name]
-            return await _answer(opened, lambda: _run(tool, opened, given), operation=tool.operation, given=given)
+            run = partial(_run, tool, opened, received)
+            return await _answer(opened, run, operation=tool.operation, received=received)
         if call.name in graph_tools:
-            return await _answer(opened, lambda: _run_reference(graph_tools[call.name], opened, given))
+            return await _answer(opened, lambda: _run_reference(graph_tools[call.name], opened, received))
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool {call.name[:200]!r}.")
 
     async def list_resources(asked: Asked, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
@@ -110,14 +112,14 @@ def _reference_tool(tool: ReferenceTool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema={"type": "object", "properties": dict(tool.takes), "required": list(tool.takes)},
-        output_schema={"type": "object", "properties": dict(tool.gives), "required": list(tool.gives)},
+        input_schema={"type": "object", "properties": dict(tool.inputs), "required": list(tool.inputs)},
+        output_schema={"type": "object", "properties": dict(tool.outputs), "required": list(tool.outputs)},
         annotations=types.ToolAnnotations.model_validate(hints(read_only=tool.read_only, destructive=tool.destructive)),
     )
 
 
-def _run(tool: AgentTool, opened: OpenMemory, given: Mapping[str, Any]) -> types.CallToolResult:
-    arguments = tool.arguments(given)
+def _run(tool: AgentTool, opened: OpenMemory, received: Mapping[str, Any]) -> types.CallToolResult:
+    arguments = tool.arguments(received)
     opened.check(tool.operation)
     handle = opened.memory if tool.operation.scope == "wing" else opened.whole_space
     if tool.operation.read_only:
@@ -126,12 +128,12 @@ def _run(tool: AgentTool, opened: OpenMemory, given: Mapping[str, Any]) -> types
             # Ask again with the default budget, to tell "nothing found" from "budget too small".
             without_budget = {name: value for name, value in arguments.items() if name != "budget"}
             return _text(empty_context_text(result, tool.operation.run(handle, without_budget)))
-        return _text(result_text(tool.operation, result, handle.fenced))
-    return _text(result_text(tool.operation, tool.operation.run(handle, arguments), handle.fenced))
+        return _text(result_text(tool.operation, result, handle.admin.fenced))
+    return _text(result_text(tool.operation, tool.operation.run(handle, arguments), handle.admin.fenced))
 
 
-def _run_reference(tool: ReferenceTool, opened: OpenMemory, given: Mapping[str, Any]) -> types.CallToolResult:
-    text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), given)
+def _run_reference(tool: ReferenceTool, opened: OpenMemory, received: Mapping[str, Any]) -> types.CallToolResult:
+    text, structured = tool.call(KnowledgeGraph(opened.whole_space, wing=opened.wing), received)
     return types.CallToolResult(content=_text(text).content, structured_content=visible_json(structured))
 
 

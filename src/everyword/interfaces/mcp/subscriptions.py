@@ -55,24 +55,24 @@ class Watch:
     def begin(self) -> None:
         """Record the current state; only later changes are reported."""
         self._position = self.opened.memory.changes(after=NOW).position
-        self._pulse = self.opened.memory.pulse()
+        self._pulse = self.opened.memory.admin.pulse()
         self._digests |= {uri: self._digest(uri) for uri in self.uris - self._digests.keys() if not _shown_by_feed(uri)}
         if self.listing:
             self._listed = resources.listed_sessions(self.opened)
 
     def poll(self) -> Changed:
         """Return the changes since the last poll."""
-        pulse = self.opened.memory.pulse()
+        pulse = self.opened.memory.admin.pulse()
         if pulse == self._pulse:
             return Changed([], listed=False)
         self._pulse = pulse
         news = self._news()
         if not news:
             return Changed([], listed=False)
-        spoken = {one.item.session for one in news if isinstance(one.item, Event)} - {None}
+        changed_sessions = {one.item.session for one in news if isinstance(one.item, Event)} - {None}
         gone = any(one.kind == "forgotten" for one in news)
-        uris = [uri for uri in sorted(self.uris) if self._is_new(uri, cast("set[str]", spoken), gone)]
-        listed = self.listing and (gone or not spoken <= self._listed)
+        uris = [uri for uri in sorted(self.uris) if self._is_new(uri, cast("set[str]", changed_sessions), gone)]
+        listed = self.listing and (gone or not changed_sessions <= self._listed)
         if listed:
             before, self._listed = self._listed, resources.listed_sessions(self.opened)
             listed = before != self._listed
@@ -87,11 +87,11 @@ class Watch:
             if not part.more:
                 return news
 
-    def _is_new(self, uri: str, spoken: set[str], gone: bool) -> bool:
+    def _is_new(self, uri: str, changed_sessions: set[str], gone: bool) -> bool:
         if uri == resources.SESSIONS:
-            return gone or bool(spoken)
+            return gone or bool(changed_sessions)
         if uri.startswith(SESSION):
-            return gone or unquote(uri[len(SESSION) :]) in spoken
+            return gone or unquote(uri[len(SESSION) :]) in changed_sessions
         before, self._digests[uri] = self._digests.get(uri), self._digest(uri)
         return before != self._digests[uri]
 
@@ -128,38 +128,38 @@ class Subscriptions:
             tasks.cancel_scope.cancel()
 
     async def subscribe(
-        self, asked: ServerRequestContext[Any], given: types.SubscribeRequestParams
+        self, context: ServerRequestContext[Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Follow a resource on the client's connection."""
-        uri = str(given.uri)
+        uri = str(params.uri)
         if not resources.is_known(uri):
             raise MCPError(types.INVALID_PARAMS, f"Unknown resource {uri[:200]}.")
-        followed = self._followed(asked)
+        followed = self._followed(context)
         if len(followed.watch.uris) >= _MOST_URIS:
             raise MCPError(types.INVALID_PARAMS, f"A client can follow at most {_MOST_URIS} resources.")
         followed.watch.uris.add(uri)
-        await self._begin(asked.session, followed)
+        await self._begin(context.session, followed)
         return types.EmptyResult()
 
     async def unsubscribe(
-        self, asked: ServerRequestContext[Any], given: types.UnsubscribeRequestParams
+        self, context: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
         """Stop following a resource."""
-        self._followed(asked).watch.uris.discard(str(given.uri))
+        self._followed(context).watch.uris.discard(str(params.uri))
         return types.EmptyResult()
 
-    async def follow_list(self, asked: ServerRequestContext[Any]) -> None:
+    async def follow_list(self, context: ServerRequestContext[Any]) -> None:
         """Notify a client that has read the list when it changes."""
-        followed = self._followed(asked)
+        followed = self._followed(context)
         if not followed.watch.listing:
             followed.watch.listing = True
-            await self._begin(asked.session, followed)
+            await self._begin(context.session, followed)
 
     async def listen(
-        self, asked: ServerRequestContext[Any], given: types.SubscriptionsListenRequestParams
+        self, context: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Respond with a stream of changes, until the client leaves or the server ends."""
-        wanted = given.notifications
+        wanted = params.notifications
         uris = {str(uri) for uri in wanted.resource_subscriptions or ()}
         if len(uris) > _MOST_URIS:
             raise MCPError(types.INVALID_PARAMS, f"A client can follow at most {_MOST_URIS} resources.")
@@ -172,7 +172,7 @@ class Subscriptions:
             await to_thread.run_sync(watch.begin)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._publish, watch, bus, handler)
-                answered.append(await handler(asked, given))
+                answered.append(await handler(context, params))
                 tasks.cancel_scope.cancel()
         return answered[0]
 
@@ -208,10 +208,10 @@ class Subscriptions:
             followed.running = anyio.CancelScope()
             self._tasks.start_soon(self._notify, session, followed)
 
-    def _followed(self, asked: ServerRequestContext[Any]) -> _Connection:
+    def _followed(self, context: ServerRequestContext[Any]) -> _Connection:
         """Return the state of the client's connection; it ends with the connection."""
         # The MCP package has no public access to the connection yet.
-        connection = asked.session._connection  # pyright: ignore[reportPrivateUsage]
+        connection = context.session._connection  # pyright: ignore[reportPrivateUsage]
         found: _Connection | None = connection.state.get(_KEY)
         if found is None:
             found = connection.state[_KEY] = _Connection(watch=Watch(opened=self._opened))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from everyword.interfaces.operations import BY_NAME, Operation, Parameter, check_arguments
-from everyword.interfaces.operations.parameters import OBJECTS, PATH, TIME
+from everyword.interfaces.operations.parameters import PATH, TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +98,17 @@ class AgentTool:
 
     def schema(self) -> dict[str, Any]:
         """Describe the arguments as JSON Schema."""
+        filled = {parameter.fills for parameter in self.parameters}
         return {
             "type": "object",
             "properties": {parameter.name: self._property(parameter) for parameter in self.parameters},
-            "required": [parameter.name for parameter in self.parameters if parameter.required],
+            "required": [one.name for one in self.parameters if one.required and one.name not in filled],
             "additionalProperties": False,
         }
 
-    def arguments(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    def arguments(self, received: Mapping[str, Any] | None) -> dict[str, Any]:
         """Check what a client sent; return the operation's arguments."""
-        return {**self.defaults, **check_arguments(self.parameters, given or {})}
+        return {**self.defaults, **check_arguments(self.parameters, received or {})}
 
     def _property(self, parameter: Parameter) -> dict[str, Any]:
         description = parameter.description + (_TIME_HINT if parameter.kind is TIME else "")
@@ -143,7 +144,7 @@ def _tool(offer: Offer, operation: Operation, wing: str | None) -> AgentTool:
         parameters=tuple(
             parameter
             for parameter in operation.parameters
-            if parameter.kind not in (PATH, OBJECTS) and (parameter.required or parameter.name not in hidden)
+            if parameter.kind is not PATH and (parameter.required or parameter.name not in hidden)
         ),
         defaults=_OWN_DEFAULTS.get(operation.name, {}),
     )

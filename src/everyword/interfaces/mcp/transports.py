@@ -101,5 +101,5 @@ class _TokenRequired:
         await self._app(scope, receive, send)
 
     def _has_token(self, scope: Any) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(given, self._expected)
+        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        return hmac.compare_digest(authorization, self._expected)

@@ -35,7 +35,7 @@ class Kind:
 class Parameter:
     """One parameter of an operation."""
 
-    name: str  # as the method of Memory spells it
+    name: str  # as the method spells it
     kind: Kind
     help: str
     required: bool = False
@@ -44,7 +44,13 @@ class Parameter:
     options: tuple[str, ...] = ()  # on the command line, instead of --name; a flag's option negates its default
     or_one: bool = False  # a list of texts may also be given as a single text
     several: bool = False  # the command line takes more than one and runs the operation once for each
+    fills: str = ""  # another parameter that it stands for, in a form that a command line can't take
     from_stdin: bool = False  # the command line reads it from standard input where it is left out or "-"
+
+    @property
+    def argument(self) -> str:
+        """Return the name of the method's argument."""
+        return self.fills or self.name
 
     @property
     def description(self) -> str:
@@ -61,9 +67,12 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
             raise _unknown(name, known)
         if value is not None:
             checked[name] = _check(known[name], value)
-    missing = [name for name, parameter in known.items() if parameter.required and name not in checked]
+    filled = [known[name].argument for name in checked]
+    missing = [name for name, parameter in known.items() if parameter.required and name not in filled]
     if missing:
         raise InvalidInput(f"Missing parameter: {', '.join(missing)}.")
+    if twice := sorted(name for name in set(filled) if filled.count(name) > 1):
+        raise InvalidInput(f"Give either {' or '.join(one for one in checked if known[one].argument == twice[0])}.")
     return checked
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from everyword.interfaces.operations.parameters import (
@@ -34,7 +35,7 @@ class Operation:
 
     name: str
     summary: str
-    method: str = ""  # of Memory; the operation's name where it is left out
+    method: str = ""  # of Memory, or of one of its parts: "graph.entities"; the operation's name where it is left out
     parameters: tuple[Parameter, ...] = ()
     details: str = ""
     # What it works on: one wing where the caller names one, or always the whole space, or always the whole file.
@@ -44,6 +45,7 @@ class Operation:
     creates: bool = False  # creates the memory where there is none
     progress: bool = False  # the method takes a progress callback
     may_be_none: bool = False  # the method may find nothing and return None
+    several: str = ""  # the name of the result where it is a list, of a method that returns one or many
     result: str = ""  # the name of the result in a JSON document; "" where the result is a document itself
 
     def __post_init__(self) -> None:
@@ -51,7 +53,8 @@ class Operation:
 
     def run(self, memory: Memory, arguments: Mapping[str, Any]) -> Any:
         """Call the method."""
-        return getattr(memory, self.method)(**arguments)
+        fills = {parameter.name: parameter.argument for parameter in self.parameters}
+        return attrgetter(self.method)(memory)(**{fills.get(name, name): value for name, value in arguments.items()})
 
     def document(self, result: object) -> dict[str, Any]:
         """Convert a result to one JSON document."""
@@ -59,7 +62,7 @@ class Operation:
 
         converted = to_json(result)
         if not self.result:
-            return converted
+            return {self.several: converted} if self.several and isinstance(result, list) else converted
         # A method that returns nothing has done its work; one that may find nothing has found nothing.
         return {self.result: True if converted is None and not self.may_be_none else converted}
 
@@ -110,8 +113,9 @@ _RECALL = (
 OPERATIONS = (
     Operation(
         "add",
-        "remember one event",
+        "remember one event, or a list of chat messages",
         details="The event is on disk and searchable when this returns. Adding the same event again changes nothing.",
+        several="written",
         parameters=(
             Parameter(
                 "text",
@@ -120,6 +124,12 @@ OPERATIONS = (
                 required=True,
                 positional=True,
                 from_stdin=True,
+            ),
+            Parameter(
+                "messages",
+                OBJECTS,
+                "instead of text: chat messages with role and content, as the SDKs of OpenAI and Anthropic have them",
+                fills="text",
             ),
             Parameter("speaker", TEXT, "who said it"),
             Parameter("session", TEXT, "the conversation or work session"),
@@ -229,6 +239,7 @@ OPERATIONS = (
     Operation(
         "artifacts",
         "list decisions, todos, preferences, facts and other statements, each with its quote",
+        method="statements",
         parameters=(
             Parameter("kind", TEXT, "decision, todo, reminder, key_fact, insight, preference, event ..."),
             Parameter("about", TEXT, "only about this person or thing"),
@@ -269,6 +280,7 @@ OPERATIONS = (
     Operation(
         "records",
         "list edits: identities, corrections, retractions, answers to intents, undone changes",
+        method="admin.records",
         parameters=(
             Parameter("kind", TEXT, "identity, correction, retraction, feedback or unfold"),
             _LIMIT,
@@ -279,6 +291,7 @@ OPERATIONS = (
     Operation(
         "entities",
         "list people, organisations, projects, places and things, the most mentioned first",
+        method="graph.entities",
         parameters=(
             Parameter("type", TEXT, "person, organisation, project, place, thing or topic"),
             Parameter("prefix", TEXT, "the beginning of one of its names", positional=True),
@@ -290,6 +303,7 @@ OPERATIONS = (
     Operation(
         "entity",
         "show whom or what a name means: its names, its type, and when it was mentioned",
+        method="graph.entity",
         parameters=(Parameter("name", TEXT, "any of its names, or its id", required=True, positional=True),),
         read_only=True,
     ),
@@ -309,6 +323,7 @@ OPERATIONS = (
     Operation(
         "timeline",
         "list what was true of a person or thing and what happened to it, in order of time",
+        method="graph.timeline",
         parameters=(
             Parameter("entity", TEXT, "any of its names", required=True, positional=True),
             Parameter("since", TIME, "only what was true or happened at this time or later"),
@@ -321,12 +336,14 @@ OPERATIONS = (
     Operation(
         "conflicts",
         "list facts that contradict each other where no later statement decides",
+        method="graph.conflicts",
         read_only=True,
         result="conflicts",
     ),
     Operation(
         "merge",
         "merge two names that mean one person or thing",
+        method="graph.merge",
         details="Events stay as they are. `undo` reverts it.",
         parameters=(
             Parameter("gone", TEXT, "the name that is merged", required=True, positional=True),
@@ -336,6 +353,7 @@ OPERATIONS = (
     Operation(
         "split",
         "split names off a person or thing that is really two",
+        method="graph.split",
         details="Events stay as they are. `undo` reverts it.",
         parameters=(
             Parameter("entity", TEXT, "the person or thing that is two", required=True, positional=True),
@@ -351,17 +369,20 @@ OPERATIONS = (
     Operation(
         "edits",
         "list merges and splits, with the numbers that `undo` takes",
+        method="graph.edits",
         read_only=True,
         result="edits",
     ),
     Operation(
         "undo",
         "revert a merge or split",
+        method="graph.undo",
         parameters=(Parameter("number", INTEGER, "its number, as `edits` lists it", required=True, positional=True),),
     ),
     Operation(
         "intents",
         "list open goals, each with its quotes",
+        method="intents.list",
         parameters=(
             Parameter("status", TEXT, "resolved, rejected, deferred, expired or any (default: pending and scheduled)"),
             Parameter("category", TEXT, "task, promise, wish, question or reminder"),
@@ -375,6 +396,7 @@ OPERATIONS = (
     Operation(
         "answer_intent",
         "answer an intent: accept, modify, defer, reject or done",
+        method="intents.answer",
         details="The log keeps the answer. It changes how readily intents of the same category are shown; a rejected "
         "intent is never shown again.",
         parameters=(
@@ -388,6 +410,7 @@ OPERATIONS = (
     Operation(
         "beliefs",
         "list where each person believes things to be and in what state, with quotes",
+        method="concepts.beliefs",
         details="People who were present when a thing changed know of it. Others believe the old state until told.",
         parameters=(
             Parameter("holder", TEXT, "who believes it (default: everyone, and the actual state)", positional=True),
@@ -401,6 +424,7 @@ OPERATIONS = (
     Operation(
         "window",
         "show what matters now, without a question: events, concepts and intents in three tiers",
+        method="concepts.window",
         parameters=(
             Parameter("budget", INTEGER, "most tokens of the text (default: 2000)", default=2000),
             _NOW,
@@ -411,6 +435,7 @@ OPERATIONS = (
     Operation(
         "palace",
         "show the memory as a place: wing, room (concept), hall (kind), closet (summary), drawer (event)",
+        method="concepts.palace",
         parameters=(
             Parameter("rooms", INTEGER, "most rooms of a wing (default: 20)", default=20),
             Parameter("drawers", INTEGER, "most events of a room (default: 10)", default=10),
@@ -421,6 +446,7 @@ OPERATIONS = (
     Operation(
         "concepts",
         "list concepts: themes that three or more events share",
+        method="concepts.list",
         parameters=(
             Parameter("about", TEXT, "only concepts with this word in their label, keys or names"),
             _AS_OF,
@@ -432,12 +458,14 @@ OPERATIONS = (
     Operation(
         "concept",
         "show one concept with its events, its edges and its journal",
+        method="concepts.get",
         parameters=(Parameter("id", TEXT, "a concept's id", required=True, positional=True), _AS_OF),
         read_only=True,
     ),
     Operation(
         "fold",
         "fold waiting events into concepts, or show what that would change",
+        method="concepts.fold",
         details="Events are folded as they are written. Some wait after an import, or where folding is off.",
         parameters=(Parameter("dry_run", FLAG, "change nothing", default=False),),
         scope="space",
@@ -445,6 +473,7 @@ OPERATIONS = (
     Operation(
         "journal",
         "list changes of the concept graph, with reasons and events",
+        method="concepts.journal",
         parameters=(
             Parameter("about", TEXT, "only changes around a concept or an event, by its id"),
             Parameter("limit", INTEGER, "return at most this many (default: 50)", default=50),
@@ -455,6 +484,7 @@ OPERATIONS = (
     Operation(
         "unfold",
         "revert a change of the concept graph, for good",
+        method="concepts.undo",
         parameters=(Parameter("id", TEXT, "the id of a journal entry", required=True, positional=True), _BY),
     ),
     Operation(
@@ -526,6 +556,7 @@ OPERATIONS = (
     Operation(
         "verify",
         "check the file, and compare every index with the log",
+        method="admin.verify",
         parameters=(
             Parameter(
                 "deep",
@@ -541,6 +572,7 @@ OPERATIONS = (
     Operation(
         "rebuild",
         "rebuild every index from the log",
+        method="admin.rebuild",
         details="The old indexes serve until the new ones are complete.",
         parameters=(
             Parameter("vectors", FLAG, "keep the vectors", default=True, options=("--words-only",)),
@@ -552,6 +584,7 @@ OPERATIONS = (
     Operation(
         "settle",
         "do all waiting work, such as vectors that a model failed to make",
+        method="admin.settle",
         parameters=(
             Parameter(
                 "scrub",
@@ -567,6 +600,7 @@ OPERATIONS = (
     Operation(
         "backup",
         "make a consistent copy of the whole file while others write",
+        method="admin.backup",
         parameters=(Parameter("path", PATH, "a new file; never overwritten", required=True, positional=True),),
         scope="file",
         read_only=True,
@@ -575,6 +609,7 @@ OPERATIONS = (
     Operation(
         "export",
         "write a space's events as JSONL for `import`, or its graph, or Markdown notes",
+        method="admin.export",
         parameters=(
             Parameter("path", PATH, "a new file for the events; never overwritten", positional=True),
             Parameter(
@@ -594,6 +629,7 @@ API_OPERATIONS = (
     Operation(
         "activity",
         "count events in equal parts of time, and list speakers and wings",
+        method="admin.activity",
         parameters=(
             _SPEAKER,
             _SESSION,
@@ -613,6 +649,7 @@ API_OPERATIONS = (
     Operation(
         "artifact",
         "read one statement by its id",
+        method="statement",
         parameters=(Parameter("id", TEXT, "an artifact's id", required=True),),
         read_only=True,
     ),
@@ -628,12 +665,14 @@ API_OPERATIONS = (
     Operation(
         "glance",
         "find events by their words alone; faster than `recall`",
+        method="admin.glance",
         parameters=_RECALL,
         read_only=True,
     ),
     Operation(
         "held",
         "list the facts that were true in a span of time, those that covered most of it first",
+        method="graph.held",
         parameters=(
             Parameter("since", TIME, "start of the span", required=True),
             Parameter("until", TIME, "end of the span", required=True),
@@ -646,6 +685,7 @@ API_OPERATIONS = (
     Operation(
         "intent",
         "read one intent by its id, whatever its status",
+        method="intents.get",
         parameters=(
             Parameter("id", TEXT, "an intent's id", required=True),
             _NOW,
@@ -655,6 +695,7 @@ API_OPERATIONS = (
     Operation(
         "jobs",
         "list waiting jobs, oldest first",
+        method="admin.jobs",
         parameters=(Parameter("limit", INTEGER, "return at most this many (default: 100)", default=100),),
         read_only=True,
         result="jobs",
@@ -662,6 +703,7 @@ API_OPERATIONS = (
     Operation(
         "map",
         "list the strongest concepts, entities and intents, and the edges between them",
+        method="graph.map",
         parameters=(Parameter("limit", INTEGER, "most nodes (default: 150)", default=150),),
         read_only=True,
     ),

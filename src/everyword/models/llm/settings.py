@@ -9,11 +9,10 @@ URL#MODEL                 the same as openai:MODEL@URL
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
 from everyword.errors import InvalidSetting
-from everyword.models.http_client import check_key, check_url
+from everyword.models.http_client import check_url, find_key
 
 FORM = "PROVIDER:MODEL@URL, as in openai:qwen3@http://localhost:8000/v1, ollama:llama3.2 or anthropic:claude-sonnet-4-5"
 KEY_VARIABLE = "EVERYWORD_LLM_KEY"
@@ -60,10 +59,4 @@ class LLMSettings:
     @property
     def key(self) -> str | None:
         """The key to send, from the settings or the environment."""
-        given = check_key(self.api_key, source="api_key")
-        own = OWN_KEYS.get(self.url, "")
-        return (
-            given
-            or check_key(os.environ.get(KEY_VARIABLE), source=KEY_VARIABLE)
-            or check_key(os.environ.get(own), source=own)
-        )
+        return find_key(self.api_key, KEY_VARIABLE, OWN_KEYS.get(self.url, ""))

@@ -1,5 +1,5 @@
--- Every query of the PostgreSQL store, by the names that SQLite's have and with values in the same order.
--- Values by place are $1, $2, ...; those of filters have names. {where} takes the conditions, which stand at the end.
+-- Queries that only PostgreSQL has, or that it needs in another form than SQLite. Values by place are $1, $2;
+-- those of filters have names.
 
 -- Spaces
 
@@ -11,13 +11,14 @@ SELECT space, name, events, words, generation, words_upto, word_tail, epoch,
        ARRAY(SELECT model FROM near_spaces WHERE near_spaces.space = $1 AND state = 'ready')
 FROM spaces WHERE space = $1;
 
--- name: space_names
-SELECT name FROM spaces WHERE current_setting('everyword.space', true) IN ('*', space::text) ORDER BY name;
-
 -- name: add_space
 INSERT INTO spaces (space, name) VALUES ($1, $2)
 RETURNING space, name, events, words, generation, words_upto, word_tail, epoch,
           set_config('everyword.space', space::text, true), '{}'::bigint[], '{}'::bigint[];
+
+-- The highest seq that was ever given, also to an event that is gone.
+-- name: last_seq
+SELECT last_value FROM event_seq WHERE is_called;
 
 -- name: add_turn
 INSERT INTO turns (space) VALUES ($1);
@@ -32,42 +33,8 @@ SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2);
 -- name: keep_writers_out
 SELECT pg_advisory_xact_lock($1);
 
--- name: count_space
-UPDATE spaces SET events = events + $1, words = words + $2, word_tail = word_tail + $3 WHERE space = $4;
-
--- name: next_epoch
-UPDATE spaces SET epoch = epoch + 1 WHERE space = $1;
-
--- The log
-
--- name: insert_event
-INSERT INTO events
-  (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
-
 -- name: next_seqs
 SELECT nextval('event_seq') FROM generate_series(1, $1::bigint);
-
--- name: last_seq
-SELECT last_value FROM event_seq WHERE is_called;
-
--- name: last_recorded
-SELECT max(recorded_at) FROM events WHERE space = $1;
-
--- name: events_by_id
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND id = ANY($2::bytea[]) ORDER BY seq;
-
--- name: event_by_key
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND key_hash = hashtextextended($2, 0) AND key = $2;
-
--- name: events_by_seq
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
-
--- name: outlines_by_seq
-SELECT seq, session, speaker, role, at, source, recorded_at FROM events WHERE seq = ANY($1::bigint[]) AND space = $2 ORDER BY seq;
 
 -- The runs around several events at once: a row for each turn, beside the event that it stands near.
 -- name: runs_around
@@ -79,21 +46,6 @@ SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN LATERAL (
      AND (at, seq) > (here.at, here.seq) ORDER BY at, seq LIMIT $3)
 ) AS near
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND here.session IS NOT NULL ORDER BY 1, 2, 3;
-
--- name: events_oldest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) > (%(at)s, %(seq)s) ORDER BY at, seq LIMIT %(limit)s;
-
--- name: events_newest_first
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = %(space)s AND record IS NULL {where} AND (at, seq) < (%(at)s, %(seq)s) ORDER BY at DESC, seq DESC LIMIT %(limit)s;
-
--- name: log_after
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
-
--- name: contents_after
-SELECT seq, content FROM events WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
 -- name: matching_seqs
 SELECT seq FROM events WHERE space = %(space)s AND record IS NULL {where} ORDER BY seq;
@@ -114,120 +66,18 @@ WHERE space = %(space)s AND session IN (
   GROUP BY session ORDER BY max(at) DESC, session LIMIT %(limit)s
 ) {where} GROUP BY session ORDER BY max(at) DESC, session;
 
--- name: delete_events
-DELETE FROM events WHERE seq = ANY($1::bigint[]) AND space = $2;
-
 -- name: tally_events
 SELECT count(DISTINCT session), count(DISTINCT speaker), count(DISTINCT wing), min(at), max(at) FROM events
 WHERE space = $1 AND record IS NULL;
 
--- name: total_events
-SELECT coalesce(sum(events), 0)::bigint FROM spaces
-WHERE current_setting('everyword.space', true) IN ('*', space::text);
-
 -- name: count_events
 SELECT count(*) FROM events WHERE space = $1 AND record IS NULL;
-
--- name: count_records
-SELECT count(*) FROM events WHERE space = $1 AND record IS NOT NULL;
-
--- Of some kinds, in the order of the log.
--- name: records
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND record = ANY($2::text[]) ORDER BY seq;
-
--- name: latest_identity
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND record = 'identity' AND wing IS NOT DISTINCT FROM $2 ORDER BY seq DESC LIMIT 1;
-
--- Words
-
--- name: insert_word_tail
-INSERT INTO word_tail (space, seq, length, terms) VALUES ($1, $2, $3, $4);
-
--- name: word_tail_after
-SELECT seq, length, terms FROM word_tail WHERE space = $1 AND seq > $2 ORDER BY seq;
-
--- name: clear_word_tail
-DELETE FROM word_tail WHERE space = $1;
-
--- name: delete_word_tail
-DELETE FROM word_tail WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: set_words_upto
-UPDATE spaces SET words_upto = $1, word_tail = $2 WHERE space = $3;
-
--- name: insert_postings
-INSERT INTO postings (space, generation, term, first, chunk) VALUES ($1, $2, $3, $4, $5);
-
--- name: postings_of_terms
-SELECT term, first, chunk FROM postings
-WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) ORDER BY term, first;
-
--- name: sizes_of_terms
-SELECT term, sum(octet_length(chunk))::bigint FROM postings
-WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) GROUP BY term;
-
--- name: generations
-SELECT min(generation), max(generation) FROM postings WHERE space = $1;
-
--- name: delete_chunk
-DELETE FROM postings WHERE space = $1 AND generation = $2 AND term = $3 AND first = $4;
-
--- name: all_postings
-SELECT term, first, chunk FROM postings WHERE space = $1 AND generation = $2;
-
--- name: take_generation
-UPDATE spaces SET next_generation = next_generation + 1 WHERE space = $1 RETURNING next_generation - 1;
-
--- name: adopt_generation
-UPDATE spaces SET generation = $1, words_upto = $2, word_tail = $3, words = $4,
-  events = (SELECT count(*) FROM events WHERE space = $5 AND record IS NULL) WHERE space = $5;
 
 -- name: drop_older_generations
 DELETE FROM postings WHERE space = $1 AND (generation, term, first) IN (
   SELECT generation, term, first FROM postings
   WHERE space = $1 AND generation < (SELECT generation FROM spaces WHERE space = $1) LIMIT $2
 );
-
--- Models and vectors
-
--- name: models
-SELECT id, name, version, dims, token_dims, state FROM models ORDER BY id;
-
--- name: add_model
-INSERT INTO models (name, version, dims, token_dims, state) VALUES ($1, $2, $3, $4, $5)
-RETURNING id, name, version, dims, token_dims, state;
-
--- name: retire_active
-UPDATE models SET state = 'retired' WHERE state = 'active' AND id != $1;
-
--- name: retire_building
-UPDATE models SET state = 'retired' WHERE state = 'building';
-
--- name: activate_model
-UPDATE models SET state = 'active' WHERE id = $1;
-
--- name: delete_model
-DELETE FROM models WHERE id = $1;
-
--- name: insert_vector
-INSERT INTO vectors (unit, space, start, stop, windows, tokens) VALUES ($1, $2, $3, $4, $5, $6);
-
--- name: vectors_of_units
-SELECT unit, start, stop, windows, tokens FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2 ORDER BY unit;
-
--- name: windows_of_units
-SELECT unit, windows FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2;
-
--- name: count_vectors
-SELECT count(*) FROM vectors WHERE unit BETWEEN $1 AND $2 AND space = $3;
-
--- name: units_between
-SELECT unit FROM vectors WHERE unit BETWEEN $1 AND $2 AND space = $3 ORDER BY unit;
-
--- name: delete_units
-DELETE FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2;
 
 -- Space by space, so that each is found by the key.
 -- name: delete_some_vectors
@@ -237,52 +87,7 @@ DELETE FROM vectors USING (
   ) AS several LIMIT $3
 ) AS doomed WHERE vectors.space = doomed.space AND vectors.unit = doomed.unit;
 
--- name: last_position
-SELECT greatest(coalesce((SELECT max(position) FROM pooled_tail WHERE space = $1 AND model = $2), 0),
-                coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $2), 0));
-
--- name: insert_pooled
-INSERT INTO pooled_tail (space, model, position, unit, pooled) VALUES ($1, $2, $3, $4, $5);
-
--- name: pooled_tail_after
-SELECT position, unit, pooled FROM pooled_tail WHERE space = $1 AND model = $2 AND position > $3 ORDER BY position;
-
--- name: count_pooled_tail
-SELECT count(*) FROM pooled_tail WHERE space = $1 AND model = $2;
-
--- name: clear_pooled_tail
-DELETE FROM pooled_tail WHERE space = $1 AND model = $2 AND position <= $3;
-
--- name: pooled_tail_units
-SELECT unit FROM pooled_tail WHERE space = $1;
-
--- name: delete_pooled_units
-DELETE FROM pooled_tail WHERE space = $1 AND unit = ANY($2::bigint[]);
-
--- name: insert_block
-INSERT INTO pooled_blocks (space, model, last_position, positions, units, pooled) VALUES ($1, $2, $3, $4, $5, $6);
-
--- name: blocks_after
-SELECT last_position, positions, units, pooled FROM pooled_blocks
-WHERE space = $1 AND model = $2 AND last_position > $3 ORDER BY last_position;
-
--- name: blocks_of_space
-SELECT block, model, positions, units, pooled FROM pooled_blocks WHERE space = $1;
-
--- name: update_block
-UPDATE pooled_blocks SET positions = $1, units = $2, pooled = $3 WHERE block = $4 AND space = $5;
-
--- name: delete_block
-DELETE FROM pooled_blocks WHERE block = $1 AND space = $2;
-
--- name: delete_model_blocks
-DELETE FROM pooled_blocks WHERE model = $1;
-
--- name: delete_model_tail
-DELETE FROM pooled_tail WHERE model = $1;
-
 -- Nearest vectors of large spaces: see near.py.
-
 -- name: want_near
 INSERT INTO near_spaces (space, model) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
@@ -339,49 +144,11 @@ WHERE near_spaces.state != 'wanted'
          AND unit >> 52 = model) != (SELECT count(*) FROM vectors WHERE vectors.space = near_spaces.space
          AND unit >> 52 = model);
 
--- name: events_without_vectors
-SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events
-WHERE space = $1 AND seq > $2 AND record IS NULL
-  AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.space = $1 AND unit = ($3::bigint | (events.seq << 10)))
-ORDER BY seq LIMIT $4;
-
--- name: queue_events_without_vectors
-INSERT INTO jobs (space, kind, seq)
-SELECT space, $1, seq FROM events WHERE record IS NULL AND NOT EXISTS (
-  SELECT 1 FROM vectors WHERE vectors.space = events.space AND unit = ($2::bigint | (events.seq << 10))
-) ON CONFLICT DO NOTHING;
-
--- Jobs
-
--- name: insert_job
-INSERT INTO jobs (space, kind, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
-
 -- name: jobs
 SELECT jobs.id, spaces.name, kind, seq, attempts, error FROM jobs JOIN spaces ON spaces.space = jobs.space
 WHERE ($1::text IS NULL OR kind = $1) AND ($2::bigint IS NULL OR due_at <= $2)
   AND current_setting('everyword.space', true) IN ('*', jobs.space::text)
 ORDER BY jobs.id LIMIT $3;
-
--- name: count_jobs
-SELECT count(*) FROM jobs WHERE space = $1;
-
--- name: fail_job
-UPDATE jobs SET attempts = attempts + 1, error = $1, due_at = $2 WHERE id = $3 AND space = $4;
-
--- name: note_failure
-UPDATE jobs SET error = $1 WHERE kind = $2 AND seq = ANY($3::bigint[]) AND space = $4;
-
--- name: delete_job
-DELETE FROM jobs WHERE id = $1 AND space = $2;
-
--- name: settle_jobs
-DELETE FROM jobs WHERE kind = $1 AND seq = ANY($2::bigint[]) AND space = $3;
-
--- name: delete_jobs_of
-DELETE FROM jobs WHERE seq = ANY($1::bigint[]) AND space = $2;
-
--- name: job_seqs
-SELECT seq FROM jobs WHERE space = $1 AND kind = $2 ORDER BY seq;
 
 -- A space that owes work and that no other worker holds, the longest waiting first. What is behind the log goes before.
 -- name: take_owed_space
@@ -396,39 +163,6 @@ SELECT spaces.name FROM (
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
 
--- Artifacts
-
--- name: insert_artifact
-INSERT INTO artifacts
-  (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING number;
-
--- name: insert_artifact_key
-INSERT INTO artifact_keys (space, key, number) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
-
--- name: delete_artifact_keys
-DELETE FROM artifact_keys WHERE space = $1 AND number = (SELECT number FROM artifacts WHERE space = $1 AND id = $2);
-
--- name: artifacts_standing_by
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = $1 AND artifacts.number IN (
-  SELECT number FROM artifact_keys WHERE space = $1 AND key = ANY($2::bigint[])
-) ORDER BY artifacts.number DESC LIMIT $3;
-
--- name: close_artifact
-UPDATE artifacts SET status = $1, valid_to = coalesce($2::bigint, valid_to), closed_at = $3 WHERE space = $4 AND id = $5;
-
--- name: reopen_artifact
-UPDATE artifacts SET status = 'current', valid_to = NULL, closed_at = NULL WHERE space = $1 AND id = $2 RETURNING number;
-
--- name: artifact_by_id
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = $1 AND artifacts.id = $2;
-
 -- name: artifacts_by_filter
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
@@ -442,15 +176,6 @@ WHERE artifacts.space = %(space)s AND artifacts.number > %(after)s
   AND (%(tag)s::text IS NULL OR EXISTS (
     SELECT 1 FROM json_array_elements_text(any_json(body) -> 'tags') AS tags (tag) WHERE tag = %(tag)s))
 ORDER BY artifacts.number LIMIT %(limit)s;
-
--- name: artifacts_of_events
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifacts.number;
-
--- name: stated_by
-SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
 -- As JSON, which adapt.py reads.
 -- name: statements
@@ -467,53 +192,12 @@ JOIN artifact_edges AS edge ON edge.space = $2 AND edge.target = here.id
 JOIN artifacts AS there ON there.space = $2 AND there.id = edge.source
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq ORDER BY 1, 2, 3;
 
--- name: artifacts_standing
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = $1 AND about_hash = hashtextextended($2, 0) AND about = $2 AND status = $3
-ORDER BY artifacts.number DESC LIMIT $4;
-
--- name: artifacts_latest
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = %(space)s AND kind = %(kind)s AND status = 'current'
-  AND (%(wing)s::text IS NULL OR events.wing = %(wing)s) ORDER BY artifacts.number DESC LIMIT %(limit)s;
-
--- What was said before and did not change anything: the journal has it as "none".
--- name: confirmations
-SELECT target, count(*) FROM journal WHERE space = $1 AND target IS NOT NULL AND action = 'none'
-GROUP BY target ORDER BY count(*) DESC, target LIMIT $2;
-
--- name: artifact_versions
-WITH RECURSIVE
-  back (id, replaces) AS (
-    SELECT id, replaces FROM artifacts WHERE space = $1 AND id = $2
-    UNION SELECT artifacts.id, artifacts.replaces FROM artifacts JOIN back ON artifacts.id = back.replaces
-    WHERE artifacts.space = $1
-  ),
-  chain (id) AS (
-    SELECT id FROM back
-    UNION SELECT artifacts.id FROM artifacts JOIN chain ON artifacts.replaces = chain.id WHERE artifacts.space = $1
-  )
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
-       valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-  JOIN chain ON chain.id = artifacts.id
-WHERE artifacts.space = $1 ORDER BY artifacts.number;
-
 -- name: seqs_stating
 SELECT seq FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
   AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
 UNION SELECT journal.seq FROM journal JOIN artifacts ON artifacts.space = $1 AND artifacts.id = journal.target
 WHERE journal.space = $1 AND artifacts.about = ANY($2::text[])
   AND artifacts.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a) ORDER BY 1;
-
--- name: abouts_touched
-SELECT about FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])
-UNION SELECT artifacts.about FROM journal JOIN artifacts ON artifacts.space = $1 AND artifacts.id = journal.target
-WHERE journal.space = $1 AND journal.seq = ANY($2::bigint[]);
 
 -- Artifacts go with their keys.
 -- name: drop_artifacts_about
@@ -525,11 +209,6 @@ WITH gone AS (
 DELETE FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
   AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a);
 
--- name: drop_loose_edges
-DELETE FROM artifact_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM artifacts WHERE space = $1) OR target NOT IN (SELECT id FROM artifacts WHERE space = $1)
-);
-
 -- name: drop_changes_about
 DELETE FROM journal WHERE space = $1 AND number IN (
   SELECT journal.number FROM journal JOIN artifacts ON artifacts.space = $1
@@ -537,21 +216,6 @@ DELETE FROM journal WHERE space = $1 AND number IN (
   WHERE journal.space = $1 AND artifacts.about = ANY($2::text[])
     AND artifacts.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
 );
-
--- name: drop_all_artifacts
-WITH gone AS (DELETE FROM artifact_keys WHERE space = $1) DELETE FROM artifacts WHERE space = $1;
-
--- name: drop_all_keys
-DELETE FROM artifact_keys WHERE space = $1;
-
--- name: drop_all_changes
-DELETE FROM journal WHERE space = $1;
-
--- name: drop_all_edges
-DELETE FROM artifact_edges WHERE space = $1;
-
--- name: drop_all_tags
-DELETE FROM event_tags WHERE space = $1;
 
 -- name: delete_edges_of
 DELETE FROM artifact_edges WHERE space = $1 AND (
@@ -573,138 +237,11 @@ WITH gone AS (
 )
 DELETE FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[]);
 
--- name: delete_tags_of
-DELETE FROM event_tags WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: insert_change
-INSERT INTO journal (space, seq, at, action, artifact, target, reason) VALUES ($1, $2, $3, $4, $5, $6, $7);
-
--- name: changes_of
-SELECT journal.at, action, reason, artifact, target, events.id
-FROM journal JOIN events ON events.space = journal.space AND events.seq = journal.seq
-WHERE journal.space = $1 AND (artifact = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY number;
-
--- name: change_counts
-SELECT action, count(*) FROM journal WHERE space = $1 GROUP BY action ORDER BY action;
-
--- name: insert_edge
-INSERT INTO artifact_edges (space, source, target, kind, weight, at, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT DO NOTHING;
-
--- name: edges_of
-SELECT source, target, kind, weight, at, reason FROM artifact_edges
-WHERE space = $1 AND (source = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY source, target, kind;
-
--- name: insert_tag
-INSERT INTO event_tags (space, tag, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
-
--- name: tag_counts
-SELECT tag, count(*) FROM event_tags WHERE space = $1 GROUP BY tag ORDER BY count(*) DESC, tag;
-
--- name: derived_upto
-SELECT upto FROM derivations WHERE space = $1;
-
--- name: owe_derivation
-INSERT INTO derivations (space, upto) VALUES ($1, $2) ON CONFLICT (space) DO UPDATE SET upto = excluded.upto;
-
--- name: derivation_done
-DELETE FROM derivations WHERE space = $1;
-
--- name: artifact_counts
-SELECT kind, count(*) FROM artifacts WHERE space = $1 AND status = 'current' GROUP BY kind ORDER BY count(*) DESC, kind;
-
--- name: count_artifacts
-SELECT count(*) FROM artifacts WHERE space = $1;
-
--- name: lost_artifacts
-SELECT count(*) FROM artifacts WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: loose_versions
-SELECT count(*) FROM artifacts WHERE space = $1 AND replaces IS NOT NULL
-  AND replaces NOT IN (SELECT id FROM artifacts WHERE space = $1);
-
--- name: count_edges
-SELECT count(*) FROM artifact_edges WHERE space = $1;
-
--- name: loose_edges
-SELECT count(*) FROM artifact_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM artifacts WHERE space = $1) OR target NOT IN (SELECT id FROM artifacts WHERE space = $1)
-);
-
--- name: count_changes
-SELECT count(*) FROM journal WHERE space = $1;
-
--- name: loose_changes
-SELECT count(*) FROM journal WHERE space = $1 AND (
-  seq NOT IN (SELECT seq FROM events WHERE space = $1)
-  OR (artifact IS NOT NULL AND artifact NOT IN (SELECT id FROM artifacts WHERE space = $1))
-  OR (target IS NOT NULL AND target NOT IN (SELECT id FROM artifacts WHERE space = $1))
-);
-
--- name: count_tags
-SELECT count(*) FROM event_tags WHERE space = $1;
-
--- name: loose_tags
-SELECT count(*) FROM event_tags WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
 -- name: said_earlier
 SELECT earlier.seq FROM events AS here JOIN events AS earlier
   ON earlier.space = $1 AND earlier.session_hash = here.session_hash AND earlier.session = here.session
   AND (earlier.at, earlier.seq) < (here.at, here.seq) AND earlier.seq < here.seq
 WHERE here.space = $1 AND here.seq = $2 ORDER BY earlier.at DESC, earlier.seq DESC LIMIT $3;
-
--- Readings
-
--- name: put_reading
-INSERT INTO readings (space, seq, extractor, body) VALUES ($1, $2, $3, $4)
-ON CONFLICT (space, seq) DO UPDATE SET extractor = excluded.extractor, body = excluded.body;
-
--- name: insert_reading_source
-INSERT INTO reading_sources (space, source, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
-
--- name: readings_of_events
-SELECT seq, body FROM readings WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: seqs_resting_on
-SELECT DISTINCT seq FROM reading_sources WHERE space = $1 AND source = ANY($2::bigint[]) ORDER BY seq;
-
--- name: delete_readings_of
-DELETE FROM readings WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: delete_sources_of
-DELETE FROM reading_sources WHERE space = $1 AND seq = ANY($2::bigint[]);
-
--- name: delete_sources_from
-DELETE FROM reading_sources WHERE space = $1 AND source = ANY($2::bigint[]);
-
--- name: count_readings
-SELECT count(*) FROM readings WHERE space = $1;
-
--- name: loose_readings
-SELECT count(*) FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: loose_sources
-SELECT count(*) FROM reading_sources WHERE space = $1 AND (
-  source NOT IN (SELECT seq FROM events WHERE space = $1) OR seq NOT IN (SELECT seq FROM readings WHERE space = $1)
-);
-
--- name: drop_loose_readings
-DELETE FROM readings WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
-
--- name: drop_loose_sources
-DELETE FROM reading_sources WHERE space = $1 AND (
-  source NOT IN (SELECT seq FROM events WHERE space = $1) OR seq NOT IN (SELECT seq FROM readings WHERE space = $1)
-);
-
--- Events that an LLM has neither read nor is to read, the newest first.
--- name: unread
-SELECT seq FROM events WHERE space = $1 AND record IS NULL AND lower(coalesce(role, '')) != ALL($2::text[]) AND source != ALL($5::text[])
-  AND NOT EXISTS (SELECT 1 FROM readings WHERE readings.space = $1 AND readings.seq = events.seq)
-  AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = $1 AND jobs.kind = $3 AND jobs.seq = events.seq)
-ORDER BY seq DESC LIMIT $4;
-
--- name: clear_errors_of
-UPDATE jobs SET error = NULL WHERE space = $1 AND kind = $2 AND error IS NOT NULL;
 
 -- What another transaction is just taking is left to it.
 -- name: take_jobs
@@ -717,65 +254,13 @@ WITH due AS (
   RETURNING jobs.id, due.name, jobs.kind, jobs.seq, jobs.attempts, jobs.error
 ) SELECT id, name, kind, seq, attempts, error FROM taken ORDER BY id;
 
--- name: finish_jobs
-DELETE FROM jobs WHERE id = ANY($1::bigint[]) RETURNING id;
-
 -- name: names_known
 SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM artifacts
 WHERE space = $1 AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT $2;
 
--- name: said_from
-SELECT seq, EXISTS (SELECT 1 FROM artifacts WHERE artifacts.space = events.space AND artifacts.seq = events.seq)
-FROM events WHERE space = $1 AND session_hash = hashtextextended($2, 0) AND session = $2 AND (at, seq) >= ($3, $4)
-ORDER BY at, seq;
-
--- name: delete_edges_of_later
-DELETE FROM artifact_edges WHERE space = $1 AND (
-  (kind = 'reference' AND source = ANY($2::text[])) OR (kind != 'reference' AND target = ANY($2::text[]))
-);
-
--- name: delete_refusals_of
-DELETE FROM journal WHERE space = $1 AND seq = ANY($2::bigint[]) AND artifact IS NULL AND target IS NULL;
-
--- Imports
-
--- name: files_read
-SELECT path, reading, bytes, modified, hash, position, events, whole FROM imports WHERE space = $1
-  AND path = ANY($2::text[]) AND path_hash IN (SELECT hashtextextended(p, 0) FROM unnest($2::text[]) AS p);
-
--- name: put_file_read
-INSERT INTO imports (space, path, reading, bytes, modified, hash, position, events, whole)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (space, path_hash) DO UPDATE SET path = excluded.path, reading = excluded.reading, bytes = excluded.bytes,
-  modified = excluded.modified, hash = excluded.hash, position = excluded.position, events = excluded.events,
-  whole = excluded.whole;
-
 -- name: clear_file_hashes
 UPDATE imports SET hash = ''::bytea WHERE space = $1 AND hash != ''::bytea;
-
--- name: forgotten_tags
-SELECT tag FROM forgotten WHERE space = $1 AND tag = ANY($2::bigint[]);
-
--- name: insert_forgotten_tag
-INSERT INTO forgotten (space, tag) VALUES ($1, $2) ON CONFLICT DO NOTHING;
-
--- The store
-
--- name: insert_receipt
-INSERT INTO receipts (space, at, upto, receipt) VALUES ($1, $2, $3, $4);
-
--- name: receipts
-SELECT upto, receipt FROM receipts WHERE space = $1 ORDER BY id;
-
--- name: get_fact
-SELECT value FROM facts_of_file WHERE name = $1;
-
--- name: add_fact
-INSERT INTO facts_of_file (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
-
--- name: set_fact
-INSERT INTO facts_of_file (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: bytes_by_part
 SELECT coalesce(inhparent, c.oid)::regclass::text AS part, sum(pg_total_relation_size(c.oid))::bigint
@@ -785,44 +270,6 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' GROUP 
 -- name: count_pages
 SELECT coalesce(sum(pg_relation_size(oid)), 0)::bigint / current_setting('block_size')::bigint FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i', 't');
-
--- The service: keys, webhooks and the feed of changes
-
--- name: insert_key
-INSERT INTO api_keys (id, hash, name, permission, spaces, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7);
-
--- name: keys
-SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys ORDER BY created_at, id;
-
--- name: key_by_id
-SELECT id, hash, name, permission, spaces, created_at, expires_at, revoked_at FROM api_keys WHERE id = $1;
-
--- name: any_key
-SELECT EXISTS (SELECT 1 FROM api_keys);
-
--- name: revoke_key
-UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL;
-
--- name: insert_webhook
-INSERT INTO webhooks (id, space, url, secret, kinds, created_at, position) VALUES ($1, $2, $3, $4, $5, $6, $7);
-
--- name: webhooks
-SELECT id, space, url, secret, kinds, created_at, position, delivered, attempts, due_at, error FROM webhooks
-ORDER BY created_at, id;
-
--- Only from where the sender stood: two processes that send the same do not move it twice.
--- name: move_webhook
-UPDATE webhooks SET position = $1, delivered = delivered + $2, attempts = 0, due_at = 0, error = NULL
-WHERE id = $3 AND position = $4;
-
--- name: fail_webhook
-UPDATE webhooks SET attempts = attempts + 1, due_at = $1, error = $2 WHERE id = $3 AND position = $4;
-
--- name: delete_webhook
-DELETE FROM webhooks WHERE id = $1;
-
--- name: receipts_after
-SELECT id, receipt FROM receipts WHERE space = $1 AND id > $2 ORDER BY id LIMIT $3;
 
 -- Of what can be seen: a sequence is ahead of what is just being written, which a follower would miss.
 -- name: last_number
@@ -838,35 +285,9 @@ SELECT id, kind, seq, attempts, due_at, error FROM jobs WHERE space = $1 AND id 
 -- name: jobs_by_kind
 SELECT kind, count(*), count(*) FILTER (WHERE attempts > 0) FROM jobs WHERE space = $1 GROUP BY kind ORDER BY kind;
 
--- name: next_job_due
-SELECT min(due_at) FROM jobs;
-
 -- Which transactions are done. Sequences move before what they numbered can be seen, and would be looked at too early.
 -- name: pulse
 SELECT pg_current_snapshot()::text;
-
--- Conditions of a filter
-
--- name: where_wing
-AND wing_hash = hashtextextended(%(wing)s, 0) AND wing = %(wing)s;
-
--- name: where_session
-AND session_hash = hashtextextended(%(session)s, 0) AND session = %(session)s;
-
--- name: where_speaker
-AND speaker_hash = hashtextextended(%(speaker)s, 0) AND speaker = %(speaker)s;
-
--- name: where_since
-AND at >= %(since)s;
-
--- name: where_until
-AND at < %(until)s;
-
--- name: where_as_of
-AND recorded_at <= %(as_of)s;
-
--- name: where_tag
-AND seq IN (SELECT seq FROM event_tags WHERE space = %(space)s AND tag = %(tag)s);
 
 -- A list of names comes as JSON. An event without a role has none of those that are excluded.
 -- name: where_role_in
@@ -886,7 +307,6 @@ AND source NOT IN (SELECT json_array_elements_text(%(source_not_in)s::json));
 AND (any_json(meta) -> (any_json(substr(%(path_{n})s, 3)) #>> '{}'))::text = any_json(%(value_{n})s)::text;
 
 -- The server
-
 -- name: vector_extension
 SELECT nspname, extversion FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
 WHERE extname = 'vector';
@@ -934,3 +354,202 @@ SELECT pg_xact_status($1::text::xid8);
 SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
        NOT (rolsuper OR rolbypassrls), (SELECT count(*) FROM near_spaces WHERE state = 'ready')
 FROM pg_roles WHERE rolname = current_user;
+
+-- name: set_graph
+INSERT INTO graphs (space, upto, version, epoch) VALUES ($1, $2, 1, $3)
+ON CONFLICT (space) DO UPDATE SET upto = excluded.upto, version = graphs.version + 1,
+  epoch = graphs.epoch + excluded.epoch RETURNING version;
+
+-- Entities by their types: the votes of all names of one, the most first; of two with as many, the first by its word.
+-- name: homes_by_prefix
+SELECT home FROM names WHERE space = %(space)s
+  AND key_start >= left(%(prefix)s, 256) COLLATE "C" AND key_start <= left(%(beyond)s, 256) COLLATE "C"
+  AND key >= %(prefix)s AND key < %(beyond)s AND (%(type)s::text IS NULL OR %(type)s = (
+  SELECT votes.key FROM names AS own, json_each_text(any_json(own.body) -> 'votes') AS votes
+  WHERE own.space = %(space)s AND own.home = names.home
+  GROUP BY votes.key ORDER BY sum(votes.value::numeric) DESC, votes.key COLLATE "C" LIMIT 1
+)) AND (%(wing)s::text IS NULL OR EXISTS (
+  SELECT 1 FROM names AS own JOIN mentions ON mentions.space = own.space AND mentions.name = own.number
+  JOIN events ON events.space = mentions.space AND events.seq = mentions.seq
+  WHERE own.space = %(space)s AND own.home = names.home AND mentions.start != -2 AND events.wing = %(wing)s
+)) GROUP BY home ORDER BY sum(events) DESC, min(key), home LIMIT %(limit)s;
+
+-- name: put_name
+INSERT INTO names (space, id, key, home, changed, events, first_at, last_at, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (space, id) DO UPDATE SET home = excluded.home, changed = excluded.changed,
+  events = names.events + excluded.events, first_at = least(names.first_at, excluded.first_at),
+  last_at = greatest(names.last_at, excluded.last_at), body = excluded.body;
+
+-- name: named_in_sessions
+SELECT events.session, names.home, count(*) FROM events
+JOIN mentions ON mentions.space = events.space AND mentions.seq = events.seq AND mentions.start >= 0
+JOIN names ON names.space = mentions.space AND names.number = mentions.name
+WHERE events.space = $1 AND events.session = ANY($2::text[])
+  AND events.session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s)
+GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2;
+
+-- What bears on one fact: said of any name of its subject, and of its object where that is given.
+-- name: claims_of_key
+SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, owner.home, claims.relation, claims.object,
+       coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to, ended_by, claims.body,
+       events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
+FROM names AS owner JOIN claims ON claims.space = owner.space AND claims.subject = owner.id
+JOIN events ON events.space = claims.space AND events.seq = claims.seq
+LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
+WHERE owner.space = %(space)s AND owner.home = %(subject)s AND claims.relation = %(relation)s
+  AND (%(object)s::text IS NULL OR claims.object IN (
+    SELECT id FROM names WHERE space = %(space)s AND home = %(object)s UNION ALL SELECT %(object)s::text
+  )) ORDER BY claims.number;
+
+-- name: claims_of_names
+SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
+       claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
+FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
+LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
+LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
+WHERE claims.space = $1 AND claims.number IN (
+  SELECT number FROM claims WHERE space = $1 AND subject = ANY($2::text[])
+  UNION SELECT number FROM claims WHERE space = $1 AND object = ANY($2::text[])
+    AND object_hash IN (SELECT hashtextextended(o, 0) FROM unnest($2::text[]) AS o)
+) ORDER BY claims.number;
+
+-- name: claims_of_homes
+SELECT claims.number, claims.seq, claims.start, claims.stop, claims.subject, coalesce(owner.home, claims.subject),
+       claims.relation, claims.object, coalesce(target.home, claims.object), valid_from, begun_by, holds_at, valid_to,
+       ended_by, claims.body, events.id, events.text, events.at, events.at_offset, events.recorded_at, events.source
+FROM claims JOIN events ON events.space = claims.space AND events.seq = claims.seq
+LEFT JOIN names AS owner ON owner.space = claims.space AND owner.id = claims.subject
+LEFT JOIN names AS target ON target.space = claims.space AND target.id = claims.object
+WHERE claims.space = $1 AND claims.number IN (
+  SELECT number FROM claims WHERE space = $1
+    AND subject IN (SELECT id FROM names WHERE space = $1 AND home = ANY($2::text[]))
+  UNION SELECT claims.number FROM claims JOIN names ON names.space = $1 AND names.home = ANY($2::text[])
+    AND claims.object_hash = hashtextextended(names.id, 0) AND claims.object = names.id WHERE claims.space = $1
+  ORDER BY number DESC LIMIT $3
+) ORDER BY claims.number;
+
+-- name: fact_keys
+SELECT DISTINCT subject, relation, CASE single WHEN 1 THEN NULL ELSE object END FROM facts
+WHERE space = $1 AND number IN (SELECT fact FROM fact_claims WHERE space = $1 AND claim = ANY($2::bigint[]));
+
+-- name: put_summary
+INSERT INTO session_summaries (space, session, events, pending, body) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (space, session_hash) DO UPDATE SET events = excluded.events, pending = excluded.pending,
+  body = excluded.body;
+
+-- By hand
+-- name: edits
+SELECT number, at, kind, undone, (
+  SELECT coalesce(json_object_agg(name, target ORDER BY name), '{}')::text FROM entity_pins
+  WHERE entity_pins.space = entity_edits.space AND edit = entity_edits.number
+) FROM entity_edits WHERE space = $1 ORDER BY number;
+
+-- All of it
+-- name: drop_all_fact_claims
+DELETE FROM fact_claims WHERE space = $1;
+
+-- A claim without an object ends whatever holds, and is in no fact where nothing did.
+-- Claims that a person took back are in no fact, nor is what says so.
+-- Only what people say: a claim of a less trusted source may be in no fact, since a person says otherwise.
+-- name: loose_claims
+SELECT count(*) FROM claims WHERE space = $1 AND number NOT IN (SELECT claim FROM fact_claims WHERE space = $1)
+  AND coalesce((SELECT home FROM names WHERE space = $1 AND id = subject), subject)
+    != coalesce((SELECT home FROM names WHERE space = $1 AND id = object), object)
+  AND object != '' AND NOT EXISTS (
+    SELECT 1 FROM claims AS void WHERE void.space = $1 AND void.subject = claims.subject
+      AND void.relation = claims.relation AND void.body LIKE '%"voids":%'
+  )
+  AND EXISTS (
+    SELECT 1 FROM events WHERE events.space = $1 AND events.seq = claims.seq AND events.source = 'user');
+
+-- Concepts
+
+-- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
+-- only lie beside it.
+-- name: concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(*), min(edge.at), max(edge.at),
+       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
+       node.closed_at, node.merged_into
+FROM fold_nodes node
+JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+ AND edge.weight >= %(counted)s
+JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(as_of)s
+  AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
+  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
+GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
+
+-- The same of the present and of all wings, the strongest and freshest: closed edges need not be gone through, and only
+-- the bodies of these are read.
+-- name: strongest_concepts
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       few.events, few.first_at, few.last_at, '[]', NULL::bigint, NULL::text
+FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
+      FROM fold_edges
+      WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
+        AND weight >= %(counted)s
+        AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL)
+      GROUP BY target
+      ORDER BY least(greatest(count(*), %(weakest)s), %(strongest)s) DESC, max(at) DESC, target COLLATE "C"
+      LIMIT %(limit)s) few
+JOIN fold_nodes node ON node.space = %(space)s AND node.id = few.target AND node.closed IS NULL
+ORDER BY least(greatest(few.events, %(weakest)s), %(strongest)s) DESC, few.last_at DESC, node.id COLLATE "C";
+
+-- name: concepts_by_id
+SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
+                                         WHERE first.space = node.space AND first.id = node.id),
+       count(edge.number), min(edge.at), max(edge.at),
+       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
+       node.closed_at, node.merged_into
+FROM fold_nodes node
+LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
+ AND edge.kind IN ('grounds', 'reinforces')
+ AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
+ AND edge.weight >= %(counted)s
+LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
+WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number = (
+  SELECT max(latest.number) FROM fold_nodes latest
+  WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= %(as_of)s)
+  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
+GROUP BY node.space, node.number ORDER BY node.number;
+
+-- name: put_fold_loose
+INSERT INTO fold_loose (space, seq, at, vector, body) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (space, seq) DO UPDATE SET settled = NULL, at = excluded.at, vector = excluded.vector, body = excluded.body;
+
+-- name: put_written
+INSERT INTO written_sessions (space, session, events, extractor, refused, body) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (space, session_hash) DO UPDATE SET events = excluded.events, extractor = excluded.extractor,
+  refused = excluded.refused, body = excluded.body;
+
+-- Work that is put off by each event that brings it again; what failed waits as long as it was told to.
+-- name: owe_job
+INSERT INTO jobs (space, kind, seq, due_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (space, kind, seq) DO UPDATE
+SET due_at = CASE WHEN jobs.attempts > 0 THEN jobs.due_at ELSE excluded.due_at END;
+
+-- name: plans_resting_on
+SELECT DISTINCT seq, place FROM fold_plan_sources WHERE space = $1 AND source = ANY($2::bigint[]) ORDER BY seq, place;
+
+-- The last event up to a number.
+-- name: last_event_upto
+SELECT max(seq) FROM events WHERE space = $1 AND seq <= $2;
+
+-- One of the two halves is empty without being read: each has an index of its own.
+-- name: events_newest
+SELECT seq FROM (
+  (SELECT at, seq FROM events WHERE space = %(space)s AND %(wing)s::text IS NULL AND recorded_at <= %(as_of)s
+   AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
+  UNION ALL
+  (SELECT at, seq FROM events WHERE space = %(space)s AND wing_hash = hashtextextended(%(wing)s, 0) AND wing = %(wing)s
+   AND recorded_at <= %(as_of)s AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
+) AS newest ORDER BY at DESC, seq DESC;
+
+-- name: wing_counts
+SELECT wing, count(*) FROM events WHERE space = $1 AND wing IS NOT NULL AND record IS NULL GROUP BY wing;

@@ -1,4 +1,4 @@
-"""The queries of `queries.sql`, by name."""
+"""Run named queries on one PostgreSQL connection."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 import psycopg
 
 from everyword.errors import StoreError
+from everyword.storage.nearest import PooledView
 from everyword.storage.postgres.adapt import bound, without_other_forms
-from everyword.storage.sql.snapshot import Row, Snapshot, Space, named_queries
+from everyword.storage.rows import Model, Space
+from everyword.storage.sql.caches import Caches
+from everyword.storage.sql.queries import queries_of
+from everyword.storage.sql.snapshot import Row, Snapshot
 
 
 @cache
 def queries() -> dict[str, str]:
     """Read every query once."""
-    return named_queries("everyword.storage.postgres")
+    return queries_of("postgres")
 
 
 def query(name: str) -> str:
@@ -77,14 +81,23 @@ class Near(NamedTuple):
 class PostgresSnapshot(Snapshot):
     """Runs queries by their names."""
 
-    def __init__(self, connection: psycopg.Connection[Any], everywhere: str = EVERYWHERE) -> None:
-        super().__init__()
+    scrubs_itself = False
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        caches: Caches,
+        everywhere: str = EVERYWHERE,
+        memos: Caches | None = None,
+    ) -> None:
+        super().__init__(caches, memos)
         self._connection = connection
         self._everywhere = everywhere
         self._by_place = psycopg.RawCursor(connection)
         self._by_name = psycopg.Cursor(connection)
         self._by_place.format = self._by_name.format = psycopg.pq.Format.BINARY
         self._about: str | None = None  # whose rows the transaction is about
+        self._views: dict[tuple[int, int], PooledView] = {}
         self.near: dict[int, Near] = {}  # of the spaces that were read
 
     @property
@@ -127,15 +140,12 @@ class PostgresSnapshot(Snapshot):
 
     def space(self, name: str) -> Space | None:
         number = space_number(name)
-        known = self._spaces.get(name)
-        if known is None:
+        if name not in self._spaces:
             rows = self.rows("space_by_name", (number,))
-            if not rows:
-                return None
-            known = self._kept(name, rows[0])
-        elif self._about != str(number):
+            self._spaces[name] = self._kept(name, rows[0]) if rows else None
+        elif self._spaces[name] is not None and self._about != str(number):
             self._go_to(str(number))
-        return known
+        return self._spaces[name]
 
     def space_to_write(self, name: str) -> Space:
         found = self.space(name)
@@ -143,6 +153,31 @@ class PostgresSnapshot(Snapshot):
             found = self._kept(name, self.rows("add_space", (space_number(name), name))[0])
             self.run("add_turn", (found.id,))
         return found
+
+    def pooled_view(self, space: Space, model: Model) -> PooledView:
+        """Give the vectors of a small space; a snapshot looks once for newer ones: each look is a way to the server."""
+        key = (space.id, model.id)
+        if key not in self._views:
+            self._views[key] = super().pooled_view(space, model)
+        return self._views[key]
+
+    def take_seqs(self, count: int) -> list[int]:
+        """Take the next numbers of the sequence: under the space's turn they rise with each arrival."""
+        return [row[0] for row in self.rows("next_seqs", (count,))]
+
+    def own_problems(self, *, deep: bool) -> Iterator[str]:
+        """Leave the check of its files to the server, which has checksums; look at what SQLite does not have."""
+        if deep:
+            for (space,) in self.rows("loose_near"):
+                yield f"the vectors of space {space} and those that are searched are not the same"
+
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find nothing: a server's tables have no digests."""
+        return iter(())
+
+    def own_parts(self) -> dict[str, int]:
+        """Count the pages of the store's tables and indexes."""
+        return {"pages": int(self.one("count_pages"))}
 
     # Inside
 
@@ -171,6 +206,51 @@ class PostgresSnapshot(Snapshot):
         self._spaces[name] = found
         self.near[found.id] = Near(frozenset(row[9]), frozenset(row[10]))
         return found
+
+
+_OWING = frozenset(
+    ("insert_job", "owe_job", "queue_events_without_vectors", "owe_derivation", "owe_marking", "want_near")
+)
+
+
+class PostgresTransaction(PostgresSnapshot):
+    """Runs queries that write. Writers of one space take turns; those of different spaces do not wait."""
+
+    def __init__(
+        self, connection: psycopg.Connection[Any], schema: str, memos: Caches, everywhere: str = EVERYWHERE
+    ) -> None:
+        # Caches of its own: what it looks at may never be committed. Memos are looked at by one writer of a space at a
+        # time, and thrown away when what they remember is undone.
+        super().__init__(connection, Caches(), everywhere, memos)
+        self._schema = schema
+        self._turns: set[str] = set()
+        self.owes = False  # whether it left work that a worker may be waiting for
+
+    def space(self, name: str) -> Space | None:
+        if name not in self._turns:
+            self._turns.add(name)
+            space_lock = lock_number(self._schema, f"space {space_number(name)}")
+            self.rows("take_turn", (self._models_lock(), space_lock))
+        return super().space(name)
+
+    def pooled_view(self, space: Space, model: Model) -> PooledView:
+        return self.caches.pooled(self, space, model)  # a writer may have added some since it last looked
+
+    def keep_writers_out(self) -> None:
+        """Wait until nobody writes with the active model."""
+        self.rows("keep_writers_out", (self._models_lock(),))
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Tell whether this is about all spaces, not about the one that a worker was given."""
+        return self._everywhere == EVERYWHERE
+
+    def _models_lock(self) -> int:
+        return lock_number(self._schema, "models")
+
+    def _before(self, name: str) -> None:
+        super()._before(name)
+        self.owes = self.owes or name in _OWING
 
 
 def ask(connection: psycopg.Connection[Any], name: str, values: Sequence[Any] = ()) -> Any:

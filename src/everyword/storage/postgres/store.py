@@ -29,15 +29,24 @@ from everyword.storage.copy import copy_store
 from everyword.storage.postgres import schema
 from everyword.storage.postgres.connect import Connection, Pool, connect, place_of, vector_schema
 from everyword.storage.postgres.errors import in_our_words
-from everyword.storage.postgres.reader_writer import PostgresReader, PostgresWriter
-from everyword.storage.postgres.snapshot import EVERYWHERE, PostgresSnapshot, ask, space_number, statement
+from everyword.storage.postgres.reader_writer import PostgresFileReader, PostgresFileWriter
+from everyword.storage.postgres.snapshot import (
+    EVERYWHERE,
+    PostgresSnapshot,
+    PostgresTransaction,
+    ask,
+    space_number,
+    statement,
+)
 from everyword.storage.postgres.tables import PostgresTables
 from everyword.storage.postgres.vector_index import build_near
 from everyword.storage.protocol import ServerCard
 from everyword.storage.rows import Audit, Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.caches import Caches
+from everyword.storage.sql.reader import Reader
 from everyword.storage.sql.snapshot import array
+from everyword.storage.sql.writer import Writer
 from everyword.storage.sqlite import SqliteStore
 
 _NUMBER = re.compile(r"\d+")
@@ -92,16 +101,38 @@ class PostgresStore:
         return one
 
     @contextmanager
-    def reader(self) -> Generator[PostgresReader]:
+    def reader(self, space: str) -> Generator[Reader]:
+        with self.snapshot() as sql:
+            yield PostgresFileReader(sql).reader(space)
+
+    @contextmanager
+    def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
+        with self.transaction(patience_s) as sql:
+            yield PostgresFileWriter(sql).writer(space)
+
+    @contextmanager
+    def file_reader(self) -> Generator[PostgresFileReader]:
+        with self.snapshot() as sql:
+            yield PostgresFileReader(sql)
+
+    @contextmanager
+    def file_writer(self, *, patience_s: float | None = None) -> Generator[PostgresFileWriter]:
+        with self.transaction(patience_s) as sql:
+            yield PostgresFileWriter(sql)
+
+    @contextmanager
+    def snapshot(self) -> Generator[PostgresSnapshot]:
+        """Begin a transaction that reads."""
         self._check_usable()
         with self._in_our_words(), self._pool.taken(self._begin_reading) as connection:
             try:
-                yield PostgresReader(connection, self._caches, self._everywhere)
+                yield PostgresSnapshot(connection, self._caches, self._everywhere)
             finally:
                 _end(connection)
 
     @contextmanager
-    def writer(self, *, patience_s: float | None = None) -> Generator[PostgresWriter]:
+    def transaction(self, patience_s: float | None = None) -> Generator[PostgresTransaction]:
+        """Begin a transaction that writes; commit at the end of the `with` block."""
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
@@ -110,10 +141,10 @@ class PostgresStore:
                 if patience_s is not None:
                     wait_ms = sql.Literal(int(patience_s * 1000))
                     connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
-                writer = PostgresWriter(connection, self._place.schema, self._memos, self._everywhere)
-                yield writer
+                writing = PostgresTransaction(connection, self._place.schema, self._memos, self._everywhere)
+                yield writing
                 self._check_usable()  # not a child that was forked in the block
-                if writer.owes:
+                if writing.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
                 self._end_writing(connection)
                 self._commits.count += 1
@@ -128,7 +159,7 @@ class PostgresStore:
         self._check_usable()
         with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
             try:
-                snapshot = PostgresSnapshot(connection, self._everywhere)
+                snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
                 rows = snapshot.rows("take_owed_space", (now, left_out))
                 yield rows[0][0] if rows else None
@@ -136,9 +167,9 @@ class PostgresStore:
                 _end(connection)
 
     def about(self) -> ServerCard:
-        with self.reader() as reader:
-            reader.go_everywhere()
-            return ServerCard(*reader.rows("server_card")[0])
+        with self.snapshot() as snapshot:
+            snapshot.go_everywhere()
+            return ServerCard(*snapshot.rows("server_card")[0])
 
     def wait_for_work(self, timeout_s: float) -> None:
         self._check_usable()
@@ -156,19 +187,19 @@ class PostgresStore:
 
     @contextmanager
     def table_reader(self) -> Generator[PostgresTables]:
-        with self.reader() as reader:
-            yield PostgresTables(reader)
+        with self.snapshot() as sql:
+            yield PostgresTables(sql)
 
     @contextmanager
     def table_writer(self) -> Generator[PostgresTables]:
-        with self.writer() as writer:
-            yield PostgresTables(writer)
+        with self.transaction() as sql:
+            yield PostgresTables(sql)
         self._caches.clear()
 
     @contextmanager
-    def exchange(self) -> Generator[tuple[PostgresWriter, PostgresTables]]:
-        with self.writer() as writer:
-            yield writer, PostgresTables(writer)
+    def exchange(self, space: str) -> Generator[tuple[Writer, PostgresTables]]:
+        with self.transaction() as sql:
+            yield PostgresFileWriter(sql).writer(space), PostgresTables(sql)
         self._caches.clear()
 
     def tend(self) -> int:
@@ -210,7 +241,7 @@ class PostgresStore:
         """Do nothing: a server's tables have no digests."""
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
-        with self.reader() as reader:
+        with self.file_reader() as reader:
             return audit(reader, deep=deep, only=only)
 
     def backup(self, path: str) -> None:
@@ -234,12 +265,12 @@ class PostgresStore:
                 left.unlink(missing_ok=True)
 
     def schema(self) -> int:
-        with self.reader() as reader:
-            return int(reader.one("schema_version"))
+        with self.snapshot() as snapshot:
+            return int(snapshot.one("schema_version"))
 
     def size(self, *, by_part: bool = False) -> tuple[int, dict[str, int]]:
-        with self.reader() as reader:
-            parts: dict[str, int] = {row[0]: row[1] for row in reader.rows("bytes_by_part")}
+        with self.snapshot() as snapshot:
+            parts: dict[str, int] = {row[0]: row[1] for row in snapshot.rows("bytes_by_part")}
         return sum(parts.values()), parts if by_part else {}
 
     def close(self) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import psycopg
 
 from everyword.storage.postgres.adapt import bound
-from everyword.storage.postgres.reader_writer import PostgresReader, PostgresWriter
-from everyword.storage.postgres.snapshot import space_number
-from everyword.storage.sql.snapshot import named_queries
+from everyword.storage.postgres.snapshot import PostgresSnapshot, space_number
+from everyword.storage.sql.queries import named_queries
 from everyword.storage.sql.tables import Column, Tables
 
 _ROWS_AT_ONCE = 200  # that the server sends: some are half a megabyte
@@ -20,7 +19,7 @@ _ROWS_AT_ONCE = 200  # that the server sends: some are half a megabyte
 class PostgresTables(Tables):
     """Reads and writes tables within one transaction; about all spaces."""
 
-    def __init__(self, within: PostgresReader | PostgresWriter) -> None:
+    def __init__(self, within: PostgresSnapshot) -> None:
         super().__init__()
         self._within = within
         self._cursors = 0
@@ -58,11 +57,10 @@ class PostgresTables(Tables):
             self._once("count_rows_on", table=table, column=column)
 
     def fact(self, name: str) -> str | None:
-        return self._within.fact(name)
+        return self._within.one("get_fact", (name,))
 
     def set_fact(self, name: str, value: str) -> None:
-        if isinstance(self._within, PostgresWriter):
-            self._within.set_fact(name, value)
+        self._within.run("set_fact", (name, value))
 
     def _once(self, template: str, **parts: str) -> None:
         psycopg.RawCursor(self._within.connection).execute(_filled(template, parts))

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import unit_bounds
 from everyword.storage.postgres.connect import Connection
-from everyword.storage.postgres.reader_writer import PostgresReader, PostgresWriter, put_near
-from everyword.storage.postgres.snapshot import ask, query
+from everyword.storage.postgres.reader_writer import PostgresFileReader, put_near
+from everyword.storage.postgres.snapshot import PostgresTransaction, ask, query
 from everyword.storage.rows import Model
 
 _FILLED_AT_ONCE = 4_096  # rows in one transaction: writers of the space wait for it
@@ -28,56 +28,56 @@ _FILLED_AT_ONCE = 4_096  # rows in one transaction: writers of the space wait fo
 class _Connections(Protocol):
     """The part of a PostgresStore that index building needs; naming the store itself would make an import cycle."""
 
-    def reader(self) -> AbstractContextManager[PostgresReader]: ...
+    def file_reader(self) -> AbstractContextManager[PostgresFileReader]: ...
 
-    def writer(self) -> AbstractContextManager[PostgresWriter]: ...
+    def transaction(self) -> AbstractContextManager[PostgresTransaction]: ...
 
     def plain_connection(self) -> AbstractContextManager[Connection]: ...
 
 
 def build_near(store: _Connections) -> int:
     """Fill and index what is wanted; count the spaces that came to be searched so."""
-    with store.reader() as reader:
-        wanted = reader.rows("wanted_near")
+    with store.file_reader() as reader:
+        wanted = reader.sql.rows("wanted_near")
         models = {model.id: model for model in reader.models()}
     for space, number, _, state in wanted:
         model = models[number]
         while state == "wanted":
-            with store.writer() as writer:
-                state = _filled_on(writer, space, model)
+            with store.transaction() as sql:
+                state = _filled_on(sql, space, model)
         _index(store, space, model)
     return len(wanted)
 
 
-def _filled_on(writer: PostgresWriter, space: str, model: Model) -> str:
+def _filled_on(sql: PostgresTransaction, space: str, model: Model) -> str:
     """Copy some more vectors; all that come later are added by who writes them."""
-    into = writer.space_to_write(space)
-    upto = next((row[2] for row in writer.rows("wanted_near") if row[0] == space and row[1] == model.id), None)
+    into = sql.space_to_write(space)
+    upto = next((row[2] for row in sql.rows("wanted_near") if row[0] == space and row[1] == model.id), None)
     if upto is None:
         return "gone"
-    into = writer.space_to_write(space)
+    into = sql.space_to_write(space)
     units: list[tuple[int, NDArray[np.int8]]] = []
-    for _, positions, block_units, pooled in writer.rows("blocks_after", (into.id, model.id, upto)):
+    for _, positions, block_units, pooled in sql.rows("blocks_after", (into.id, model.id, upto)):
         at = np.frombuffer(positions, np.int64)
         held = np.frombuffer(pooled, np.int8).reshape(len(at), -1)
         units += zip(np.frombuffer(block_units, np.int64).tolist(), held, strict=True)
         upto = int(at[-1]) if len(at) else upto
         if len(units) >= _FILLED_AT_ONCE:
-            put_near(writer, into, units)
-            writer.run("set_near", (upto, "wanted", into.id, model.id))
+            put_near(sql, into.id, units)
+            sql.run("set_near", (upto, "wanted", into.id, model.id))
             return "wanted"
-    for position, unit, pooled in writer.rows("pooled_tail_after", (into.id, model.id, upto)):
+    for position, unit, pooled in sql.rows("pooled_tail_after", (into.id, model.id, upto)):
         units.append((unit, np.frombuffer(pooled, np.int8)))
         upto = position
-    put_near(writer, into, units)
-    writer.run("set_near", (upto, "filled", into.id, model.id))
+    put_near(sql, into.id, units)
+    sql.run("set_near", (upto, "filled", into.id, model.id))
     return "filled"
 
 
 def _index(store: _Connections, space: str, model: Model) -> None:
-    with store.writer() as writer:
-        into = writer.space_to_write(space)
-        table = writer.one("table_of_near", (into.id,))
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        table = sql.one("table_of_near", (into.id,))
     if table is None:
         return
     low, high = unit_bounds(model.id)
@@ -87,6 +87,6 @@ def _index(store: _Connections, space: str, model: Model) -> None:
             connection.execute(query("drop_index").format(name=name).encode())
         made = query("index_near").format(name=name, table=table, dims=model.dims, space=into.id, low=low, high=high)
         connection.execute(made.encode())
-    with store.writer() as writer:
-        into = writer.space_to_write(space)
-        writer.run("set_near", (writer.one("last_position", (into.id, model.id)), "ready", into.id, model.id))
+    with store.transaction() as sql:
+        into = sql.space_to_write(space)
+        sql.run("set_near", (sql.one("last_position", (into.id, model.id)), "ready", into.id, model.id))

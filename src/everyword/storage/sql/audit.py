@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_bounds
 from everyword.storage.postings import Postings, flatten, terms_of, unpack
-from everyword.storage.rows import EMBED, ArtifactFilter, Audit, Model
-from everyword.storage.sql.reader import Reader
+from everyword.storage.rows import EMBED, ArtifactFilter, Audit, Model, Space
+from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
-from everyword.storage.sql.snapshot import Space
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Problem
@@ -34,44 +33,40 @@ _RANGE = 4_096  # events whose postings are summed together: how exactly a diffe
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 
 
-def audit(reader: Reader, *, deep: bool, only: str | None = None) -> Audit:
+def audit(file: FileReader, *, deep: bool, only: str | None = None) -> Audit:
     """Check pages, counters, the log's own hashes, and each index against the log.
 
     only: the one space to look at, and to count; pages are everybody's, and not told of then unless they are damaged.
     """
     checked: dict[str, int] = defaultdict(int)
-    problems = list(_own_problems(reader, checked, deep=deep))
+    problems = list(_own_problems(file, checked, deep=deep))
     if only is not None:
         checked.clear()
     if not problems:  # on damaged pages nothing else can be told
-        problems += _changed_tables(reader)
-        problems += islice(while_readable(_index_problems(reader, checked, deep=deep, only=only)), _MOST_PROBLEMS)
+        problems += _changed_tables(file)
+        problems += islice(while_readable(_index_problems(file, checked, deep=deep, only=only)), _MOST_PROBLEMS)
     return Audit(checked=dict(checked), problems=tuple(problems))
 
 
-def _changed_tables(reader: Reader) -> Iterator[Problem]:
-    for table, what in reader.changed_tables():
+def _changed_tables(file: FileReader) -> Iterator[Problem]:
+    for table, what in file.sql.changed_tables():
         made = table in WORD_TABLES | VECTOR_TABLES | DERIVED_TABLES
         yield Problem(where=f"table {table}", what=what, fix=REBUILD if made else RESTORE)
 
 
-def _index_problems(reader: Reader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
-    for space in _spaces(reader, only):
-        yield from _space_problems(reader, space, checked, deep=deep)
-    yield from _file_problems(reader)
-
-
-def _spaces(reader: Reader, only: str | None) -> Iterator[Space]:
-    for name in reader.spaces() if only is None else [only]:
-        if (space := reader.space(name)) is not None:
-            yield space
+def _index_problems(file: FileReader, checked: dict[str, int], *, deep: bool, only: str | None) -> Iterator[Problem]:
+    for name in file.spaces() if only is None else [only]:
+        reader = file.reader(name)
+        if (space := reader.row) is not None:
+            yield from _space_problems(reader, space, checked, deep=deep)
+    yield from _file_problems(file)
 
 
 def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
     checked["spaces"] += 1
-    count = reader.one("count_events", (space.id,))
+    count = reader.sql.one("count_events", (space.id,))
     checked["events"] += count
-    checked["records"] += reader.one("count_records", (space.id,))
+    checked["records"] += reader.sql.one("count_records", (space.id,))
     if count != space.events:
         yield Problem(
             where=f"space {space.name}", what=f"{space.events} events are counted but {count} are there", fix=REBUILD
@@ -80,36 +75,36 @@ def _space_problems(reader: Reader, space: Space, checked: dict[str, int], *, de
         sums = _Sums()
         yield from _log_problems(reader, space, sums)
         yield from _word_problems(reader, space, sums, checked)
-    for model in reader.models():
+    for model in reader.file.models():
         if model.state == "active":
-            yield from _vector_problems(reader, space, model, checked)
-    yield from _derived_problems(reader, space, checked)
+            yield from _vector_problems(reader, model, checked)
+    yield from _derived_problems(reader, checked)
     if deep:
-        yield from _quote_problems(reader, space)
-    yield from _receipt_problems(reader, space, checked)
+        yield from _quote_problems(reader)
+    yield from _receipt_problems(reader, checked)
 
 
-def _own_problems(reader: Reader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
-    checked.update(reader.own_parts())
-    for line in reader.own_problems(deep=deep):
+def _own_problems(file: FileReader, checked: dict[str, int], *, deep: bool) -> Iterator[Problem]:
+    checked.update(file.sql.own_parts())
+    for line in file.sql.own_problems(deep=deep):
         yield Problem(where="file", what=line, fix=RESTORE)
 
 
-def _file_problems(reader: Reader) -> Iterator[Problem]:
-    if reader.scrubs_itself and reader.scrub_owed():
+def _file_problems(file: FileReader) -> Iterator[Problem]:
+    if file.sql.scrubs_itself and file.scrub_owed():
         yield Problem(
             where="file",
             what="a scrub after forgetting is still to be done",
             fix="everyword settle, when no other process is reading",
         )
-    if (analysis := reader.analysis_version()) > ANALYSIS_VERSION:
+    if (analysis := file.analysis_version()) > ANALYSIS_VERSION:
         yield Problem(where="words", what=f"indexed by analysis {analysis}, now {ANALYSIS_VERSION}", fix=REBUILD)
 
 
 def _log_problems(reader: Reader, space: Space, sums: _Sums) -> Iterator[Problem]:
     after = 0
-    while rows := reader.log(space.name, after=after, limit=_BATCH):
-        contents = {row[0]: row[1] for row in reader.rows("contents_after", (space.id, after, _BATCH))}
+    while rows := reader.log(after=after, limit=_BATCH):
+        contents = {row[0]: row[1] for row in reader.sql.rows("contents_after", (space.id, after, _BATCH))}
         for seq, event in rows:
             yield from _event_problems(event, contents[seq])
         terms = [(seq, terms_of(searchable_terms(event))) for seq, event in rows if event.record is None]
@@ -129,13 +124,13 @@ def _event_problems(event: Event, content: bytes) -> Iterator[Problem]:
 
 
 def _word_problems(reader: Reader, space: Space, sums: _Sums, checked: dict[str, int]) -> Iterator[Problem]:
-    for term, first, chunk in reader.each("all_postings", (space.id, space.generation)):
+    for term, first, chunk in reader.sql.each("all_postings", (space.id, space.generation)):
         sums.add_index(term, unpack(first, chunk))
-    tail_rows = reader.rows("word_tail_after", (space.id, 0))
+    tail_rows = reader.sql.rows("word_tail_after", (space.id, 0))
     tail = flatten([(seq, length, terms) for seq, length, terms in tail_rows])
     sums.add_tail(tail.terms, Postings(tail.seqs, tail.counts, tail.lengths))
     # Terms of an older analysis can't be made again to compare them: they serve as they are until `settle` renews them.
-    same = reader.analysis_version() >= ANALYSIS_VERSION
+    same = reader.file.analysis_version() >= ANALYSIS_VERSION
     if len(tail_rows) != space.word_tail or (same and sums.words != space.words):
         yield Problem(where=f"words of space {space.name}", what="the counters are off", fix=REBUILD)
     if not same:
@@ -149,21 +144,21 @@ def _word_problems(reader: Reader, space: Space, sums: _Sums, checked: dict[str,
         )
 
 
-def _vector_problems(reader: Reader, space: Space, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
-    where = f"vectors of space {space.name}"
+def _vector_problems(reader: Reader, model: Model, checked: dict[str, int]) -> Iterator[Problem]:
+    where = f"vectors of space {reader.space}"
     low, high = unit_bounds(model.id)
-    units = np.array([row[0] for row in reader.rows("units_between", (low, high, space.id))], np.int64)
+    units = np.array([row[0] for row in reader.sql.rows("units_between", (low, high, reader.id))], np.int64)
     checked["windows"] += len(units)
-    events = np.array([row[0] for row in reader.rows("matching_seqs", {"space": space.id})], np.int64)
-    queued = np.array([row[0] for row in reader.rows("job_seqs", (space.id, EMBED))], np.int64)
+    events = np.array([row[0] for row in reader.sql.rows("matching_seqs", {"space": reader.id})], np.int64)
+    queued = np.array([row[0] for row in reader.sql.rows("job_seqs", (reader.id, EMBED))], np.int64)
     seen = np.unique(seqs_of(units))
     if missing := len(np.setdiff1d(events, np.union1d(seen, queued))):
         yield Problem(where=where, what=f"{missing} events have no vector and no job for one", fix=REBUILD)
     if strays := len(np.setdiff1d(seen, events)):
         yield Problem(where=where, what=f"{strays} vectors belong to no event", fix=REBUILD)
-    tail = reader.rows("pooled_tail_after", (space.id, model.id, 0))
+    tail = reader.sql.rows("pooled_tail_after", (reader.id, model.id, 0))
     pooled = [np.array([row[1] for row in tail], np.int64)]
-    for _, _, block_units, block in reader.each("blocks_after", (space.id, model.id, 0)):
+    for _, _, block_units, block in reader.sql.each("blocks_after", (reader.id, model.id, 0)):
         pooled.append(np.frombuffer(block_units, np.int64))
         if len(block) != len(pooled[-1]) * model.dims:
             yield Problem(where=where, what="a block of pooled vectors has the wrong size", fix=REBUILD)
@@ -171,14 +166,14 @@ def _vector_problems(reader: Reader, space: Space, model: Model, checked: dict[s
         yield Problem(where=where, what="pooled vectors and token vectors are not of the same windows", fix=REBUILD)
 
 
-def _derived_problems(reader: Reader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
+def _derived_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Problem]:
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
-        checked[name] += reader.one(query, (space.id,))
+        checked[name] += reader.sql.one(query, (reader.id,))
     for part, loose in (("artifacts", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
         for query, what in loose.items():
-            if count := reader.one(query, (space.id,)):
-                yield Problem(where=f"{part} of space {space.name}", what=f"{count} {what}", fix=REBUILD)
+            if count := reader.sql.one(query, (reader.id,)):
+                yield Problem(where=f"{part} of space {reader.space}", what=f"{count} {what}", fix=REBUILD)
 
 
 _COUNTED = {
@@ -229,10 +224,10 @@ _LOOSE_CONCEPTS = {
 }
 
 
-def _quote_problems(reader: Reader, space: Space) -> Iterator[Problem]:
+def _quote_problems(reader: Reader) -> Iterator[Problem]:
     """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
     after = 0
-    while rows := reader.artifacts(space.name, ArtifactFilter(), after=after, limit=_STATEMENTS):
+    while rows := reader.artifacts(ArtifactFilter(), after=after, limit=_STATEMENTS):
         for _, artifact in rows:
             start, end = artifact.span
             if start < 0 or start >= end or len(artifact.quote) != end - start:
@@ -242,11 +237,11 @@ def _quote_problems(reader: Reader, space: Space) -> Iterator[Problem]:
         after = rows[-1][0]
 
 
-def _receipt_problems(reader: Reader, space: Space, checked: dict[str, int]) -> Iterator[Problem]:
-    for _, kept in reader.rows("receipts", (space.id,)):
+def _receipt_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Problem]:
+    for _, kept in reader.sql.rows("receipts", (reader.id,)):
         checked["receipts"] += 1
         receipt = receipt_from_json(kept)
-        for event in reader.fetch(space.name, seqs_from_json(kept)).values():
+        for event in reader.fetch(seqs_from_json(kept)).values():
             yield Problem(
                 where=f"event {event.id}",
                 what=f"was forgotten at {receipt.at.isoformat()} and is still there",

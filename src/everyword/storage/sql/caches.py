@@ -8,17 +8,15 @@ a snapshot but never wrong: what a snapshot does not hold is dropped when its ev
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from everyword.storage.nearest import PooledMatrix, PooledView
 from everyword.storage.postings import Tail, flatten
-
-if TYPE_CHECKING:
-    from everyword.storage.rows import Model
-    from everyword.storage.sql.snapshot import Snapshot, Space
+from everyword.storage.rows import Model, Space
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -39,6 +37,12 @@ class _Pooled:
     epoch: int
     matrix: PooledMatrix
     position: int = 0
+
+
+class _Queries(Protocol):
+    """The part of a `Snapshot` that caches need; naming it would make an import cycle."""
+
+    def rows(self, name: str, values: Sequence[Any] = (), /) -> list[Sequence[Any]]: ...
 
 
 class Caches:
@@ -64,7 +68,7 @@ class Caches:
             _keep(self._memos, space, kept)
             return kept
 
-    def word_tail(self, reader: Snapshot, space: Space) -> Tail:
+    def word_tail(self, reader: _Queries, space: Space) -> Tail:
         """Give the terms of the events that are not in postings yet."""
         with self._lock:
             cached = self._words.pop(space.id, None)
@@ -83,7 +87,7 @@ class Caches:
             _keep(self._words, space.id, cached)
             return cached.tail
 
-    def pooled(self, reader: Snapshot, space: Space, model: Model) -> PooledView:
+    def pooled(self, reader: _Queries, space: Space, model: Model) -> PooledView:
         """Give the pooled vectors of a space."""
         key = (space.id, model.id)
         with self._lock:
@@ -94,7 +98,7 @@ class Caches:
             _keep(self._pooled, key, cached)
             return cached.matrix.view()
 
-    def _extend(self, reader: Snapshot, space: Space, model: Model, cached: _Pooled) -> None:
+    def _extend(self, reader: _Queries, space: Space, model: Model, cached: _Pooled) -> None:
         scope = (space.id, model.id)
         for last, positions, units, pooled in reader.rows("blocks_after", (*scope, cached.position)):
             at = np.frombuffer(positions, np.int64)

@@ -22,7 +22,7 @@ from everyword.storage.rows import (
     WrittenRow,
 )
 from everyword.storage.sql.row_mapping import names
-from everyword.storage.sql.snapshot import Row, Snapshot, array, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -40,281 +40,247 @@ from everyword.types.times import from_micros, to_micros
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
-class FoldingRows(Snapshot):
+class FoldingRows(SpaceRows):
     """Reads the concept graph."""
 
-    def fold_mark(self, space: str) -> FoldMark | None:
+    def fold_mark(self) -> FoldMark | None:
         """Tell how far a space is folded; None where nothing is."""
-        found = self.space_id(space)
-        rows = self.rows("fold_mark", (found,)) if found is not None else []
+        rows = self.sql.rows("fold_mark", (self.id,))
         return FoldMark(*rows[0]) if rows else None
 
-    def fold_waiting(self, space: str, upto: int) -> int:
+    def fold_waiting(self, upto: int) -> int:
         """Count the events behind a seq."""
-        found = self.space_id(space)
-        return self.one("events_waiting", (found, upto)) if found is not None else 0
+        return self.sql.one("events_waiting", (self.id, upto))
 
-    def vectors_owed_from(self, space: str) -> int | None:
+    def vectors_owed_from(self) -> int | None:
         """Tell the first event whose vectors are still owed."""
-        found = self.space_id(space)
-        return self.one("first_job", (EMBED, found)) if found is not None else None
+        return self.sql.one("first_job", (EMBED, self.id))
 
     def concepts(
-        self, space: str, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
+        self, *, wing: str | None = None, as_of: datetime | None = None, after: int = 0, limit: int
     ) -> list[tuple[int, Concept]]:
         """List concepts of a wing, or of a time, in the order in which they were last worded, from behind a number."""
-        found = self.space_id(space)
-        if found is None:
-            return []
-        values: dict[str, Any] = {"space": found, "after": after, "limit": limit}
-        rows = self.rows("concepts", {**values, "wing": wing, **_at(as_of)})
-        return [(row[0], _concept(space, row, as_of)) for row in rows]
+        values: dict[str, Any] = {"space": self.id, "after": after, "limit": limit}
+        rows = self.sql.rows("concepts", {**values, "wing": wing, **_at(as_of)})
+        return [(row[0], _concept(self.space, row, as_of)) for row in rows]
 
-    def strongest_concepts(self, space: str, *, limit: int) -> list[Concept]:
+    def strongest_concepts(self, *, limit: int) -> list[Concept]:
         """List those that stand now, the strongest and freshest first; the wings of their events are not told."""
-        found = self.space_id(space)
-        values = {"space": found, "counted": COUNTED, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
-        rows = self.rows("strongest_concepts", {**values, "limit": limit}) if found is not None else []
-        return [_concept(space, row, None) for row in rows]
+        values = {"space": self.id, "counted": COUNTED, "weakest": LEAST_GROUNDS, "strongest": STRONGEST_FROM}
+        rows = self.sql.rows("strongest_concepts", {**values, "limit": limit})
+        return [_concept(self.space, row, None) for row in rows]
 
-    def concept_wings(self, space: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def concept_wings(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Tell the wings of the events of some concepts; a concept without any is left out."""
-        found = self.space_id(space)
         # Where there are no wings, no event need be looked at.
-        if found is None or not ids or self.one("wings", {"space": found, "limit": 1}) is None:
+        if not ids or self.sql.one("wings", {"space": self.id, "limit": 1}) is None:
             return {}
         of: dict[str, list[str]] = {}
-        for id, wing in self.rows("concept_wings", {"space": found, "ids": words(ids), "counted": COUNTED}):
+        for id, wing in self.sql.rows("concept_wings", {"space": self.id, "ids": words(ids), "counted": COUNTED}):
             of.setdefault(id, []).append(wing)
         return {id: tuple(sorted(wings)) for id, wings in of.items()}
 
     def concepts_by_id(
-        self, space: str, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
+        self, ids: Sequence[str], *, wing: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Concept]:
         """Look concepts up, also closed ones, by their latest wording."""
-        found = self.space_id(space)
-        if found is None or not ids:
+        if not ids:
             return {}
-        values = {"space": found, "ids": words(ids), "wing": wing, **_at(as_of)}
-        rows = [row for row in self.rows("concepts_by_id", values) if row[4]]
-        return {row[1]: _concept(space, row, as_of) for row in rows}
+        values = {"space": self.id, "ids": words(ids), "wing": wing, **_at(as_of)}
+        rows = [row for row in self.sql.rows("concepts_by_id", values) if row[4]]
+        return {row[1]: _concept(self.space, row, as_of) for row in rows}
 
-    def standing_concepts(self, space: str, ids: Sequence[str]) -> dict[str, Concept]:
+    def standing_concepts(self, ids: Sequence[str]) -> dict[str, Concept]:
         """Look up those that stand now, whatever the wing; the wings of their events are not told."""
-        found = self.space_id(space)
-        if found is None or not ids:
+        if not ids:
             return {}
-        values = {"space": found, "ids": words(ids), "counted": COUNTED}
-        return {row[1]: _concept(space, row, None) for row in self.rows("standing_concepts", values)}
+        values = {"space": self.id, "ids": words(ids), "counted": COUNTED}
+        return {row[1]: _concept(self.space, row, None) for row in self.sql.rows("standing_concepts", values)}
 
-    def concept_body(self, space: str, id: str) -> Mapping[str, Json]:
+    def concept_body(self, id: str) -> Mapping[str, Json]:
         """Read how a concept was last worded, as it was put."""
-        found = self.space_id(space)
-        written = self.one("concept_body", (found, id)) if found is not None else None
+        written = self.sql.one("concept_body", (self.id, id))
         return json.loads(written) if written else {}
 
-    def concept_stands(self, space: str, id: str) -> bool:
+    def concept_stands(self, id: str) -> bool:
         """Tell whether a concept is there and not closed."""
-        found = self.space_id(space)
-        return found is not None and self.one("concept_stands", (found, id)) is not None
+        return self.sql.one("concept_stands", (self.id, id)) is not None
 
-    def concept_count(self, space: str) -> int:
+    def concept_count(self) -> int:
         """Count the concepts that stand."""
-        found = self.space_id(space)
-        return self.one("count_concepts", (found,)) if found is not None else 0
+        return self.sql.one("count_concepts", (self.id,))
 
-    def concept_of_label(self, space: str, label: str) -> str | None:
+    def concept_of_label(self, label: str) -> str | None:
         """Find the concept with a label."""
-        found = self.space_id(space)
-        return self.one("concept_of_label", (found, label.casefold())) if found is not None else None
+        return self.sql.one("concept_of_label", (self.id, label.casefold()))
 
-    def members(self, space: str, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
+    def members(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Member]:
         """Read the events of some concepts, in the order in which they came to belong there."""
-        found = self.space_id(space)
-        if found is None or not ids:
+        if not ids:
             return []
-        values = {"space": found, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
-        return [_member(row) for row in self.rows("fold_members", values)]
+        values = {"space": self.id, "ids": words(ids), "as_of": _at(as_of)["as_of"]}
+        return [_member(row) for row in self.sql.rows("fold_members", values)]
 
-    def members_by(self, space: str, number: int) -> list[Member]:
+    def members_by(self, number: int) -> list[Member]:
         """Read the events that an entry of the journal brought to concepts, in the order of number."""
-        found = self.space_id(space)
-        return [_member(row) for row in self.rows("fold_members_by", (found, number))] if found is not None else []
+        return [_member(row) for row in self.sql.rows("fold_members_by", (self.id, number))]
 
-    def recent_members(self, space: str, id: str, *, limit: int) -> list[int]:
+    def recent_members(self, id: str, *, limit: int) -> list[int]:
         """List the latest events that count for a concept, the oldest of them first."""
-        found = self.space_id(space)
-        rows = self.rows("fold_recent", (found, id, COUNTED, limit)) if found is not None else []
+        rows = self.sql.rows("fold_recent", (self.id, id, COUNTED, limit))
         return [row[0] for row in reversed(rows)]
 
-    def member_reach(self, space: str, id: str) -> tuple[int, int]:
+    def member_reach(self, id: str) -> tuple[int, int]:
         """Tell when the latest event happened that ever counted for a concept, and the seq that last changed which do.
 
         Events that left it are among them: what a concept knows of its past does not hang on whether it was read back.
         """
-        found = self.space_id(space)
-        rows = list(self.rows("fold_reach", (found, id, COUNTED))) if found is not None else []
+        rows = list(self.sql.rows("fold_reach", (self.id, id, COUNTED)))
         return (rows[0][0], rows[0][1]) if rows else (0, 0)
 
-    def held_by(self, space: str, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
+    def held_by(self, seqs: Sequence[int], *, as_of: datetime | None = None) -> dict[int, dict[str, float]]:
         """Tell which concepts hold some events, and how strongly."""
-        found = self.space_id(space)
         held: dict[int, dict[str, float]] = {}
-        if found is not None and len(seqs):
+        if len(seqs):
             then = () if as_of is None else (to_micros(as_of)[0],)
-            for seq, concept, weight in self.rows(
-                "fold_held_then" if then else "fold_held", (found, array(seqs), *then)
+            for seq, concept, weight in self.sql.rows(
+                "fold_held_then" if then else "fold_held", (self.id, array(seqs), *then)
             ):
                 held.setdefault(seq, {})[concept] = weight
         return held
 
     def concept_edges(
-        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
+        self, ids: Sequence[str], *, as_of: datetime | None = None, among: bool = False
     ) -> list[ConceptEdge]:
         """Read the edges between some concepts and others, each with all that supports it; among: of these alone."""
-        found = self.space_id(space)
-        if found is None or not ids:
+        if not ids:
             return []
-        values: dict[str, Any] = {"space": found, "ids": words(ids)}
+        values: dict[str, Any] = {"space": self.id, "ids": words(ids)}
         names = ("fold_links_now", "fold_links_into_now")
         if as_of is not None:
             values["as_of"], names = _at(as_of)["as_of"], ("fold_links", "fold_links_into")
         if among:  # each of them begins at one
             wanted = set(ids)
-            return _edges([row for row in self.rows(names[0], values) if row[1] in wanted], as_of)
-        rows = {tuple(row): row for name in names for row in self.rows(name, values)}
+            return _edges([row for row in self.sql.rows(names[0], values) if row[1] in wanted], as_of)
+        rows = {tuple(row): row for name in names for row in self.sql.rows(name, values)}
         return _edges(list(rows.values()), as_of)
 
-    def concept_linked(self, space: str, id: str) -> bool:
+    def concept_linked(self, id: str) -> bool:
         """Tell whether any edge joins a concept to another."""
-        found = self.space_id(space)
-        return found is not None and bool(self.one("fold_linked", (found, id)))
+        return bool(self.sql.one("fold_linked", (self.id, id)))
 
-    def concept_neighbours(
-        self, space: str, ids: Sequence[str], *, as_of: datetime | None = None
-    ) -> list[tuple[str, str]]:
+    def concept_neighbours(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[tuple[str, str]]:
         """Tell which concepts an edge of some kind joins, where one end is one of these; each pair once."""
-        found = self.space(space)
-        if found is None or not ids:
+        if not ids:
             return []
-        values = {"space": found.id, "ids": words(ids)}
+        values = {"space": self.id, "ids": words(ids)}
         if as_of is None:
-            rows = self.rows("fold_neighbours_now", values)
+            rows = self.sql.rows("fold_neighbours_now", values)
         else:
-            rows = self.rows("fold_neighbours", {**values, "as_of": _at(as_of)["as_of"]})
+            rows = self.sql.rows("fold_neighbours", {**values, "as_of": _at(as_of)["as_of"]})
         return [(source, target) for source, target in rows]
 
     def fold_journal(
-        self, space: str, *, node: str | None = None, before: int | None = None, limit: int
+        self, *, node: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[int, JournalEntry]]:
         """Read the journal, the newest first; of one node, all of its story."""
-        found = self.space_id(space)
-        if found is None:
-            return []
         if node is not None:
-            rows = self.rows("fold_entries_of", (found, node))[::-1]
+            rows = self.sql.rows("fold_entries_of", (self.id, node))[::-1]
         else:
-            rows = self.rows("fold_entries_newest", (found, before or _END_OF_TIME, limit))
+            rows = self.sql.rows("fold_entries_newest", (self.id, before or _END_OF_TIME, limit))
         return [(row[0], _entry(row)) for row in rows[:limit]]
 
-    def fold_entries(self, space: str, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
+    def fold_entries(self, *, after: int, limit: int) -> list[tuple[int, JournalEntry]]:
         """Read the journal in its order, from behind a number."""
-        found = self.space_id(space)
-        rows = self.rows("fold_entries", (found, after, limit)) if found is not None else []
+        rows = self.sql.rows("fold_entries", (self.id, after, limit))
         return [(row[0], _entry(row)) for row in rows]
 
-    def fold_steps(self, space: str, seq: int) -> int:
+    def fold_steps(self, seq: int) -> int:
         """Count the entries that an event caused."""
-        found = self.space_id(space)
-        return self.one("fold_steps", (found, seq)) if found is not None else 0
+        return self.sql.one("fold_steps", (self.id, seq))
 
-    def fold_entry(self, space: str, id: str) -> tuple[int, JournalEntry] | None:
+    def fold_entry(self, id: str) -> tuple[int, JournalEntry] | None:
         """Look an entry up."""
-        found = self.space_id(space)
-        rows = self.rows("fold_entry", (found, id)) if found is not None else []
+        rows = self.sql.rows("fold_entry", (self.id, id))
         return (rows[0][0], _entry(rows[0])) if rows else None
 
-    def fold_work(self, space: str, *, limit: int) -> list[WorkRow]:
+    def fold_work(self, *, limit: int) -> list[WorkRow]:
         """Read the concepts that were last confirmed, the oldest first."""
-        found = self.space_id(space)
-        rows = self.rows("fold_work", (found, limit)) if found is not None else []
+        rows = self.sql.rows("fold_work", (self.id, limit))
         return [WorkRow(row[0], json.loads(row[1]), *row[2:]) for row in rows]
 
-    def fold_work_of(self, space: str, id: str) -> WorkRow | None:
+    def fold_work_of(self, id: str) -> WorkRow | None:
         """Read one concept that stands."""
-        found = self.space_id(space)
-        rows = self.rows("fold_work_of", (found, id)) if found is not None else []
+        rows = self.sql.rows("fold_work_of", (self.id, id))
         return WorkRow(rows[0][0], json.loads(rows[0][1]), *rows[0][2:]) if rows else None
 
-    def fold_loose(self, space: str) -> list[LooseRow]:
+    def fold_loose(self) -> list[LooseRow]:
         """Read the events that look for company, in order."""
-        found = self.space_id(space)
-        return [LooseRow(*row) for row in self.rows("fold_loose", (found,))] if found is not None else []
+        return [LooseRow(*row) for row in self.sql.rows("fold_loose", (self.id,))]
 
-    def kept_apart(self, space: str) -> list[tuple[str, str]]:
+    def kept_apart(self) -> list[tuple[str, str]]:
         """Read who was told to stay apart."""
-        found = self.space_id(space)
-        return [(row[0], row[1]) for row in self.rows("fold_apart", (found,))] if found is not None else []
+        return [(row[0], row[1]) for row in self.sql.rows("fold_apart", (self.id,))]
 
 
 class FoldingChanges(FoldingRows):
     """Changes the concept graph."""
 
-    def set_fold_mark(self, space: str, mark: FoldMark) -> None:
+    def set_fold_mark(self, mark: FoldMark) -> None:
         """Note how far a space is folded."""
-        self.run("set_fold_mark", (self.space_to_write(space).id, *mark))
+        self.sql.run("set_fold_mark", (self.into, *mark))
 
-    def put_entry(self, space: str, seq: int, at: int, entry: JournalEntry) -> int:
+    def put_entry(self, seq: int, at: int, entry: JournalEntry) -> int:
         """Write an entry of the journal; tell its number."""
         values = (
-            *(self.space_to_write(space).id, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
+            *(self.into, entry.id, seq, at, entry.action, entry.debt, entry.node_id),
             *(entry.target_id, entry.edge, entry.reason, json.dumps(entry.events)),
         )
-        return self.added("insert_fold_entry", values)
+        return self.sql.added("insert_fold_entry", values)
 
-    def put_node(self, space: str, act: Act, id: str, body: Mapping[str, Json]) -> None:
+    def put_node(self, act: Act, id: str, body: Mapping[str, Json]) -> None:
         """Word a concept, for the first time or anew; the wording before is closed."""
-        into = self.space_to_write(space).id
-        self.run("close_fold_node", (*act, None, into, id))
+        into = self.into
+        self.sql.run("close_fold_node", (*act, None, into, id))
         written = json.dumps(body, ensure_ascii=True, separators=(",", ":"))
-        self.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
+        self.sql.run("insert_fold_node", (into, id, str(body["label"]).casefold(), *act, written))
 
-    def close_node(self, space: str, act: Act, id: str, *, into: str | None = None) -> None:
+    def close_node(self, act: Act, id: str, *, into: str | None = None) -> None:
         """Close a concept with all its edges; where it was absorbed, they lead to the other from now on."""
-        where = self.space_to_write(space).id
-        self.run("close_fold_node", (*act, into, where, id))
+        where = self.into
+        self.sql.run("close_fold_node", (*act, into, where, id))
         for name in ("close_fold_edges_into", "close_fold_edges_from"):
-            self.rows(name, (*act, where, id))
+            self.sql.rows(name, (*act, where, id))
         if into is not None:
             values = {"space": where, "from": id, "to": into, "born": act.seq, "born_at": act.at, "born_by": act.entry}
-            self.run("close_beside_edges", {**values, "counted": COUNTED})
+            self.sql.run("close_beside_edges", {**values, "counted": COUNTED})
             for name in ("move_fold_edges_into", "move_fold_edges_from"):
-                self.run(name, values)
+                self.sql.run(name, values)
 
-    def put_concept_edges(self, space: str, act: Act, edges: Iterable[EdgeRow]) -> None:
+    def put_concept_edges(self, act: Act, edges: Iterable[EdgeRow]) -> None:
         """Add supports of edges."""
-        into = self.space_to_write(space).id
-        self.run_many(
+        into = self.into
+        self.sql.run_many(
             "insert_fold_edge",
             ((into, one.source, one.target, one.kind, one.weight, one.seq, one.at, *act, one.reason) for one in edges),
         )
 
-    def close_concept_edge(self, space: str, act: Act, source: str, target: str, kind: EdgeKind) -> None:
+    def close_concept_edge(self, act: Act, source: str, target: str, kind: EdgeKind) -> None:
         """Close an edge."""
-        self.run("close_fold_edge", (*act, self.space_to_write(space).id, source, target, kind))
+        self.sql.run("close_fold_edge", (*act, self.into, source, target, kind))
 
-    def undo_entry(self, space: str, act: Act, number: int) -> Undone:
+    def undo_entry(self, act: Act, number: int) -> Undone:
         """Close what an entry added, and add again what it closed."""
-        entry = (self.space_to_write(space).id, number)
-        closed = self.rows("close_edges_born_by", (*act, *entry))
-        gone = {row[0] for row in self.rows("close_nodes_born_by", (*act, *entry))}
-        back = {row[0] for row in self.rows("restore_nodes_closed_by", (*act, *entry))}
+        entry = (self.into, number)
+        closed = self.sql.rows("close_edges_born_by", (*act, *entry))
+        gone = {row[0] for row in self.sql.rows("close_nodes_born_by", (*act, *entry))}
+        back = {row[0] for row in self.sql.rows("restore_nodes_closed_by", (*act, *entry))}
         for id in sorted(gone - back):  # what later events hung on it goes with it
             for name in ("close_fold_edges_into", "close_fold_edges_from"):
-                closed += self.rows(name, (*act, entry[0], id))
-        restored = self.rows("restore_edges_closed_by", (*act, *entry))
+                closed += self.sql.rows(name, (*act, entry[0], id))
+        restored = self.sql.rows("restore_edges_closed_by", (*act, *entry))
         nodes = gone | back
-        self.run("mark_undone", (act.seq, *entry))
+        self.sql.run("mark_undone", (act.seq, *entry))
         ends = {end for row in (*closed, *restored) for end in row[:2]}
         return Undone(
             concepts=frozenset(nodes | ends),
@@ -322,38 +288,39 @@ class FoldingChanges(FoldingRows):
             events=frozenset(row[3] for row in (*closed, *restored)),
         )
 
-    def keep_apart(self, space: str, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
+    def keep_apart(self, seq: int, pairs: Iterable[tuple[str, str]]) -> None:
         """Note who is to stay apart from an event on."""
-        into = self.space_to_write(space).id
-        self.run_many("insert_fold_apart", ((into, seq, one, other) for one, other in pairs))
+        into = self.into
+        self.sql.run_many("insert_fold_apart", ((into, seq, one, other) for one, other in pairs))
 
-    def put_work(self, space: str, row: WorkRow) -> None:
+    def put_work(self, row: WorkRow) -> None:
         """Keep a concept at work."""
         values = (row.id, row.touched, row.size, row.last_at, row.total, row.recent)
-        self.run("put_fold_work", (self.space_to_write(space).id, *values))
+        self.sql.run("put_fold_work", (self.into, *values))
 
-    def drop_work(self, space: str, id: str) -> None:
+    def drop_work(self, id: str) -> None:
         """Keep it no more."""
-        self.run("drop_fold_work", (self.space_to_write(space).id, id))
+        self.sql.run("drop_fold_work", (self.into, id))
 
-    def put_loose(self, space: str, row: LooseRow) -> None:
+    def put_loose(self, row: LooseRow) -> None:
         """Note an event that looks for company."""
-        self.run("put_fold_loose", (self.space_to_write(space).id, *row))
+        self.sql.run("put_fold_loose", (self.into, *row))
 
-    def settle_loose(self, space: str, seqs: Iterable[int], *, by: int) -> None:
+    def settle_loose(self, seqs: Iterable[int], *, by: int) -> None:
         """Note that some look no more, from an event on."""
-        into = self.space_to_write(space).id
-        self.run_many("settle_fold_loose", ((by, into, seq) for seq in seqs))
+        into = self.into
+        self.sql.run_many("settle_fold_loose", ((by, into, seq) for seq in seqs))
 
-    def roll_back_folding(self, space: str, seq: int) -> list[str]:
+    def roll_back_folding(self, seq: int) -> list[str]:
         """Take back all that an event and those after it caused; list the concepts whose sums must be made anew."""
-        where = (self.space_to_write(space).id, seq)
-        stale = {row[0] for name in ("work_touched_since", "held_otherwise_since") for row in self.rows(name, where)}
+        where = (self.into, seq)
+        touched = ("work_touched_since", "held_otherwise_since")
+        stale = {row[0] for name in touched for row in self.sql.rows(name, where)}
         for name in ("roll_back_edges", "roll_back_nodes", "roll_back_entries", "roll_back_apart", "roll_back_loose"):
-            self.run(name, where)
-        stale |= {row[0] for row in self.rows("reopen_nodes", where)}
+            self.sql.run(name, where)
+        stale |= {row[0] for row in self.sql.rows("reopen_nodes", where)}
         for name in ("reopen_edges", "reopen_entries", "reopen_loose"):
-            self.run(name, where)
+            self.sql.run(name, where)
         return sorted(stale)
 
 
@@ -425,74 +392,65 @@ def _entry(row: Row) -> JournalEntry:
     )
 
 
-class WrittenRows(Snapshot):
+class WrittenRows(SpaceRows):
     """Reads what was written."""
 
-    def written(self, space: str, sessions: Sequence[str]) -> dict[str, WrittenRow]:
+    def written(self, sessions: Sequence[str]) -> dict[str, WrittenRow]:
         """Read what an LLM wrote of sessions."""
-        found = self.space(space)
-        rows = self.rows("written_of", (found.id, words(sessions))) if found is not None and sessions else []
+        rows = self.sql.rows("written_of", (self.id, words(sessions))) if sessions else []
         return {row[0]: WrittenRow(*row) for row in rows}
 
-    def session_reach(self, space: str, session: str) -> Reach:
+    def session_reach(self, session: str) -> Reach:
         """Tell how long a session is, and where it begins."""
-        found = self.space(space)
-        return Reach(*self.rows("session_reach", (found.id, session))[0]) if found else Reach(0, None)
+        return Reach(*self.sql.rows("session_reach", (self.id, session))[0])
 
-    def plans_at(self, space: str, seqs: Sequence[int]) -> list[PlanRow]:
+    def plans_at(self, seqs: Sequence[int]) -> list[PlanRow]:
         """Read the plans that were proposed after events, in their order."""
-        found = self.space(space)
-        rows = self.rows("plans_at", (found.id, array(seqs))) if found is not None and len(seqs) else []
+        rows = self.sql.rows("plans_at", (self.id, array(seqs))) if len(seqs) else []
         return [PlanRow(seq, place, extractor, bool(refused), body) for seq, place, extractor, refused, body in rows]
 
-    def plans_resting_on(self, space: str, seqs: Sequence[int]) -> list[tuple[int, int]]:
+    def plans_resting_on(self, seqs: Sequence[int]) -> list[tuple[int, int]]:
         """List the plans that rest on events or use their words, by event and place."""
-        found = self.space(space)
-        return [(row[0], row[1]) for row in self.rows("plans_resting_on", (found.id, array(seqs)))] if found else []
+        return [(row[0], row[1]) for row in self.sql.rows("plans_resting_on", (self.id, array(seqs)))]
 
-    def last_plan(self, space: str) -> int:
+    def last_plan(self) -> int:
         """Tell the last event after which a plan was proposed; 0 where none was."""
-        found = self.space(space)
-        return int(self.one("last_plan", (found.id,))) if found else 0
+        return int(self.sql.one("last_plan", (self.id,)))
 
-    def last_event_upto(self, space: str, seq: int) -> int | None:
+    def last_event_upto(self, seq: int) -> int | None:
         """Tell the last event up to a number."""
-        found = self.space(space)
-        return self.one("last_event_upto", (found.id, seq)) if found else None
+        return self.sql.one("last_event_upto", (self.id, seq))
 
-    def refusals(self, space: str) -> int:
+    def refusals(self) -> int:
         """Count what was not let in of what an LLM answered."""
-        found = self.space(space)
-        return int(self.one("refusals", (found.id,))) if found else 0
+        return int(self.sql.one("refusals", (self.id,)))
 
 
 class WrittenChanges(WrittenRows):
     """Changes what was written."""
 
-    def put_written(self, space: str, row: WrittenRow) -> None:
+    def put_written(self, row: WrittenRow) -> None:
         """Keep what an LLM wrote of a session."""
-        self.run("put_written", (self.space_to_write(space).id, *row))
+        self.sql.run("put_written", (self.into, *row))
 
-    def drop_written(self, space: str, sessions: Sequence[str]) -> None:
+    def drop_written(self, sessions: Sequence[str]) -> None:
         """Remove what an LLM wrote of sessions."""
-        self.run("drop_written", (self.space_to_write(space).id, words(sessions)))
+        self.sql.run("drop_written", (self.into, words(sessions)))
 
-    def owe_job(self, space: str, kind: str, seq: int, *, due_at: int) -> None:
+    def owe_job(self, kind: str, seq: int, *, due_at: int) -> None:
         """Leave a job for an event, or put off the one that is there; one that failed stays as it is."""
-        self.run("owe_job", (self.space_to_write(space).id, kind, seq, due_at))
+        self.sql.run("owe_job", (self.into, kind, seq, due_at))
 
-    def put_plan(
-        self, space: str, seq: int, *, extractor: str, refused: bool, body: str, sources: Sequence[int]
-    ) -> int:
+    def put_plan(self, seq: int, *, extractor: str, refused: bool, body: str, sources: Sequence[int]) -> int:
         """Keep a plan that was proposed after an event; tell its place among those after that event."""
-        into = self.space_to_write(space).id
-        place = int(self.one("next_plan_place", (into, seq)))
-        self.run("put_plan", (into, seq, place, extractor, int(refused), body))
-        self.run_many("put_plan_source", ((into, source, seq, place) for source in sources))
+        into = self.into
+        place = int(self.sql.one("next_plan_place", (into, seq)))
+        self.sql.run("put_plan", (into, seq, place, extractor, int(refused), body))
+        self.sql.run_many("put_plan_source", ((into, source, seq, place) for source in sources))
         return place
 
-    def drop_plans(self, space: str, plans: Sequence[tuple[int, int]]) -> None:
+    def drop_plans(self, plans: Sequence[tuple[int, int]]) -> None:
         """Remove plans, by event and place."""
-        into = self.space_to_write(space).id
+        into = self.into
         for name in ("drop_plan", "drop_plan_sources"):
-            self.run_many(name, ((into, seq, place) for seq, place in plans))
+            self.sql.run_many(name, ((into, seq, place) for seq, place in plans))

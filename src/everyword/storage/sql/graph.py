@@ -18,7 +18,7 @@ from everyword.storage.rows import (
     NameRow,
     SummaryRow,
 )
-from everyword.storage.sql.snapshot import Row, Snapshot, array, words
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.events import Span
 from everyword.types.graph import Fact, FactDraft, KnownName
 from everyword.types.ids import event_id
@@ -41,89 +41,75 @@ _COUNTED = {
 _ALL = 1 << 62  # more rows than any store has
 
 
-class GraphRows(Snapshot):
+class GraphRows(SpaceRows):
     """Reads the graph."""
 
-    def graph_state(self, space: str) -> GraphState:
+    def graph_state(self) -> GraphState:
         """Tell how far the graph is."""
-        found = self.space(space)
-        rows = self.rows("graph_state", (found.id,)) if found else []
+        rows = self.sql.rows("graph_state", (self.id,))
         return GraphState(*rows[0]) if rows else _NOTHING_YET
 
-    def names(self, space: str, *, changed_after: int = -1) -> list[NameRow]:
+    def names(self, *, changed_after: int = -1) -> list[NameRow]:
         """Read names that changed after a version of the graph."""
-        found = self.space(space)
-        return [_name(row) for row in self.rows("names_changed", (found.id, changed_after))] if found else []
+        return [_name(row) for row in self.sql.rows("names_changed", (self.id, changed_after))]
 
     def names_of(
-        self, space: str, *, ids: Sequence[str] = (), keys: Sequence[str] = (), homes: Sequence[str] = ()
+        self, *, ids: Sequence[str] = (), keys: Sequence[str] = (), homes: Sequence[str] = ()
     ) -> list[NameRow]:
         """Read names by their ids, by what they fold to, or by whom they belong to."""
-        found = self.space(space)
         rows: list[Row] = []
         for query, given in (("names_by_id", ids), ("names_by_key", keys), ("names_by_home", homes)):
-            if found is not None and given:
-                rows += self.rows(query, (found.id, words(given)))
+            if given:
+                rows += self.sql.rows(query, (self.id, words(given)))
         return [_name(row) for row in rows]
 
-    def homes_by_prefix(self, space: str, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
+    def homes_by_prefix(self, *, prefix: str, type: str | None, wing: str | None, limit: int) -> list[str]:
         """List entities one of whose names begins so, those that are named by most events first."""
-        found = self.space(space)
-        if found is None:
-            return []
         values = {
-            "space": found.id,
+            "space": self.id,
             "prefix": prefix,
             "beyond": prefix + _LAST_CHARACTER,
             "type": type,
             "wing": wing,
             "limit": limit,
         }
-        return [row[0] for row in self.rows("homes_by_prefix", values)]
+        return [row[0] for row in self.sql.rows("homes_by_prefix", values)]
 
-    def mentions(self, space: str, *, seqs: Sequence[int] = (), homes: Sequence[str] = ()) -> list[MentionRow]:
+    def mentions(self, *, seqs: Sequence[int] = (), homes: Sequence[str] = ()) -> list[MentionRow]:
         """Read where events name what, by the events or by the entities."""
-        found = self.space(space)
         rows: list[Row] = []
-        if found is not None and len(seqs):
-            rows += self.rows("mentions_of_events", (found.id, array(seqs)))
-        if found is not None and homes:
-            rows += self.rows("mentions_of_homes", (found.id, words(homes)))
+        if len(seqs):
+            rows += self.sql.rows("mentions_of_events", (self.id, array(seqs)))
+        if homes:
+            rows += self.sql.rows("mentions_of_homes", (self.id, words(homes)))
         return [_mention(row) for row in rows]
 
-    def mentions_of_name(self, space: str, id: str) -> list[MentionRow]:
+    def mentions_of_name(self, id: str) -> list[MentionRow]:
         """Read where one name stands, and where it was only looked up, in the order of arrival."""
-        found = self.space(space)
-        return [_mention(row) for row in self.rows("mentions_of_name", (found.id, id))] if found else []
+        return [_mention(row) for row in self.sql.rows("mentions_of_name", (self.id, id))]
 
-    def first_named(self, space: str, ids: Sequence[str]) -> dict[str, int]:
+    def first_named(self, ids: Sequence[str]) -> dict[str, int]:
         """Tell the first event that has each name, or was said by it, by the ids of the names."""
-        found = self.space(space)
-        rows = self.rows("first_named", (found.id, words(ids))) if found is not None and ids else []
+        rows = self.sql.rows("first_named", (self.id, words(ids))) if ids else []
         return {id: seq for id, seq in rows if seq is not None}
 
-    def named_in_sessions(self, space: str, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
+    def named_in_sessions(self, sessions: Sequence[str], *, most: int) -> dict[str, list[str]]:
         """List the entities that each session names most often."""
-        found = self.space(space)
         named: dict[str, list[str]] = {}
-        if found is not None and sessions:
-            for session, home, _ in self.rows("named_in_sessions", (found.id, words(sessions))):
+        if sessions:
+            for session, home, _ in self.sql.rows("named_in_sessions", (self.id, words(sessions))):
                 homes = named.setdefault(session, [])
                 if len(homes) < most:
                     homes.append(home)
         return named
 
-    def claims(self, space: str, key: FactKey) -> list[ClaimRow]:
+    def claims(self, key: FactKey) -> list[ClaimRow]:
         """Read what was claimed, of the facts that bear on one another."""
-        found = self.space(space)
-        if found is None:
-            return []
-        values = {"space": found.id, "subject": key.subject, "relation": key.relation, "object": key.object}
-        return [_claim(row) for row in self.rows("claims_of_key", values)]
+        values = {"space": self.id, "subject": key.subject, "relation": key.relation, "object": key.object}
+        return [_claim(row) for row in self.sql.rows("claims_of_key", values)]
 
     def claims_of(
         self,
-        space: str,
         *,
         seqs: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
@@ -134,40 +120,33 @@ class GraphRows(Snapshot):
 
         latest: of entities, so many at most, those that were learned last.
         """
-        found = self.space(space)
-        if found is None:
-            return []
         rows: list[Row] = []
         if seqs is not None:
-            rows += self.rows("claims_of_events", (found.id, array(seqs)))
+            rows += self.sql.rows("claims_of_events", (self.id, array(seqs)))
         if names is not None:
-            rows += self.rows("claims_of_names", (found.id, words(names)))
+            rows += self.sql.rows("claims_of_names", (self.id, words(names)))
         if homes is not None:
-            rows += self.rows("claims_of_homes", (found.id, words(homes), latest))
+            rows += self.sql.rows("claims_of_homes", (self.id, words(homes), latest))
         if seqs is None and names is None and homes is None:
-            rows += self.rows("all_claims", (found.id,))
+            rows += self.sql.rows("all_claims", (self.id,))
         return [_claim(row) for row in rows]
 
-    def session_seqs(self, space: str, session: str) -> list[int]:
+    def session_seqs(self, session: str) -> list[int]:
         """List the events of a session, in the order in which they happened."""
-        found = self.space(space)
-        return [row[0] for row in self.rows("session_seqs", (found.id, session))] if found else []
+        return [row[0] for row in self.sql.rows("session_seqs", (self.id, session))]
 
-    def facts(self, space: str, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True) -> list[Fact]:
+    def facts(self, which: FactFilter, *, limit: int, offset: int = 0, sources: bool = True) -> list[Fact]:
         """List facts, by subject, relation and time, each with what it rests on, or without."""
-        found = self.space(space)
-        if found is None:
-            return []
         as_of = None if which.as_of is None else to_micros(which.as_of)[0]
         if which.subjects is not None or which.objects is not None:
             subjects, objects = words(which.subjects or ()), words(which.objects or ())
             given = (which.relation, _flag(which.open), _flag(which.conflicts), as_of, limit, offset)
-            rows = self.rows("facts_of_homes", (found.id, subjects, objects, *given))
+            rows = self.sql.rows("facts_of_homes", (self.id, subjects, objects, *given))
         elif which == FactFilter(conflicts=True):
-            rows = self.rows("conflicting_facts", (found.id, limit, offset))
+            rows = self.sql.rows("conflicting_facts", (self.id, limit, offset))
         else:
             values = {
-                "space": found.id,
+                "space": self.id,
                 "relation": which.relation,
                 "open": _flag(which.open),
                 "conflicts": _flag(which.conflicts),
@@ -175,65 +154,53 @@ class GraphRows(Snapshot):
                 "limit": limit,
                 "offset": offset,
             }
-            rows = self.rows("facts_by_filter", values)
-        return self._with_sources(found.id, rows, sources=sources)
+            rows = self.sql.rows("facts_by_filter", values)
+        return self._with_sources(self.id, rows, sources=sources)
 
-    def longest_facts(self, space: str, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
+    def longest_facts(self, subject: str | None, *, since: int, until: int, limit: int) -> list[Fact]:
         """List the facts that were true in a span, in microseconds: those that were so for most of it first."""
-        found = self.space(space)
-        if found is None:
-            return []
-        given = {"space": found.id, "subject": subject, "since": since, "until": until, "limit": limit}
-        return self._with_sources(found.id, self.rows("longest_facts", given))
+        given = {"space": self.id, "subject": subject, "since": since, "until": until, "limit": limit}
+        return self._with_sources(self.id, self.sql.rows("longest_facts", given))
 
-    def fact_subjects(self, space: str) -> list[str]:
+    def fact_subjects(self) -> list[str]:
         """List those whom there are facts of."""
-        found = self.space(space)
-        return [row[0] for row in self.rows("fact_subjects", (found.id,))] if found else []
+        return [row[0] for row in self.sql.rows("fact_subjects", (self.id,))]
 
-    def facts_by_id(self, space: str, ids: Sequence[str]) -> dict[str, Fact]:
+    def facts_by_id(self, ids: Sequence[str]) -> dict[str, Fact]:
         """Look facts up, each with what it rests on."""
-        found = self.space(space)
-        rows = self.rows("facts_by_id", (found.id, words(ids))) if found and ids else []
-        return {fact.id: fact for fact in self._with_sources(found.id, rows)} if found else {}
+        rows = self.sql.rows("facts_by_id", (self.id, words(ids))) if ids else []
+        return {fact.id: fact for fact in self._with_sources(self.id, rows)}
 
-    def fact_keys(self, space: str, claims: Sequence[int]) -> list[FactKey]:
+    def fact_keys(self, claims: Sequence[int]) -> list[FactKey]:
         """Tell which facts rest on some claims now."""
-        found = self.space(space)
-        return [FactKey(*row) for row in self.rows("fact_keys", (found.id, array(claims)))] if found else []
+        return [FactKey(*row) for row in self.sql.rows("fact_keys", (self.id, array(claims)))]
 
-    def fact_rows(self, space: str, key: FactKey) -> dict[str, str]:
+    def fact_rows(self, key: FactKey) -> dict[str, str]:
         """Read the facts that bear on one another, each as one line of text, by id."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("fact_rows", (found.id, *key))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("fact_rows", (self.id, *key))}
 
-    def summaries(self, space: str, sessions: Sequence[str] | None = None) -> list[SummaryRow]:
+    def summaries(self, sessions: Sequence[str] | None = None) -> list[SummaryRow]:
         """Read what sessions were about."""
-        found = self.space(space)
-        if found is None:
-            return []
         if sessions is None:
-            return [SummaryRow(*row) for row in self.rows("summaries", (found.id,))]
-        return [SummaryRow(*row) for row in self.rows("summaries_of", (found.id, words(sessions)))]
+            return [SummaryRow(*row) for row in self.sql.rows("summaries", (self.id,))]
+        return [SummaryRow(*row) for row in self.sql.rows("summaries_of", (self.id, words(sessions)))]
 
-    def edits(self, space: str) -> list[Edit]:
+    def edits(self) -> list[Edit]:
         """Read what was said by hand of who is who, the oldest first."""
-        found = self.space(space)
         return [
             Edit(number, at, kind, bool(undone), json.loads(pins))
-            for number, at, kind, undone, pins in (self.rows("edits", (found.id,)) if found else [])
+            for number, at, kind, undone, pins in (self.sql.rows("edits", (self.id,)))
         ]
 
-    def graph_counts(self, space: str) -> dict[str, int]:
+    def graph_counts(self) -> dict[str, int]:
         """Count entities, facts, conflicts and the like."""
-        found = self.space(space)
-        return {name: self.one(query, (found.id,)) for name, query in _COUNTED.items()} if found else {}
+        return {name: self.sql.one(query, (self.id,)) for name, query in _COUNTED.items()}
 
     def _with_sources(self, space: int, rows: Sequence[Row], *, sources: bool = True) -> list[Fact]:
         bodies: list[dict[str, Any]] = [json.loads(row[5]) for row in rows]
         numbers = sorted({number for body in bodies for number in body["claims"]}) if sources else []
         claims: dict[int, FactDraft] = {}
-        for row in self.rows("claims_by_number", (space, array(numbers))) if numbers else []:
+        for row in self.sql.rows("claims_by_number", (space, array(numbers))) if numbers else []:
             claim = _claim(row)
             claims[claim.number] = claim.draft
         return [
@@ -245,106 +212,106 @@ class GraphRows(Snapshot):
 class GraphChanges(GraphRows):
     """Changes the graph."""
 
-    def set_graph(self, space: str, *, upto: int | None, gone: bool = False) -> int:
+    def set_graph(self, *, upto: int | None, gone: bool = False) -> int:
         """Note how far the graph is; `gone` makes caches start anew. Gives the new version."""
-        into = self.space_to_write(space).id
-        return int(self.rows("set_graph", (into, upto, int(gone)))[0][0])
+        into = self.into
+        return int(self.sql.rows("set_graph", (into, upto, int(gone)))[0][0])
 
-    def put_names(self, space: str, rows: Iterable[NameRow], *, version: int) -> None:
+    def put_names(self, rows: Iterable[NameRow], *, version: int) -> None:
         """Add names, or what was learned of them; counts and times add to those that are there."""
-        into = self.space_to_write(space).id
-        self.run_many("put_name", (_name_values(into, row, version) for row in rows))
+        into = self.into
+        self.sql.run_many("put_name", (_name_values(into, row, version) for row in rows))
 
-    def replace_name(self, space: str, row: NameRow, *, version: int) -> None:
+    def replace_name(self, row: NameRow, *, version: int) -> None:
         """Put a name in place of what is there."""
-        self.run("replace_name", _name_values(self.space_to_write(space).id, row, version))
+        self.sql.run("replace_name", _name_values(self.into, row, version))
 
-    def drop_names(self, space: str, ids: Sequence[str]) -> None:
+    def drop_names(self, ids: Sequence[str]) -> None:
         """Remove names."""
-        self.run("drop_names", (self.space_to_write(space).id, words(ids)))
+        self.sql.run("drop_names", (self.into, words(ids)))
 
-    def move_names(self, space: str, homes: Mapping[str, str], *, version: int) -> None:
+    def move_names(self, homes: Mapping[str, str], *, version: int) -> None:
         """Give names to other entities."""
-        into = self.space_to_write(space).id
-        self.run_many("move_name", ((home, version, into, id) for id, home in homes.items()))
+        into = self.into
+        self.sql.run_many("move_name", ((home, version, into, id) for id, home in homes.items()))
 
-    def put_mentions(self, space: str, rows: Iterable[MentionRow]) -> None:
+    def put_mentions(self, rows: Iterable[MentionRow]) -> None:
         """Add where events name what; the names are there."""
-        into = self.space_to_write(space).id
-        self.run_many("put_mention", (_mention_values(into, row) for row in rows))
+        into = self.into
+        self.sql.run_many("put_mention", (_mention_values(into, row) for row in rows))
 
-    def drop_mentions(self, space: str, seqs: Sequence[int]) -> None:
+    def drop_mentions(self, seqs: Sequence[int]) -> None:
         """Remove where events name what."""
-        self.run("delete_mentions_of", (self.space_to_write(space).id, array(seqs)))
+        self.sql.run("delete_mentions_of", (self.into, array(seqs)))
 
-    def put_claims(self, space: str, claims: Iterable[tuple[int, FactDraft]]) -> None:
+    def put_claims(self, claims: Iterable[tuple[int, FactDraft]]) -> None:
         """Add what events claim."""
-        into = self.space_to_write(space).id
-        self.run_many("put_claim", (_claim_values(into, seq, draft) for seq, draft in claims))
+        into = self.into
+        self.sql.run_many("put_claim", (_claim_values(into, seq, draft) for seq, draft in claims))
 
-    def drop_claims(self, space: str, seqs: Sequence[int]) -> None:
+    def drop_claims(self, seqs: Sequence[int]) -> None:
         """Remove what events claim; facts that rest on it are to be folded anew by the caller."""
-        self.run("delete_claims_of", (self.space_to_write(space).id, array(seqs)))
+        self.sql.run("delete_claims_of", (self.into, array(seqs)))
 
-    def put_facts(self, space: str, facts: Sequence[tuple[Fact, str, Sequence[int]]]) -> None:
+    def put_facts(self, facts: Sequence[tuple[Fact, str, Sequence[int]]]) -> None:
         """Add facts, each with its line of text and the numbers of its claims; one with the same id goes."""
-        into = self.space_to_write(space).id
+        into = self.into
         for fact, line, claims in facts:
             times = (_micros(fact.valid_from), _micros(fact.valid_to))
             single = int(single_of(fact.relation))
             what = (into, fact.id, fact.subject, fact.relation, fact.object, single, int(fact.conflicts), *times, line)
-            number = self.rows("put_fact", what)[0][0]
-            self.run_many("put_fact_claim", ((number, claim) for claim in claims))
+            number = self.sql.rows("put_fact", what)[0][0]
+            self.sql.run_many("put_fact_claim", ((number, claim) for claim in claims))
 
-    def drop_facts(self, space: str, ids: Sequence[str]) -> None:
+    def drop_facts(self, ids: Sequence[str]) -> None:
         """Remove facts."""
-        into = self.space_to_write(space).id
+        into = self.into
         for name in ("drop_fact_claims", "drop_facts"):
-            self.run(name, (into, words(ids)))
+            self.sql.run(name, (into, words(ids)))
 
-    def drop_graph(self, space: str, *, from_seq: int) -> None:
+    def drop_graph(self, *, from_seq: int) -> None:
         """Remove what events from one on named and claimed, and all facts; from 0, all that is derived."""
-        into = self.space_to_write(space).id
+        into = self.into
         for name in ("drop_all_fact_claims", "drop_all_facts"):
-            self.run(name, (into,))
+            self.sql.run(name, (into,))
         for name in ("drop_claims_from", "drop_mentions_from"):
-            self.run(name, (into, from_seq))
+            self.sql.run(name, (into, from_seq))
         if from_seq == 0:
             for name in ("drop_all_names", "drop_all_summaries"):
-                self.run(name, (into,))
+                self.sql.run(name, (into,))
 
-    def put_summary(self, space: str, row: SummaryRow) -> None:
+    def put_summary(self, row: SummaryRow) -> None:
         """Keep what a session was about."""
-        self.run("put_summary", (self.space_to_write(space).id, *row))
+        self.sql.run("put_summary", (self.into, *row))
 
-    def count_pending(self, space: str, sessions: Mapping[str, int]) -> list[SummaryRow]:
+    def count_pending(self, sessions: Mapping[str, int]) -> list[SummaryRow]:
         """Note how many events came to sessions since they were summarised; give these as they are now."""
-        into = self.space_to_write(space).id
+        into = self.into
         return [
             SummaryRow(*row)
             for session, count in sessions.items()
-            for row in self.rows("count_pending", (into, session, count))
+            for row in self.sql.rows("count_pending", (into, session, count))
         ]
 
-    def drop_summaries(self, space: str, sessions: Sequence[str]) -> None:
+    def drop_summaries(self, sessions: Sequence[str]) -> None:
         """Remove what sessions were about."""
-        self.run("drop_summaries", (self.space_to_write(space).id, words(sessions)))
+        self.sql.run("drop_summaries", (self.into, words(sessions)))
 
-    def put_edit(self, space: str, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
+    def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""
-        number = int(self.rows("put_edit", (self.space_to_write(space).id, at, kind))[0][0])
-        self.run_many("put_pin", ((number, name, target) for name, target in pins.items()))
+        number = int(self.sql.rows("put_edit", (self.into, at, kind))[0][0])
+        self.sql.run_many("put_pin", ((number, name, target) for name, target in pins.items()))
         return number
 
-    def undo_edit(self, space: str, number: int) -> bool:
+    def undo_edit(self, number: int) -> bool:
         """Take an edit back; False where there is none that holds."""
-        return self.run("undo_edit", (self.space_to_write(space).id, number)) > 0
+        return self.sql.run("undo_edit", (self.into, number)) > 0
 
-    def drop_loose_pins(self, space: str) -> None:
+    def drop_loose_pins(self) -> None:
         """Remove what was said by hand of names that are no more."""
-        into = self.space_to_write(space).id
+        into = self.into
         for name in ("drop_loose_pins", "drop_empty_edits"):
-            self.run(name, (into,))
+            self.sql.run(name, (into,))
 
 
 def _name(row: Row) -> NameRow:

@@ -1,101 +1,171 @@
-"""Read and write API keys, webhooks, the job queue and the change feed."""
+"""Read and write what belongs to no space: models, facts about the file, API keys, webhooks, the job queue."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
-from everyword.storage.rows import NOT_OWED, SCRUB_OWED, JobRow, StoredKey, StoredWebhook
-from everyword.storage.sql.row_mapping import receipt_from_json
-from everyword.storage.sql.snapshot import Row, Snapshot
+from everyword.storage.nearest import unit_bounds, unit_of
+from everyword.storage.rows import ANALYSIS, EMBED, NOT_OWED, SCRUB_OWED, Job, Model, StoredKey, StoredWebhook
+from everyword.storage.sql.snapshot import Row, Snapshot, array
+from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.api_keys import ApiKey, Permission
-from everyword.types.events import Receipt
 from everyword.types.feed import Webhook
 from everyword.types.times import from_micros, to_micros
 
 
-class ServiceRows(Snapshot):
-    """Reads what the service needs."""
+class FileRows:
+    """Reads what belongs to no space."""
+
+    def __init__(self, sql: Snapshot) -> None:
+        self.sql = sql
+
+    def spaces(self) -> list[str]:
+        """List the spaces that hold or held events."""
+        return [str(row[0]) for row in self.sql.rows("space_names")]
+
+    def models(self) -> list[Model]:
+        """List the models whose vectors are here."""
+        return [_model(row) for row in self.sql.rows("models")]
+
+    def total_events(self) -> int:
+        """Count the events of all spaces."""
+        return self.sql.one("total_events")
+
+    def fact(self, name: str) -> str | None:
+        """Read a fact about the file itself."""
+        return self.sql.one("get_fact", (name,))
+
+    def scrub_owed(self) -> str | None:
+        """Return a value that changes with each removal while removed words may still be on disk; else None."""
+        kept = self.fact(SCRUB_OWED)
+        return None if kept == NOT_OWED else kept
+
+    def analysis_version(self) -> int:
+        """Return the version of the term analysis that made the postings; the current one where there are none."""
+        kept = self.fact(ANALYSIS)
+        return ANALYSIS_VERSION if kept is None else int(kept)
 
     def api_keys(self) -> list[StoredKey]:
         """List keys, the oldest first."""
-        return [_key(row) for row in self.rows("keys")]
+        return [_key(row) for row in self.sql.rows("keys")]
 
     def key(self, id: str) -> StoredKey | None:
         """Look a key up."""
-        rows = self.rows("key_by_id", (id,))
+        rows = self.sql.rows("key_by_id", (id,))
         return _key(rows[0]) if rows else None
 
     def any_key(self) -> bool:
         """Tell whether there is a key, or ever was."""
-        return bool(self.one("any_key"))
+        return bool(self.sql.one("any_key"))
 
     def webhooks(self) -> list[StoredWebhook]:
         """List webhooks, the oldest first."""
-        return [_webhook(row) for row in self.rows("webhooks")]
-
-    def receipts_after(self, space: str, number: int, *, limit: int) -> list[tuple[int, Receipt]]:
-        """Read what was forgotten, from behind a number."""
-        found = self.space(space)
-        rows = self.rows("receipts_after", (found.id, number, limit)) if found else []
-        scrubbed = self.one("get_fact", (SCRUB_OWED,)) in (None, NOT_OWED)
-        return [(row[0], receipt_from_json(row[1], scrubbed=scrubbed)) for row in rows]
-
-    def last_number(self, space: str, table: str) -> int:
-        """Tell where a space's rows of a table stand: none is behind that number now, all to come will be."""
-        found = self.space(space)
-        return (self.one("last_number", {"space": found.id, "table": table}) or 0) if found else 0
-
-    def jobs_of(self, space: str, *, after: int = 0, limit: int) -> list[JobRow]:
-        """List the work of a space that waits, oldest first, from behind a number."""
-        found = self.space(space)
-        return [JobRow(*row) for row in self.rows("jobs_of_space", (found.id, after, limit))] if found else []
-
-    def job_counts(self, space: str) -> dict[str, tuple[int, int]]:
-        """Count by kind what waits, and what of it failed before."""
-        found = self.space(space)
-        rows = self.rows("jobs_by_kind", (found.id,)) if found else []
-        return {kind: (waiting, failed) for kind, waiting, failed in rows}
+        return [_webhook(row) for row in self.sql.rows("webhooks")]
 
     def pulse(self) -> str:
         """Give a word that changes whenever anything is added, and when the oldest job is done. Reads no table."""
-        return self.one("pulse")
+        return self.sql.one("pulse")
+
+    def jobs(self, *, kind: str | None = None, due_before: int | None = None, limit: int) -> list[Job]:
+        """List work that waits, oldest first."""
+        return [_job(row) for row in self.sql.rows("jobs", (kind, due_before, limit))]
 
     def next_job_due(self) -> int | None:
         """Tell when the first job is due, in microseconds; None where none waits."""
-        return self.one("next_job_due")
+        return self.sql.one("next_job_due")
 
 
-class ServiceChanges(ServiceRows):
-    """Changes keys and webhooks."""
+class FileChanges(FileRows):
+    """Changes what belongs to no space."""
 
     def put_key(self, key: ApiKey, hash: bytes) -> None:
         """Add a key."""
         spaces = json.dumps(key.spaces, ensure_ascii=False)
         times = (_micros(key.created_at), _micros(key.expires_at))
-        self.run("insert_key", (key.id, hash, key.name, key.permission.value, spaces, *times))
+        self.sql.run("insert_key", (key.id, hash, key.name, key.permission.value, spaces, *times))
 
     def revoke_key(self, id: str, *, at: int) -> bool:
         """End a key; False where there is none, or it has ended."""
-        return self.run("revoke_key", (at, id)) > 0
+        return self.sql.run("revoke_key", (at, id)) > 0
 
     def put_webhook(self, webhook: Webhook, secret: str) -> None:
         """Add a webhook."""
         kinds, created = json.dumps(webhook.kinds), _micros(webhook.created_at)
         values = (webhook.id, webhook.space, webhook.url, secret, kinds, created, webhook.position)
-        self.run("insert_webhook", values)
+        self.sql.run("insert_webhook", values)
 
     def move_webhook(self, webhook: Webhook, position: str, *, delivered: int) -> bool:
         """Note that everything up to a position was delivered; False where another process did."""
-        return self.run("move_webhook", (position, delivered, webhook.id, webhook.position)) > 0
+        return self.sql.run("move_webhook", (position, delivered, webhook.id, webhook.position)) > 0
 
     def fail_webhook(self, webhook: Webhook, *, error: str, due_at: int) -> None:
         """Note that a delivery failed, and when to try again."""
-        self.run("fail_webhook", (due_at, error, webhook.id, webhook.position))
+        self.sql.run("fail_webhook", (due_at, error, webhook.id, webhook.position))
 
     def delete_webhook(self, id: str) -> bool:
         """Remove a webhook; False where there is none."""
-        return self.run("delete_webhook", (id,)) > 0
+        return self.sql.run("delete_webhook", (id,)) > 0
+
+    def add_model(
+        self, *, name: str, version: str, dims: int, token_dims: int, state: Literal["active", "building"]
+    ) -> Model:
+        """Register a model."""
+        if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
+            self.sql.run("retire_building", ())
+        return _model(self.sql.rows("add_model", (name, version, dims, token_dims, state))[0])
+
+    def activate(self, model: Model) -> None:
+        """Search with this model from now on; the one before it is retired, its missing events become jobs."""
+        self.sql.run("retire_active", (model.id,))
+        self.sql.run("activate_model", (model.id,))
+        self.sql.run("queue_events_without_vectors", (EMBED, unit_of(model.id, 0, 0)))
+
+    def drop_vectors(self, model: Model, *, limit: int) -> int:
+        """Remove some vectors of a retired model; 0 when none is left and the model is gone."""
+        self.sql.run("delete_model_tail", (model.id,))
+        self.sql.run("delete_model_blocks", (model.id,))
+        dropped = self.sql.run("delete_some_vectors", (*unit_bounds(model.id), limit))
+        if dropped == 0:
+            self.sql.run("delete_model", (model.id,))
+        return dropped
+
+    def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
+        """Put a job back for later, with the reason."""
+        self.sql.run("fail_job", (told(error), due_at, job.id, self.sql.space_to_write(job.space).id))
+
+    def drop_job(self, job: Job) -> None:
+        """Remove a job that has nothing to do any more."""
+        self.sql.run("delete_job", (job.id, self.sql.space_to_write(job.space).id))
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep a fact about the file itself."""
+        self.sql.run("set_fact", (name, value))
+
+    def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
+        """Take work that is due, so that nobody else does before `until`."""
+        return [_job(row) for row in self.sql.rows("take_jobs", (until, kind, now, limit))]
+
+    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
+        """Remove jobs that are done; give those that were still there."""
+        gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
+        return [job for job in jobs if job.id in gone]
+
+def told(error: str) -> str:
+    """Make why something failed fit to be kept: it may quote what is no character."""
+    return error.encode("utf-8", "replace").decode()
+
+
+def _model(row: Row) -> Model:
+    number, name, version, dims, token_dims, state = row
+    return Model(id=number, name=name, version=version, dims=dims, token_dims=token_dims, state=state)
+
+
+def _job(row: Row) -> Job:
+    number, space, kind, seq, attempts, error = row
+    return Job(id=number, space=space, kind=kind, seq=seq, attempts=attempts, error=error)
 
 
 def _key(row: Row) -> StoredKey:

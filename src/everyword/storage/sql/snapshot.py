@@ -1,44 +1,39 @@
-"""Named queries within one transaction of one connection: what readers and writers are made of.
+"""Run named queries within one transaction of one connection: readers and writers are built on this.
 
-What stands above this class (`reader.py`, `writer.py`, `artifacts.py`, `audit.py`) knows queries by their names alone,
-so that another SQL database needs the same names in its own `queries.sql`, a class that runs them, and nothing else."""
+The classes above know queries by their names alone, so that another SQL database needs a subclass of `Snapshot`, a
+dialect for `queries.py`, and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from everyword.storage.nearest import PooledView
+from everyword.storage.rows import Model, Space
+from everyword.storage.sql.caches import Caches
 
 Row = Sequence[Any]
 
 # Queries that change a space's row.
 _CHANGES_A_SPACE = frozenset(("count_space", "next_epoch", "set_words_upto", "take_generation", "adopt_generation"))
-
-
-class Space(NamedTuple):
-    """A space's row: its number and counters."""
-
-    id: int
-    name: str
-    events: int
-    words: int
-    generation: int
-    words_upto: int
-    word_tail: int
-    epoch: int
+_NO_SPACE = 0  # no row belongs to a space of this number
 
 
 class Snapshot(ABC):
     """Runs queries by their names."""
 
-    def __init__(self) -> None:
-        self._spaces: dict[str, Space] = {}  # by name, as this transaction read them
+    scrubs_itself = True  # whether forgetting scrubs at once, so that a scrub still owed is a problem
+
+    def __init__(self, caches: Caches, memos: Caches | None = None) -> None:
+        self.caches = caches
+        self.memos = memos or caches  # what writers remember
+        self._spaces: dict[str, Space | None] = {}  # by name, as this transaction read them; None: not there
 
     @abstractmethod
     def query(self, name: str) -> str:
@@ -59,6 +54,22 @@ class Snapshot(ABC):
     @abstractmethod
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a named query for each row of values."""
+
+    @abstractmethod
+    def take_seqs(self, count: int) -> list[int]:
+        """Give the numbers of events that arrive now: higher than any that were given before."""
+
+    @abstractmethod
+    def own_problems(self, *, deep: bool) -> Iterator[str]:
+        """Let the database check itself, as far as it can."""
+
+    @abstractmethod
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find tables whose rows are not those that were written, each with what is wrong, where that can be told."""
+
+    @abstractmethod
+    def own_parts(self) -> dict[str, int]:
+        """Count what the database itself is made of."""
 
     def added(self, name: str, values: Sequence[Any]) -> int:
         """Run a named query that adds one row and gives its number."""
@@ -81,15 +92,8 @@ class Snapshot(ABC):
         """Return a space's row, read once in a transaction; None where there is no such space."""
         if name not in self._spaces:
             rows = self.rows("space_by_name", (name,))
-            if not rows:
-                return None
-            self._spaces[name] = Space(*rows[0])
+            self._spaces[name] = Space(*rows[0]) if rows else None
         return self._spaces[name]
-
-    def space_id(self, name: str) -> int | None:
-        """Return a space's number; None where there is no such space."""
-        found = self.space(name)
-        return None if found is None else found.id
 
     def space_to_write(self, name: str) -> Space:
         """Return a space's row; add the space where it is missing."""
@@ -98,10 +102,38 @@ class Snapshot(ABC):
             found = self._spaces[name] = Space(*self.rows("add_space", (name,))[0])
         return found
 
+    def pooled_view(self, space: Space, model: Model) -> PooledView:
+        """Give the pooled vectors of a space."""
+        return self.caches.pooled(self, space, model)
+
     def _before(self, name: str) -> None:
         """Drop the rows of spaces that were read, where a query is about to change them."""
         if name in _CHANGES_A_SPACE:
             self._spaces.clear()
+
+
+class SpaceRows:
+    """Runs queries about one space within one transaction."""
+
+    def __init__(self, sql: Snapshot, space: str) -> None:
+        self.sql = sql
+        self.space = space
+
+    @property
+    def row(self) -> Space | None:
+        """Return the space's row, read once in a transaction; None where there is no such space."""
+        return self.sql.space(self.space)
+
+    @property
+    def id(self) -> int:
+        """Return the space's number for a query; where there is no such space, one that finds nothing."""
+        row = self.row
+        return _NO_SPACE if row is None else row.id
+
+    @property
+    def into(self) -> int:
+        """Return the space's number to write with; add the space where it is missing."""
+        return self.sql.space_to_write(self.space).id
 
 
 def array(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,18 +144,3 @@ def array(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 def words(texts: Sequence[str]) -> tuple[str, ...]:
     """Make texts a value that a query takes as a whole."""
     return tuple(texts)
-
-
-_NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
-
-
-def named_queries(package: str) -> dict[str, str]:
-    """Read every query of a package's `.sql` files."""
-    entries = [entry for entry in files(package).iterdir() if entry.name.endswith(".sql")]
-    found: dict[str, str] = {}
-    for entry in sorted(entries, key=lambda one: one.name):
-        parts = _NAMED.split(entry.read_text(encoding="utf-8"))
-        for name, body in zip(parts[1::2], parts[2::2], strict=True):
-            found[name] = _COMMENT.sub("", body).strip().removesuffix(";")
-    return found

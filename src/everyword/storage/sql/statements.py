@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from everyword.storage.rows import PLAN, READ, SUMMARISE, ArtifactFilter, Job, Statement
-from everyword.storage.sql.snapshot import Row, Snapshot, array, words
+from everyword.storage.rows import PLAN, READ, SUMMARISE, ArtifactFilter, Statement
+from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.events import Change, Edge, Span
 from everyword.types.ids import event_id
 from everyword.types.statements import Artifact, ArtifactKind, Category, SaidDate, Slot, Stance, Status
@@ -27,23 +27,19 @@ _DERIVED = (
 )
 
 
-class ArtifactRows(Snapshot):
+class ArtifactRows(SpaceRows):
     """Reads artifacts."""
 
-    def artifact(self, space: str, id: str) -> Artifact | None:
+    def artifact(self, id: str) -> Artifact | None:
         """Look one up."""
-        found = self.space(space)
-        rows = self.rows("artifact_by_id", (found.id, id)) if found else []
+        rows = self.sql.rows("artifact_by_id", (self.id, id))
         return artifact_of(rows[0]) if rows else None
 
-    def artifacts(self, space: str, which: ArtifactFilter, *, after: int = 0, limit: int) -> list[tuple[int, Artifact]]:
+    def artifacts(self, which: ArtifactFilter, *, after: int = 0, limit: int) -> list[tuple[int, Artifact]]:
         """List artifacts in the order in which they were derived, from behind a number."""
-        found = self.space(space)
-        if found is None:
-            return []
         as_of = None if which.as_of is None else to_micros(which.as_of)[0]
         values = {
-            "space": found.id,
+            "space": self.id,
             "after": after,
             "kind": which.kind,
             "about": None if which.about is None else which.about.casefold(),
@@ -53,72 +49,63 @@ class ArtifactRows(Snapshot):
             "as_of": as_of,
             "limit": limit,
         }
-        return [(row[0], _as_known(artifact_of(row), row, as_of)) for row in self.rows("artifacts_by_filter", values)]
+        rows = self.sql.rows("artifacts_by_filter", values)
+        return [(row[0], _as_known(artifact_of(row), row, as_of)) for row in rows]
 
-    def artifacts_of(self, space: str, seqs: Sequence[int]) -> dict[int, list[Artifact]]:
+    def artifacts_of(self, seqs: Sequence[int]) -> dict[int, list[Artifact]]:
         """Read what some events state."""
-        found = self.space(space)
         stated: dict[int, list[Artifact]] = {}
-        if found is not None and len(seqs):
-            for row in self.rows("artifacts_of_events", (array(seqs), found.id)):
+        if len(seqs):
+            for row in self.sql.rows("artifacts_of_events", (array(seqs), self.id)):
                 stated.setdefault(row[2], []).append(artifact_of(row))
         return stated
 
-    def stated_by(self, space: str, seqs: Sequence[int]) -> dict[int, bool]:
+    def stated_by(self, seqs: Sequence[int]) -> dict[int, bool]:
         """Tell of the events that state something whether any of it is still current."""
-        found = self.space(space)
-        if found is None or not len(seqs):
+        if not len(seqs):
             return {}
-        return {seq: bool(current) for seq, current in self.rows("stated_by", (array(seqs), found.id))}
+        return {seq: bool(current) for seq, current in self.sql.rows("stated_by", (array(seqs), self.id))}
 
-    def statements(self, space: str, seqs: Sequence[int]) -> list[Statement]:
+    def statements(self, seqs: Sequence[int]) -> list[Statement]:
         """Read what some events state, in few words and fast."""
-        found = self.space(space)
-        if found is None or not len(seqs):
+        if not len(seqs):
             return []
-        rows = self.rows("statements", (array(seqs), found.id))
-        return [Statement(seq, self.read_json(content), bool(now)) for seq, content, now in rows]
+        rows = self.sql.rows("statements", (array(seqs), self.id))
+        return [Statement(seq, self.sql.read_json(content), bool(now)) for seq, content, now in rows]
 
-    def linked(self, space: str, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
+    def linked(self, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
         """Follow the edges of what some events state, both ways, to other events: from, to, weight."""
-        found = self.space(space)
-        if found is None or not len(seqs):
+        if not len(seqs):
             return []
-        return [(here, there, weight) for here, there, weight in self.rows("linked", (array(seqs), found.id))]
+        return [(here, there, weight) for here, there, weight in self.sql.rows("linked", (array(seqs), self.id))]
 
-    def standing(self, space: str, about: str, *, limit: int) -> list[Artifact]:
+    def standing(self, about: str, *, limit: int) -> list[Artifact]:
         """Read what is current about somebody, the newest first."""
-        found = self.space(space)
-        values = (found.id, about.casefold(), Status.CURRENT, limit) if found else ()
-        return [artifact_of(row) for row in self.rows("artifacts_standing", values)] if found else []
+        values = (self.id, about.casefold(), Status.CURRENT, limit)
+        return [artifact_of(row) for row in self.sql.rows("artifacts_standing", values)]
 
-    def standing_by(self, space: str, keys: Sequence[int], *, limit: int) -> list[Artifact]:
+    def standing_by(self, keys: Sequence[int], *, limit: int) -> list[Artifact]:
         """Read what is current and was put with one of these keys, the newest first."""
-        found = self.space(space)
-        if found is None or not len(keys):
+        if not len(keys):
             return []
-        return [artifact_of(row) for row in self.rows("artifacts_standing_by", (found.id, array(keys), limit))]
+        return [artifact_of(row) for row in self.sql.rows("artifacts_standing_by", (self.id, array(keys), limit))]
 
-    def latest_artifacts(self, space: str, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
+    def latest_artifacts(self, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
         """Read what is current of a kind, the last derived first."""
-        found = self.space(space)
-        values = {"space": found.id if found else 0, "kind": kind, "wing": wing, "limit": limit}
-        return [artifact_of(row) for row in self.rows("artifacts_latest", values)]
+        values = {"space": self.id, "kind": kind, "wing": wing, "limit": limit}
+        return [artifact_of(row) for row in self.sql.rows("artifacts_latest", values)]
 
-    def confirmations(self, space: str, *, limit: int) -> dict[str, int]:
+    def confirmations(self, *, limit: int) -> dict[str, int]:
         """Count how often what is known was said again, for the most frequent, by artifact."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("confirmations", (found.id, limit))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("confirmations", (self.id, limit))}
 
-    def versions(self, space: str, id: str) -> list[Artifact]:
+    def versions(self, id: str) -> list[Artifact]:
         """Read the whole chain that an artifact belongs to, the oldest first."""
-        found = self.space(space)
-        return [artifact_of(row) for row in self.rows("artifact_versions", (found.id, id))] if found else []
+        return [artifact_of(row) for row in self.sql.rows("artifact_versions", (self.id, id))]
 
-    def changes(self, space: str, ids: Sequence[str]) -> list[Change]:
+    def changes(self, ids: Sequence[str]) -> list[Change]:
         """Read the journal of some artifacts, the oldest first."""
-        found = self.space(space)
-        if found is None or not ids:
+        if not ids:
             return []
         return [
             Change(
@@ -129,69 +116,58 @@ class ArtifactRows(Snapshot):
                 target_id=target,
                 event_id=event_id(raw_id),
             )
-            for at, action, reason, artifact, target, raw_id in self.rows("changes_of", (found.id, words(ids)))
+            for at, action, reason, artifact, target, raw_id in self.sql.rows("changes_of", (self.id, words(ids)))
         ]
 
-    def change_counts(self, space: str) -> dict[str, int]:
+    def change_counts(self) -> dict[str, int]:
         """Count the journal's entries by action."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("change_counts", (found.id,))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("change_counts", (self.id,))}
 
-    def edges(self, space: str, ids: Sequence[str]) -> list[Edge]:
+    def edges(self, ids: Sequence[str]) -> list[Edge]:
         """Read the edges that touch some artifacts."""
-        found = self.space(space)
-        if found is None or not ids:
+        if not ids:
             return []
         return [
             Edge(source=source, target=target, kind=kind, weight=weight, at=_moment(at), reason=reason)
-            for source, target, kind, weight, at, reason in self.rows("edges_of", (found.id, words(ids)))
+            for source, target, kind, weight, at, reason in self.sql.rows("edges_of", (self.id, words(ids)))
         ]
 
-    def artifact_counts(self, space: str) -> dict[str, int]:
+    def artifact_counts(self) -> dict[str, int]:
         """Count what is current, by kind."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("artifact_counts", (found.id,))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("artifact_counts", (self.id,))}
 
-    def tag_counts(self, space: str) -> dict[str, int]:
+    def tag_counts(self) -> dict[str, int]:
         """Count events by tag."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("tag_counts", (found.id,))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("tag_counts", (self.id,))}
 
-    def stating(self, space: str, abouts: Sequence[str]) -> list[int]:
+    def stating(self, abouts: Sequence[str]) -> list[int]:
         """List the events that state something about some, or changed what is stated."""
-        found = self.space(space)
-        return [row[0] for row in self.rows("seqs_stating", (found.id, words(abouts)))] if found and abouts else []
+        return [row[0] for row in self.sql.rows("seqs_stating", (self.id, words(abouts)))] if abouts else []
 
-    def abouts_of(self, space: str, seqs: Sequence[int]) -> set[str]:
+    def abouts_of(self, seqs: Sequence[int]) -> set[str]:
         """Tell whom or what some events speak about, case-folded."""
-        found = self.space(space)
-        return {row[0] for row in self.rows("abouts_touched", (found.id, array(seqs)))} if found else set()
+        return {row[0] for row in self.sql.rows("abouts_touched", (self.id, array(seqs)))}
 
-    def derived_upto(self, space: str) -> int | None:
+    def derived_upto(self) -> int | None:
         """Tell up to which event a space is derived; None where nothing is behind."""
-        found = self.space(space)
-        return self.one("derived_upto", (found.id,)) if found else None
+        return self.sql.one("derived_upto", (self.id,))
 
-    def said_earlier(self, space: str, seq: int, *, limit: int) -> list[int]:
+    def said_earlier(self, seq: int, *, limit: int) -> list[int]:
         """List the turns before one in its session that had arrived before it, the nearest first."""
-        found = self.space(space)
-        return [row[0] for row in self.rows("said_earlier", (found.id, seq, limit))] if found else []
+        return [row[0] for row in self.sql.rows("said_earlier", (self.id, seq, limit))]
 
-    def said_later(self, space: str, seqs: Sequence[int], *, limit: int, silent: bool = False) -> list[int]:
+    def said_later(self, seqs: Sequence[int], *, limit: int, silent: bool = False) -> list[int]:
         """List the events that state something and have one of these in their said_earlier() of so many turns.
 
         silent: those that state nothing, too.
         """
-        found = self.space(space)
-        if found is None:
-            return []
         firsts: dict[str, tuple[int, int]] = {}
-        for seq, session, _, _, at, *_ in self.rows("outlines_by_seq", (array(seqs), found.id)):
+        for seq, session, _, _, at, *_ in self.sql.rows("outlines_by_seq", (array(seqs), self.id)):
             if session is not None:
                 firsts[session] = min(firsts.get(session, (at, seq)), (at, seq))
         later: list[int] = []
         for session, first in firsts.items():
-            rows = self.rows("said_from", (found.id, session, *first))
+            rows = self.sql.rows("said_from", (self.id, session, *first))
             said, among = [row[0] for row in rows], set(seqs)
             later += [
                 seq
@@ -200,55 +176,51 @@ class ArtifactRows(Snapshot):
             ]
         return sorted(later)
 
-    def readings(self, space: str, seqs: Sequence[int]) -> dict[int, str]:
+    def readings(self, seqs: Sequence[int]) -> dict[int, str]:
         """Read what an LLM found in events, as it was put."""
-        found = self.space(space)
-        return {row[0]: row[1] for row in self.rows("readings_of_events", (found.id, array(seqs)))} if found else {}
+        return {row[0]: row[1] for row in self.sql.rows("readings_of_events", (self.id, array(seqs)))}
 
-    def unread(self, space: str, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
+    def unread(self, *, but_roles: Sequence[str], but_sources: Sequence[str] = (), limit: int) -> list[int]:
         """List events that an LLM has neither read nor is to read, the newest first; without some roles, lower-case."""
-        found = self.space(space)
-        values = (found.id, words(but_roles), READ, limit, words(but_sources)) if found else ()
-        return [row[0] for row in self.rows("unread", values)] if found else []
+        values = (self.id, words(but_roles), READ, limit, words(but_sources))
+        return [row[0] for row in self.sql.rows("unread", values)]
 
-    def resting_on(self, space: str, seqs: Sequence[int]) -> list[int]:
+    def resting_on(self, seqs: Sequence[int]) -> list[int]:
         """List the events whose readings use words of some others."""
-        found = self.space(space)
-        return [row[0] for row in self.rows("seqs_resting_on", (found.id, array(seqs)))] if found else []
+        return [row[0] for row in self.sql.rows("seqs_resting_on", (self.id, array(seqs)))]
 
-    def names_known(self, space: str, *, limit: int) -> list[tuple[str, int]]:
+    def names_known(self, *, limit: int) -> list[tuple[str, int]]:
         """List whom and what artifacts are about, the most frequent first, each with an event that speaks of it."""
-        found = self.space(space)
-        rows = self.rows("names_known", (found.id, limit)) if found else []
-        return [(self.read_json(about), seq) for about, seq in rows]
+        rows = self.sql.rows("names_known", (self.id, limit))
+        return [(self.sql.read_json(about), seq) for about, seq in rows]
 
 
 class ArtifactChanges(ArtifactRows):
     """Changes artifacts."""
 
-    def put_artifact(self, space: str, seq: int, artifact: Artifact, keys: Sequence[int] = ()) -> None:
+    def put_artifact(self, seq: int, artifact: Artifact, keys: Sequence[int] = ()) -> None:
         """Add an artifact that an event states; while it is current, standing_by() finds it by its keys."""
-        into = self.space_to_write(space).id
-        number = self.rows("insert_artifact", _values(into, seq, artifact))[0][0]
+        into = self.into
+        number = self.sql.rows("insert_artifact", _values(into, seq, artifact))[0][0]
         if artifact.status is Status.CURRENT:
-            self.run_many("insert_artifact_key", ((into, key, number) for key in keys))
+            self.sql.run_many("insert_artifact_key", ((into, key, number) for key in keys))
 
-    def close_artifact(self, space: str, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
+    def close_artifact(self, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
         """End an artifact; `at` is when the memory learned it."""
-        into = self.space_to_write(space).id
-        self.run("close_artifact", (status, _micros(valid_to), at, into, id))
-        self.run("delete_artifact_keys", (into, id))
+        into = self.into
+        self.sql.run("close_artifact", (status, _micros(valid_to), at, into, id))
+        self.sql.run("delete_artifact_keys", (into, id))
 
-    def reopen_artifact(self, space: str, id: str, keys: Sequence[int]) -> None:
+    def reopen_artifact(self, id: str, keys: Sequence[int]) -> None:
         """Let an artifact hold again that was closed by one which never was so; standing_by() finds it by its keys."""
-        into = self.space_to_write(space).id
-        number = self.rows("reopen_artifact", (into, id))[0][0]
-        self.run_many("insert_artifact_key", ((into, key, number) for key in keys))
+        into = self.into
+        number = self.sql.rows("reopen_artifact", (into, id))[0][0]
+        self.sql.run_many("insert_artifact_key", ((into, key, number) for key in keys))
 
-    def put_changes(self, space: str, changes: Iterable[tuple[int, Change]]) -> None:
+    def put_changes(self, changes: Iterable[tuple[int, Change]]) -> None:
         """Write entries of the journal, each with the event that caused it."""
-        into = self.space_to_write(space).id
-        self.run_many(
+        into = self.into
+        self.sql.run_many(
             "insert_change",
             (
                 (into, seq, _micros(one.at), one.action, one.artifact_id, one.target_id, one.reason)
@@ -256,81 +228,68 @@ class ArtifactChanges(ArtifactRows):
             ),
         )
 
-    def put_edges(self, space: str, edges: Iterable[Edge]) -> None:
+    def put_edges(self, edges: Iterable[Edge]) -> None:
         """Add edges; one that is there already stays."""
-        into = self.space_to_write(space).id
-        self.run_many(
+        into = self.into
+        self.sql.run_many(
             "insert_edge",
             ((into, one.source, one.target, one.kind, one.weight, _micros(one.at), one.reason) for one in edges),
         )
 
-    def put_tags(self, space: str, tags: Mapping[int, Sequence[str]]) -> None:
+    def put_tags(self, tags: Mapping[int, Sequence[str]]) -> None:
         """Tag events."""
-        into = self.space_to_write(space).id
-        self.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
+        into = self.into
+        self.sql.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
 
-    def drop_artifacts(self, space: str, abouts: Sequence[str] | None) -> None:
+    def drop_artifacts(self, abouts: Sequence[str] | None) -> None:
         """Remove artifacts about some, or all, and their journal, to be derived anew; with all, what points nowhere."""
-        into = self.space_to_write(space).id
+        into = self.into
         if abouts is None:
             for name in _DERIVED:
-                self.run(name, (into,))
+                self.sql.run(name, (into,))
             return
         for name in ("drop_changes_about", "drop_artifacts_about"):
-            self.run(name, (into, words(abouts)))
+            self.sql.run(name, (into, words(abouts)))
 
-    def drop_loose_edges(self, space: str) -> None:
+    def drop_loose_edges(self) -> None:
         """Remove edges to what is no more."""
-        self.run("drop_loose_edges", (self.space_to_write(space).id,))
+        self.sql.run("drop_loose_edges", (self.into,))
 
-    def owe_derivation(self, space: str, upto: int | None) -> None:
+    def owe_derivation(self, upto: int | None) -> None:
         """Note up to which event a space is derived; None: all of it is."""
-        into = self.space_to_write(space).id
+        into = self.into
         if upto is None:
-            self.run("derivation_done", (into,))
+            self.sql.run("derivation_done", (into,))
         else:
-            self.run("owe_derivation", (into, upto))
+            self.sql.run("owe_derivation", (into, upto))
 
-    def put_reading(self, space: str, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
+    def put_reading(self, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         """Keep what an LLM found in an event; `sources` are other events whose words it uses."""
-        into = self.space_to_write(space).id
-        self.run("put_reading", (into, seq, extractor, body))
-        self.run("delete_sources_of", (into, array([seq])))
-        self.run_many("insert_reading_source", ((into, source, seq) for source in sources))
+        into = self.into
+        self.sql.run("put_reading", (into, seq, extractor, body))
+        self.sql.run("delete_sources_of", (into, array([seq])))
+        self.sql.run_many("insert_reading_source", ((into, source, seq) for source in sources))
 
-    def drop_readings(self, space: str, seqs: Sequence[int]) -> None:
+    def drop_readings(self, seqs: Sequence[int]) -> None:
         """Remove what an LLM found in events, and what servers said of why others wait: it may repeat their words."""
-        into = self.space_to_write(space).id
+        into = self.into
         for name in ("delete_readings_of", "delete_sources_of"):
-            self.run(name, (into, array(seqs)))
+            self.sql.run(name, (into, array(seqs)))
         for kind in (READ, SUMMARISE, PLAN):
-            self.run("clear_errors_of", (into, kind))
+            self.sql.run("clear_errors_of", (into, kind))
 
-    def drop_refusals(self, space: str, seqs: Sequence[int]) -> None:
+    def drop_refusals(self, seqs: Sequence[int]) -> None:
         """Remove from the journal what was refused of events."""
-        self.run("delete_refusals_of", (self.space_to_write(space).id, array(seqs)))
+        self.sql.run("delete_refusals_of", (self.into, array(seqs)))
 
-    def drop_links(self, space: str, ids: Sequence[str]) -> None:
+    def drop_links(self, ids: Sequence[str]) -> None:
         """Remove the edges by which artifacts are linked to earlier ones."""
-        self.run("delete_edges_of_later", (self.space_to_write(space).id, words(ids)))
+        self.sql.run("delete_edges_of_later", (self.into, words(ids)))
 
-    def owe_readings(self, space: str, seqs: Sequence[int]) -> None:
+    def owe_readings(self, seqs: Sequence[int]) -> None:
         """Leave a job for each event that an LLM is to read; one that is there already stays."""
-        into = self.space_to_write(space).id
-        self.run_many("insert_job", ((into, READ, seq) for seq in seqs))
-
-    def take_jobs(self, kind: str, *, now: int, until: int, limit: int) -> list[Job]:
-        """Take work that is due, so that nobody else does before `until`."""
-        return [
-            Job(id=number, space=space, kind=what, seq=seq, attempts=attempts, error=error)
-            for number, space, what, seq, attempts, error in self.rows("take_jobs", (until, kind, now, limit))
-        ]
-
-    def finish_jobs(self, jobs: Sequence[Job]) -> list[Job]:
-        """Remove jobs that are done; give those that were still there."""
-        gone = {row[0] for row in self.rows("finish_jobs", (array([job.id for job in jobs]),))}
-        return [job for job in jobs if job.id in gone]
-
+        into = self.into
+        self.sql.run_many("insert_job", ((into, READ, seq) for seq in seqs))
 
 def _values(space: int, seq: int, artifact: Artifact) -> tuple[Any, ...]:
     date = artifact.date

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.storage.nearest import seqs_of, unit_bounds, unit_of
+from everyword.storage.nearest import seqs_of, unit_of
 from everyword.storage.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
-from everyword.storage.rows import EMBED, Draft, Job, Model, Rebuild, UnitVector
+from everyword.storage.rows import EMBED, Draft, Model, Rebuild, UnitVector
 from everyword.storage.sql.attention import AttentionChanges
 from everyword.storage.sql.concepts import FoldingChanges, WrittenChanges
 from everyword.storage.sql.graph import GraphChanges
-from everyword.storage.sql.reader import ImportChanges, Reader, model_of
+from everyword.storage.sql.reader import FileReader, ImportChanges, Reader
 from everyword.storage.sql.row_mapping import event_values, receipt_to_json
-from everyword.storage.sql.service import ServiceChanges
+from everyword.storage.sql.service import FileChanges, told
 from everyword.storage.sql.snapshot import Space, array
 from everyword.text.terms import searchable_terms
 from everyword.types.events import Event, Receipt
@@ -43,205 +41,169 @@ _DERIVED_OF = (
     "delete_accesses_of",
 )
 
-class Writer(
-    Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, ServiceChanges, WrittenChanges
-):
-    """Writes within one transaction."""
 
-    @abstractmethod
-    def take_seqs(self, count: int) -> list[int]:
-        """Give the numbers of events that arrive now: higher than any that were given before."""
+class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChanges, WrittenChanges):
+    """Writes to one space within one transaction."""
 
-    def append(self, space: str, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
+    def __init__(self, file: FileWriter, space: str) -> None:
+        super().__init__(file, space)
+        self._file_to_write = file
+
+    @property
+    def file(self) -> FileWriter:
+        """Give the writer of what belongs to no space, in the same transaction."""
+        return self._file_to_write
+
+    def append(self, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         """Add events with their index entries; `queue` leaves a job for each that has no vectors of `model` yet."""
-        into = self.space_to_write(space)
+        into = self.sql.space_to_write(self.space)
         # Time as the memory learns it never runs backwards, also when the machine's clock does.
-        now = max(now, self.one("last_recorded", (into.id,)) or now)
+        now = max(now, self.sql.one("last_recorded", (into.id,)) or now)
         learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
-        numbered = list(zip(self.take_seqs(len(drafts)), drafts, strict=True))
-        self.run_many(
+        numbered = list(zip(self.sql.take_seqs(len(drafts)), drafts, strict=True))
+        self.sql.run_many(
             "insert_event",
             (
-                (seq, *event_values(into.id, draft, at, self.storable(draft.event.text)))
+                (seq, *event_values(into.id, draft, at, self.sql.storable(draft.event.text)))
                 for (seq, draft), at in zip(numbered, learned, strict=True)
             ),
         )
         said = [(seq, draft) for seq, draft in numbered if draft.event.record is None]  # records are not searched
-        self.run_many(
+        self.sql.run_many(
             "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in said)
         )
         words = sum(draft.terms.length for _, draft in said)
-        self.run("count_space", (len(said), words, len(said), into.id))
+        self.sql.run("count_space", (len(said), words, len(said), into.id))
         if into.word_tail + len(said) >= SEAL_AT:
             self._seal_words(into)
         vectors = {seq: draft.vectors for seq, draft in said if model is not None and draft.vectors is not None}
         if model is not None:
             self._insert_vectors(into, model, vectors)
         if queue:
-            self.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in said if seq not in vectors))
-        return [_stored(draft, space, at) for draft, at in zip(drafts, learned, strict=True)]
+            self.sql.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in said if seq not in vectors))
+        return [_stored(draft, self.space, at) for draft, at in zip(drafts, learned, strict=True)]
 
-    def put_vectors(self, space: str, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
+    def put_vectors(self, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         """Add the vectors of events that are in the log, and settle their jobs."""
-        into = self.space_to_write(space)
-        there = {int(seq) for seq in self.fetch(space, list(vectors))}
+        into = self.sql.space_to_write(self.space)
+        there = {int(seq) for seq in self.fetch(list(vectors))}
         done = {int(seq) for seq in self._with_vectors(into, model, list(vectors))}
         self._insert_vectors(into, model, {seq: units for seq, units in vectors.items() if seq in there - done})
         if model.state == "active":
-            self.run("settle_jobs", (EMBED, array(sorted(there)), into.id))
+            self.sql.run("settle_jobs", (EMBED, array(sorted(there)), into.id))
 
-    def remove(self, space: str, seqs: Seqs) -> dict[str, int]:
+    def remove(self, seqs: Seqs) -> dict[str, int]:
         """Take events out of the log, and everything derived from them; count what went."""
-        found = self.space(space)
-        if found is None or not len(seqs):
+        row = self.row
+        if row is None or not len(seqs):
             return {}
-        events = self.fetch(space, seqs.tolist())
+        events = self.fetch(seqs.tolist())
         gone = np.array(sorted(events), dtype=np.int64)
         said = {seq: event for seq, event in events.items() if event.record is None}
-        removed = self._remove_words(found, said)
-        removed["windows"] = self._remove_vectors(found, gone)
+        removed = self._remove_words(row, said)
+        removed["windows"] = self._remove_vectors(row, gone)
         for name in _DERIVED_OF:
-            changed = self.run(name, (found.id, array(gone)))
+            changed = self.sql.run(name, (row.id, array(gone)))
             if name == "delete_artifacts_of":
                 removed["artifacts"] = changed
-        self.run("delete_jobs_of", (array(gone), found.id))
-        self.run("delete_events", (array(gone), found.id))
-        self.run("next_epoch", (found.id,))
+        self.sql.run("delete_jobs_of", (array(gone), row.id))
+        self.sql.run("delete_events", (array(gone), row.id))
+        self.sql.run("next_epoch", (row.id,))
         return {"events": len(said), **removed, **({"records": len(gone) - len(said)} if len(said) < len(gone) else {})}
 
-    def memo(self, space: str) -> dict[str, object]:
+    def memo(self) -> dict[str, object]:
         """Give what this process remembers of a space between transactions; it is emptied when one fails."""
-        return self._caches.memo(self.space_to_write(space).id)
+        return self.sql.memos.memo(self.into)
 
     def put_receipt(self, receipt: Receipt, seqs: Collection[int]) -> None:
         """Keep a receipt: its counts and the numbers of the events that went, not their ids."""
-        into = self.space_to_write(receipt.space)
-        upto = self.one("last_seq") or 0
-        self.run("insert_receipt", (into.id, to_micros(receipt.at)[0], upto, receipt_to_json(receipt, seqs)))
-
-    # Models
-
-    def add_model(
-        self, *, name: str, version: str, dims: int, token_dims: int, state: Literal["active", "building"]
-    ) -> Model:
-        """Register a model."""
-        if state == "building":  # one at a time: what an interrupted rebuild had begun is dropped
-            self.run("retire_building", ())
-        return model_of(self.rows("add_model", (name, version, dims, token_dims, state))[0])
-
-    def activate(self, model: Model) -> None:
-        """Search with this model from now on; the one before it is retired, its missing events become jobs."""
-        self.run("retire_active", (model.id,))
-        self.run("activate_model", (model.id,))
-        self.run("queue_events_without_vectors", (EMBED, unit_of(model.id, 0, 0)))
-
-    def drop_vectors(self, model: Model, *, limit: int) -> int:
-        """Remove some vectors of a retired model; 0 when none is left and the model is gone."""
-        self.run("delete_model_tail", (model.id,))
-        self.run("delete_model_blocks", (model.id,))
-        dropped = self.run("delete_some_vectors", (*unit_bounds(model.id), limit))
-        if dropped == 0:
-            self.run("delete_model", (model.id,))
-        return dropped
+        upto = self.sql.one("last_seq") or 0
+        self.sql.run("insert_receipt", (self.into, to_micros(receipt.at)[0], upto, receipt_to_json(receipt, seqs)))
 
     # Rebuilding the words beside those in use
 
-    def restart_words(self, space: str) -> Rebuild:
+    def restart_words(self) -> Rebuild:
         """Begin a new generation of postings beside the one in use."""
-        into = self.space_to_write(space)
-        return Rebuild(self.one("take_generation", (into.id,)), into.epoch)
+        into = self.sql.space_to_write(self.space)
+        return Rebuild(self.sql.one("take_generation", (into.id,)), into.epoch)
 
-    def index_words(self, space: str, rebuild: Rebuild, rows: Sequence[tuple[int, Terms]]) -> None:
+    def index_words(self, rebuild: Rebuild, rows: Sequence[tuple[int, Terms]]) -> None:
         """Add events to a generation that is not in use yet."""
-        into = self.space_to_write(space)
+        into = self.sql.space_to_write(self.space)
         self._insert_chunks(
             into, rebuild.generation, flatten([(seq, terms.length, terms.packed) for seq, terms in rows])
         )
 
-    def adopt_words(
-        self, space: str, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int
-    ) -> bool:
+    def adopt_words(self, rebuild: Rebuild, tail: Sequence[tuple[int, Terms]], *, upto: int, words: int) -> bool:
         """Search the new generation from now on: it holds events up to `upto`, `tail` those behind.
 
         False, and nothing done, when events were removed since it began: `words` would be off.
         """
-        into = self.space_to_write(space)
+        into = self.sql.space_to_write(self.space)
         if into.epoch != rebuild.epoch:
             return False
-        self.run("clear_word_tail", (into.id,))
+        self.sql.run("clear_word_tail", (into.id,))
         for seq, terms in tail:
-            self.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
-        self.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
-        self.run("next_epoch", (into.id,))
+            self.sql.run("insert_word_tail", (into.id, seq, terms.length, terms.packed))
+        self.sql.run("adopt_generation", (rebuild.generation, upto, len(tail), words, into.id))
+        self.sql.run("next_epoch", (into.id,))
         return True
 
-    def drop_postings(self, space: str, *, limit: int) -> int:
+    def drop_postings(self, *, limit: int) -> int:
         """Remove some chunks of generations that are out of use; 0 when none is left."""
-        return self.run("drop_older_generations", (self.space_to_write(space).id, limit))
+        return self.sql.run("drop_older_generations", (self.into, limit))
 
     # Jobs and facts of the file
 
-    def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
-        """Put a job back for later, with the reason."""
-        self.run("fail_job", (_told(error), due_at, job.id, self.space_to_write(job.space).id))
-
-    def note_failure(self, space: str, kind: str, seqs: Sequence[int], *, error: str) -> None:
+    def note_failure(self, kind: str, seqs: Sequence[int], *, error: str) -> None:
         """Keep why what these events owe could not be done at once; it is due as before."""
-        self.run("note_failure", (_told(error), kind, array(seqs), self.space_to_write(space).id))
-
-    def drop_job(self, job: Job) -> None:
-        """Remove a job that has nothing to do any more."""
-        self.run("delete_job", (job.id, self.space_to_write(job.space).id))
-
-    def set_fact(self, name: str, value: str) -> None:
-        """Keep a fact about the file itself."""
-        self.run("set_fact", (name, value))
+        self.sql.run("note_failure", (told(error), kind, array(seqs), self.into))
 
     # Inside
 
     def _seal_words(self, space: Space) -> None:
-        rows = [(seq, length, terms) for seq, length, terms in self.rows("word_tail_after", (space.id, 0))]
+        rows = [(seq, length, terms) for seq, length, terms in self.sql.rows("word_tail_after", (space.id, 0))]
         self._insert_chunks(space, space.generation, flatten(rows))
-        self.run("clear_word_tail", (space.id,))
-        self.run("set_words_upto", (rows[-1][0], 0, space.id))
+        self.sql.run("clear_word_tail", (space.id,))
+        self.sql.run("set_words_upto", (rows[-1][0], 0, space.id))
 
     def _insert_chunks(self, space: Space, generation: int, tail: Tail) -> None:
-        self.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
+        self.sql.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
 
     def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         if not vectors:
             return
-        last: int = self.one("last_position", (space.id, model.id))
+        last: int = self.sql.one("last_position", (space.id, model.id))
         rows = [
             (unit_of(model.id, seq, window), len(units), vector)
             for seq, units in vectors.items()
             for window, vector in enumerate(units)
         ]
-        self.run_many(
+        self.sql.run_many(
             "insert_vector", ((unit, space.id, *vector.span, count, vector.tokens) for unit, count, vector in rows)
         )
-        self.run_many(
+        self.sql.run_many(
             "insert_pooled",
             (
                 (space.id, model.id, position, unit, vector.pooled.tobytes())
                 for position, (unit, _, vector) in enumerate(rows, last + 1)
             ),
         )
-        if self.one("count_pooled_tail", (space.id, model.id)) >= SEAL_AT:
+        if self.sql.one("count_pooled_tail", (space.id, model.id)) >= SEAL_AT:
             self._seal_pooled(space, model)
 
     def _seal_pooled(self, space: Space, model: Model) -> None:
-        rows = self.rows("pooled_tail_after", (space.id, model.id, 0))
+        rows = self.sql.rows("pooled_tail_after", (space.id, model.id, 0))
         positions = np.array([row[0] for row in rows], np.int64)
         units = np.array([row[1] for row in rows], np.int64)
         pooled = b"".join(row[2] for row in rows)
         last = int(positions[-1])
-        self.run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
-        self.run("clear_pooled_tail", (space.id, model.id, last))
+        self.sql.run("insert_block", (space.id, model.id, last, positions.tobytes(), units.tobytes(), pooled))
+        self.sql.run("clear_pooled_tail", (space.id, model.id, last))
 
     def _with_vectors(self, space: Space, model: Model, seqs: Sequence[int]) -> NDArray[np.int64]:
         firsts = array([unit_of(model.id, seq, 0) for seq in seqs])
-        return seqs_of(np.array([row[0] for row in self.rows("windows_of_units", (firsts, space.id))], np.int64))
+        return seqs_of(np.array([row[0] for row in self.sql.rows("windows_of_units", (firsts, space.id))], np.int64))
 
     def _remove_words(self, space: Space, events: Mapping[int, Event]) -> dict[str, int]:
         by_term: dict[int, list[int]] = {}
@@ -252,9 +214,9 @@ class Writer(
             for term in counts:
                 by_term.setdefault(term, []).append(seq)
         gone = array(list(events))
-        in_tail = self.run("delete_word_tail", (space.id, gone))
-        self.run("count_space", (-len(events), -words, -in_tail, space.id))
-        lowest, highest = self.rows("generations", (space.id,))[0]
+        in_tail = self.sql.run("delete_word_tail", (space.id, gone))
+        self.sql.run("count_space", (-len(events), -words, -in_tail, space.id))
+        lowest, highest = self.sql.rows("generations", (space.id,))[0]
         if lowest is not None:
             for generation in range(lowest, highest + 1):
                 self._trim_postings(space, generation, by_term)
@@ -266,43 +228,50 @@ class Writer(
             some = array(terms[start : start + _TERMS_AT_ONCE])
             old: list[tuple[int, int]] = []
             new: list[tuple[int, int, bytes]] = []
-            for term, first, chunk in self.rows("postings_of_terms", (space.id, generation, some)):
+            for term, first, chunk in self.sql.rows("postings_of_terms", (space.id, generation, some)):
                 kept = without(first, chunk, np.array(by_term[term], np.int64))
                 if kept == (first, chunk):
                     continue
                 old.append((term, first))
                 if kept is not None:
                     new.append((term, *kept))
-            self.run_many("delete_chunk", ((space.id, generation, *chunk) for chunk in old))
-            self.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in new))
+            self.sql.run_many("delete_chunk", ((space.id, generation, *chunk) for chunk in old))
+            self.sql.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in new))
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         windows = 0
-        for model in self.models():
+        for model in self._file.models():
             firsts = array([unit_of(model.id, seq, 0) for seq in gone.tolist()])
-            counted = self.rows("windows_of_units", (firsts, space.id))
+            counted = self.sql.rows("windows_of_units", (firsts, space.id))
             units = array([unit + window for unit, count in counted for window in range(count)])
-            windows += self.run("delete_units", (units, space.id)) if len(units) else 0
-        tail = np.array([row[0] for row in self.rows("pooled_tail_units", (space.id,))], np.int64)
-        self.run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
-        for block, _, positions, units, pooled in self.rows("blocks_of_space", (space.id,)):
+            windows += self.sql.run("delete_units", (units, space.id)) if len(units) else 0
+        tail = np.array([row[0] for row in self.sql.rows("pooled_tail_units", (space.id,))], np.int64)
+        self.sql.run("delete_pooled_units", (space.id, array(tail[np.isin(seqs_of(tail), gone)])))
+        for block, _, positions, units, pooled in self.sql.rows("blocks_of_space", (space.id,)):
             held = np.frombuffer(units, np.int64)
             keep = ~np.isin(seqs_of(held), gone)
             if keep.all():
                 continue
             if not keep.any():
-                self.run("delete_block", (block, space.id))
+                self.sql.run("delete_block", (block, space.id))
                 continue
             rows = np.frombuffer(pooled, np.int8).reshape(len(held), -1)[keep]
             at = np.frombuffer(positions, np.int64)[keep]
-            self.run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block, space.id))
+            self.sql.run("update_block", (at.tobytes(), held[keep].tobytes(), rows.tobytes(), block, space.id))
         return windows
+
+
+class FileWriter(FileReader, FileChanges):
+    """Writes what belongs to no space, and gives writers of spaces in the same transaction."""
+
+    def writer(self, space: str) -> Writer:
+        """Write to a space in this transaction."""
+        return Writer(self, space)
+
+    def reader(self, space: str) -> Reader:
+        """Read a space in this transaction, with what it has written."""
+        return self.writer(space)
 
 
 def _stored(draft: Draft, space: str, recorded_at: int) -> Event:
     return replace(draft.event, space=space, recorded_at=from_micros(recorded_at), source=source_of(draft.event))
-
-
-def _told(error: str) -> str:
-    """Make why something failed fit to be kept: it may quote what is no character."""
-    return error.encode("utf-8", "replace").decode()

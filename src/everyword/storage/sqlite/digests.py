@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from everyword.storage.sql.snapshot import named_queries
+from everyword.storage.sql.queries import named_queries
 from everyword.storage.sqlite.queries import query
 
 _BITS = (1 << 62) - 1  # two such numbers can be added in SQLite's 64 bits with a sign

@@ -18,7 +18,7 @@ from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.connect import in_our_words, inspect, rests
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, track
 from everyword.storage.sqlite.queries import query
-from everyword.storage.sqlite.snapshot import SqliteReader
+from everyword.storage.sqlite.snapshot import SqliteSnapshot
 from everyword.types.events import Event
 from everyword.types.ids import content_of, event_id, identity_of
 
@@ -28,21 +28,21 @@ _AT_ONCE = 200  # events read together
 class AnotherLog:
     """The events of one snapshot of a file."""
 
-    def __init__(self, reader: SqliteReader) -> None:
-        self._reader = reader
+    def __init__(self, sql: SqliteSnapshot) -> None:
+        self._sql = sql
 
     def spaces(self) -> dict[str, int]:
         """Count the events of each space that has any."""
-        found = {name: self._reader.space(name) for name in self._reader.spaces()}
-        counts = {name: self._reader.one("count_events", (space.id,)) for name, space in found.items() if space}
+        found = {name: self._sql.space(name) for (name,) in self._sql.rows("space_names")}
+        counts = {name: self._sql.one("count_events", (space.id,)) for name, space in found.items() if space}
         return {name: count for name, count in counts.items() if count}
 
     def events(self, name: str, *, after: int) -> Iterator[tuple[int, Event | None]]:
         """Go through a space in the order of arrival; None for what is not what was once stored."""
-        space = self._reader.space(name)
+        space = self._sql.space(name)
         while space is not None:
-            rows = self._reader.rows("log_after", (space.id, after, _AT_ONCE))
-            contents = {row[0]: row[1] for row in self._reader.rows("contents_after", (space.id, after, _AT_ONCE))}
+            rows = self._sql.rows("log_after", (space.id, after, _AT_ONCE))
+            contents = {row[0]: row[1] for row in self._sql.rows("contents_after", (space.id, after, _AT_ONCE))}
             for row in rows:
                 yield row[1], _sound(name, row, contents[row[1]])
             if not rows:
@@ -60,7 +60,7 @@ def another_log(path: Path) -> Generator[AnotherLog]:
             _check(path, connection)
             connection.execute("BEGIN")
             try:
-                yield AnotherLog(SqliteReader(connection, Caches()))
+                yield AnotherLog(SqliteSnapshot(connection, Caches()))
             finally:
                 connection.execute("ROLLBACK")
 

@@ -1,16 +1,16 @@
-"""The queries of `queries.sql`, by name."""
+"""The queries of SQLite, by name."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from everyword.storage.sql.snapshot import named_queries
+from everyword.storage.sql.queries import queries_of
 
 
 @cache
 def queries() -> dict[str, str]:
     """Read every query once."""
-    return named_queries("everyword.storage.sqlite")
+    return queries_of("sqlite")
 
 
 def query(name: str) -> str:

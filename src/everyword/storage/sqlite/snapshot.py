@@ -1,4 +1,4 @@
-"""Run named queries on one SQLite connection; the SQLite reader and writer."""
+"""Run named queries on one SQLite connection."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy as np
 
 from everyword.errors import InvalidInput
 from everyword.storage.sql.caches import Caches
-from everyword.storage.sql.reader import Reader
 from everyword.storage.sql.snapshot import Row, Snapshot
-from everyword.storage.sql.writer import Writer
 from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.digests import differing
 from everyword.storage.sqlite.queries import query
@@ -26,8 +24,8 @@ _NO_WORD = ("",)
 class SqliteSnapshot(Snapshot):
     """Runs queries by their names."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        super().__init__()
+    def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
+        super().__init__(caches)
         self._connection = connection
 
     @property
@@ -67,6 +65,38 @@ class SqliteSnapshot(Snapshot):
             self._connection.execute(query(name), values)  # RETURNING would double what a row costs
         return self._connection.last_insert_rowid()
 
+    def storable(self, text: str) -> str | bytes:
+        """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "surrogatepass")
+        return text
+
+    def take_seqs(self, count: int) -> list[int]:
+        """Give the next numbers: under the turn nobody else can take them."""
+        last: int = self.one("last_seq") or 0
+        return list(range(last + 1, last + count + 1))
+
+    def own_problems(self, *, deep: bool) -> Iterator[str]:
+        """Let SQLite check its own pages."""
+        try:
+            # One by one: what was said before the check gave up counts.
+            for (line,) in self._connection.execute(query("integrity_check" if deep else "quick_check")):
+                if line != "ok":
+                    yield str(line)
+            yield from schema.differences(self._connection)
+        except (apsw.CorruptError, apsw.SQLError) as error:
+            yield str(error)
+
+    def changed_tables(self) -> Iterator[tuple[str, str]]:
+        """Find the tables that were changed other than by a transaction of ours."""
+        return differing(self._connection)
+
+    def own_parts(self) -> dict[str, int]:
+        """Count the pages of the file."""
+        return {"pages": int(self._connection.pragma("page_count"))}
+
     def _read(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> apsw.Cursor:
         try:
             return self._connection.execute(sql, _bound(values))
@@ -84,14 +114,6 @@ class SqliteSnapshot(Snapshot):
             several = cast("tuple[Any, ...]", value)
             return tuple(one for one in several if not isinstance(one, str) or self.storable(one) is one)
         return self.storable(value) if isinstance(value, str) else value
-
-    def storable(self, text: str) -> str | bytes:
-        """Keep text as text, unless a lone surrogate makes it something that SQLite's text can't hold."""
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            return text.encode("utf-8", "surrogatepass")
-        return text
 
 
 def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:
@@ -113,39 +135,3 @@ def _of_characters() -> Generator[None]:
 
 def _table(value: Any) -> Any:
     return apsw.carray(value if len(value) else _NO_ROW if isinstance(value, np.ndarray) else _NO_WORD)
-
-
-class SqliteReader(SqliteSnapshot, Reader):
-    """Reads within one transaction of one connection."""
-
-    def __init__(self, connection: apsw.Connection, caches: Caches) -> None:
-        super().__init__(connection)
-        self._caches = caches
-
-    def own_problems(self, *, deep: bool) -> Iterator[str]:
-        """Let SQLite check its own pages."""
-        try:
-            # One by one: what was said before the check gave up counts.
-            for (line,) in self._connection.execute(query("integrity_check" if deep else "quick_check")):
-                if line != "ok":
-                    yield str(line)
-            yield from schema.differences(self._connection)
-        except (apsw.CorruptError, apsw.SQLError) as error:
-            yield str(error)
-
-    def changed_tables(self) -> Iterator[tuple[str, str]]:
-        """Find the tables that were changed other than by a transaction of ours."""
-        return differing(self._connection)
-
-    def own_parts(self) -> dict[str, int]:
-        """Count the pages of the file."""
-        return {"pages": int(self._connection.pragma("page_count"))}
-
-
-class SqliteWriter(SqliteReader, Writer):
-    """Writes within one transaction of the writing connection."""
-
-    def take_seqs(self, count: int) -> list[int]:
-        """Give the next numbers: under the turn nobody else can take them."""
-        last: int = self.one("last_seq") or 0
-        return list(range(last + 1, last + count + 1))

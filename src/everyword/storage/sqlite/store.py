@@ -19,12 +19,14 @@ from everyword.storage.open_files import Held
 from everyword.storage.rows import IN_MEMORY, Audit, Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.caches import Caches
+from everyword.storage.sql.reader import FileReader, Reader
+from everyword.storage.sql.writer import FileWriter, Writer
 from everyword.storage.sqlite import schema
 from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in_our_words, inspect
 from everyword.storage.sqlite.digests import Digests, renew
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.queries import query
-from everyword.storage.sqlite.snapshot import SqliteReader, SqliteWriter
+from everyword.storage.sqlite.snapshot import SqliteSnapshot
 from everyword.storage.sqlite.tables import SqliteTables
 from everyword.storage.sqlite.write_lock import Turn
 
@@ -68,57 +70,40 @@ class SqliteStore:
         return self._commits.count
 
     @contextmanager
-    def reader(self) -> Generator[SqliteReader]:
-        self._check_usable()
-        with in_our_words(), in_use(self), self._reading() as connection:
-            connection.execute("BEGIN")
-            try:
-                yield SqliteReader(connection, self._caches)
-            finally:
-                connection.execute("ROLLBACK")
+    def reader(self, space: str) -> Generator[Reader]:
+        with self._snapshot() as sql:
+            yield FileReader(sql).reader(space)
 
     @contextmanager
-    def writer(self, *, patience_s: float | None = None) -> Generator[SqliteWriter]:
-        self._check_usable()
-        if self._read_only:
-            raise StoreReadOnly
-        deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
-        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
-            self._check_usable()
-            connection = self._connected()
-            # Other programs may lock the file without taking our turn: wait for them in the time that is left.
-            self._set_busy_timeout(connection, max(0.0, deadline - time.monotonic()))
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            finally:
-                self._set_busy_timeout(connection, self._settings.busy_timeout_s)
-            self._digests.begin()
-            try:
-                yield SqliteWriter(connection, self._caches)
-                self._digests.write()
-                connection.execute("COMMIT")
-                self._commits.count += 1
-            except BaseException:
-                if self._is_ours() and connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._caches.clear()
-                raise
+    def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
+        with self._transaction(patience_s) as sql:
+            yield FileWriter(sql).writer(space)
+
+    @contextmanager
+    def file_reader(self) -> Generator[FileReader]:
+        with self._snapshot() as sql:
+            yield FileReader(sql)
+
+    @contextmanager
+    def file_writer(self, *, patience_s: float | None = None) -> Generator[FileWriter]:
+        with self._transaction(patience_s) as sql:
+            yield FileWriter(sql)
 
     @contextmanager
     def table_reader(self) -> Generator[SqliteTables]:
-        with self.reader() as reader:
-            yield SqliteTables(reader)
+        with self._snapshot() as sql:
+            yield SqliteTables(sql)
 
     @contextmanager
     def table_writer(self) -> Generator[SqliteTables]:
-        with self.writer() as writer:
-            yield SqliteTables(writer)
+        with self._transaction() as sql:
+            yield SqliteTables(sql)
         self._caches.clear()
 
     @contextmanager
-    def exchange(self) -> Generator[tuple[SqliteWriter, SqliteTables]]:
-        with self.writer() as writer:
-            yield writer, SqliteTables(writer)
+    def exchange(self, space: str) -> Generator[tuple[Writer, SqliteTables]]:
+        with self._transaction() as sql:
+            yield FileWriter(sql).writer(space), SqliteTables(sql)
         self._caches.clear()
 
     def tend(self) -> int:
@@ -143,12 +128,12 @@ class SqliteStore:
         return ()
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
-        with self.reader() as reader:
+        with self.file_reader() as reader:
             return audit(reader, deep=deep, only=only)
 
     def renew_digests(self, tables: Collection[str]) -> None:
-        with self.writer() as writer:
-            renew(writer.connection, tables)
+        with self._transaction() as sql:
+            renew(sql.connection, tables)
 
     def backup(self, path: str) -> None:
         self._check_usable()
@@ -205,6 +190,43 @@ class SqliteStore:
             self._held.drop_gone()
 
     # Inside
+
+    @contextmanager
+    def _snapshot(self) -> Generator[SqliteSnapshot]:
+        self._check_usable()
+        with in_our_words(), in_use(self), self._reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSnapshot(connection, self._caches)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _transaction(self, patience_s: float | None = None) -> Generator[SqliteSnapshot]:
+        self._check_usable()
+        if self._read_only:
+            raise StoreReadOnly
+        deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
+        with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
+            self._check_usable()
+            connection = self._connected()
+            # Other programs may lock the file without taking our turn: wait for them in the time that is left.
+            self._set_busy_timeout(connection, max(0.0, deadline - time.monotonic()))
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                self._set_busy_timeout(connection, self._settings.busy_timeout_s)
+            self._digests.begin()
+            try:
+                yield SqliteSnapshot(connection, self._caches)
+                self._digests.write()
+                connection.execute("COMMIT")
+                self._commits.count += 1
+            except BaseException:
+                if self._is_ours() and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._caches.clear()
+                raise
 
     def _open(self, *, create: bool) -> None:
         there = inspect(self._path, create=create and not self._settings.read_only) if self._path else False

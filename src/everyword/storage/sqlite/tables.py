@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from everyword.storage.sql.snapshot import named_queries
+from everyword.storage.sql.queries import named_queries
 from everyword.storage.sql.tables import Column, Tables
-from everyword.storage.sqlite.snapshot import SqliteReader, SqliteWriter
+from everyword.storage.sqlite.snapshot import SqliteSnapshot
 
 # Rows that belong to a space by what they point to: the column, and the table that says whose it is.
 _OWNED = {"fact_claims": ("fact", "facts"), "entity_pins": ("edit", "entity_edits")}
@@ -17,7 +17,7 @@ _OWNED = {"fact_claims": ("fact", "facts"), "entity_pins": ("edit", "entity_edit
 class SqliteTables(Tables):
     """Reads and writes tables within one transaction of one connection."""
 
-    def __init__(self, within: SqliteReader | SqliteWriter) -> None:
+    def __init__(self, within: SqliteSnapshot) -> None:
         super().__init__()
         self._within = within
         self._last = 0
@@ -66,11 +66,10 @@ class SqliteTables(Tables):
         """Do nothing: a file counts on behind its highest numbers by itself."""
 
     def fact(self, name: str) -> str | None:
-        return self._within.fact(name)
+        return self._within.one("get_fact", (name,))
 
     def set_fact(self, name: str, value: str) -> None:
-        if isinstance(self._within, SqliteWriter):
-            self._within.set_fact(name, value)
+        self._within.run("set_fact", (name, value))
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Dates in words: "last Tuesday", "in March 2022", "a few weeks ago", as windows of time.
+"""Find dates in text ("last Tuesday", "in March 2022", "a few weeks ago") and return them as windows of time.
 
-`find.py` goes over a text once and tries, at each word that a time can begin with, the forms of `calendar_rules.py`,
-`period_rules.py`, `relative_rules.py` and `due_rules.py`; `context.py` reads what stands before a find ("the end of",
-"three days before", "since"), `tense.py` the verbs around it; `almanac.py` is the calendar, `lexicon.py` the words.
+`finder.py` scans a text once. At each word that can start a date it tries the rules of `absolute_rules.py` and
+`relative_rules.py`, then reads the words before the match ("the end of", "three days before", "since"). `tense.py`
+decides by the verbs whether a date is past or future. `calendar.py` is the calendar, `lexicon.py` holds the words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Days and months with a name or a number of their own: 8 May 2023, May 8th, 4/28, on the 8th, in March."""
+"""Rules for dates with a name or number: 8 May 2023, 4/28, on the 8th, in March, last summer, Q3, 2019, Easter."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from everyword.text.dates.lexicon import (
     FUNCTION_WORDS,
     GAP,
     MOD,
+    MOD_HEADS,
     MONTH,
     MONTHS,
     ORDINAL,
@@ -39,6 +40,7 @@ from everyword.text.dates.lexicon import (
     SHORT_MONTHS,
     TO,
     WEEKDAY,
+    WEEKDAY_HEADS,
     WEEKDAYS,
     YEAR_AFTER,
     day_number,
@@ -48,10 +50,9 @@ from everyword.text.dates.lexicon import (
 from everyword.text.dates.position import YEAR_WORDS, DateContext, Rule, full_year, part_of, rule, year_after
 from everyword.text.dates.windows import Granularity
 
-_MODS = "this last next past previous coming upcoming"
 _MONTH_HEADS = " ".join(MONTHS)
-# Words before a month that make it a time. The weak ones stand before names as often, and need more.
-_STRONG = frozenset(
+# Words before a month that show that it is not a name or verb.
+_MONTH_PREPOSITIONS = frozenset(
     """in last next this since until till by early late mid during through throughout before after around every each
     past coming previous upcoming end""".split()
 )
@@ -82,17 +83,17 @@ def _slashed(match: re.Match[str], context: DateContext) -> Interval | None:
     one, two = int(match["a"]), int(match["b"])
     if match["y"] is None:
         return _slashed_without_year(match, context, one, two)
-    if match["sep"] == "." and context.before(match.start()) not in _DATE_WORDS and not _in_full(match, context):
-        return None  # a version
+    if match["sep"] == "." and context.before(match.start()) not in _DATE_WORDS and not _is_full_date(match, context):
+        return None  # a version number
     year = full_year(int(match["y"]))
     month, day = (two, one) if one > 12 or match["sep"] == "." else (one, two)
     return _dated(year, month, day, certain=match["sep"] == "." or max(one, two) > 12 or one == two)
 
 
-def _in_full(match: re.Match[str], context: DateContext) -> bool:
-    """Tell whether figures with dots are a date whatever word stands before them, as in German: 04.03.2026."""
+def _is_full_date(match: re.Match[str], context: DateContext) -> bool:
+    """Return whether numbers with dots are a date without a date word before them, as in German: 04.03.2026."""
     padded = len(match["a"]) == len(match["b"]) == 2 and len(match["y"]) == 4
-    return padded and 1900 <= int(match["y"]) < 2100 and context.before(match.start()).lower() not in _NUMBERED
+    return padded and 1900 <= int(match["y"]) < 2100 and context.before(match.start()).lower() not in _VERSION_WORDS
 
 
 def _slashed_without_year(match: re.Match[str], context: DateContext, one: int, two: int) -> Interval | None:
@@ -126,7 +127,7 @@ def _day_month(match: re.Match[str], context: DateContext) -> Interval | None:
     back = context.looks_back(match)
     found = _day_of_year(context, month, first, last, back=back)
     if match["wd"] and (other := _day_of_year(context, month, first, last, back=not back)):
-        # "Saturday, June 10th": the weekday says which year, whatever the verb says.
+        # "Saturday, June 10th": the weekday decides the year, before the verb.
         named = weekday_number(match["wd"])
         return (
             other if weekday(other.first_day) == named and (not found or weekday(found.first_day) != named) else found
@@ -139,7 +140,7 @@ def _is_amount(match: re.Match[str], context: DateContext) -> bool:
 
 
 def _day_of_year(context: DateContext, month: int, day: int, last: int | None = None, *, back: bool) -> Interval | None:
-    """Find the nearest such day behind or ahead; 29 February may be four or eight years away."""
+    """Find the nearest such day in the past or future; 29 February may be four or eight years away."""
     year = parts(context.day)[0]
     for step in range(9):
         candidate = ordinal(year - step if back else year + step, month, day)
@@ -156,7 +157,8 @@ def _month(match: re.Match[str], context: DateContext) -> Interval | None:
     mod = (match["mod"] or "").lower()
     if year is None and not mod and not _is_month(match, context, name):
         return None
-    if mod and year is None and (context.text[match.end() : match.end() + 2] == "'s" or _surname(match, context, name)):
+    possessive = context.text[match.end() : match.end() + 2] == "'s"
+    if mod and year is None and (possessive or _is_first_name(match, context, name)):
         return None
     number = month_number(name)
     if year is not None:
@@ -165,7 +167,7 @@ def _month(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _month_by(mod: str, context: DateContext, match: re.Match[str], offset: int) -> int:
-    """Choose the index of the month: `offset` from January, in the year that the words before it point to."""
+    """Return the index of the month `offset` months after January, in the year that its modifier implies."""
     this = month_of(context.day)
     year = this // 12
     back = (this - offset) % 12
@@ -183,18 +185,18 @@ def _is_month(match: re.Match[str], context: DateContext, name: str) -> bool:
     before = context.before(start)
     if start and context.text[start - 1] == "-":
         before = before.rstrip("-")
-    strong = before in _STRONG or part_of(context, start)
+    strong = before in _MONTH_PREPOSITIONS or part_of(context, start)
     if name in SHORT_MONTHS:
         return strong and match["month"][0].isupper() and name != "mar"
     if name in AMBIGUOUS_MONTHS:
-        if context.text[match.end() : match.end() + 1] in {"'", "-"} or _surname(match, context, name):
+        if context.text[match.end() : match.end() + 1] in {"'", "-"} or _is_first_name(match, context, name):
             return False
         return strong and (match["month"][0].isupper() or before in {"in", "last", "next", "since", "until", "early"})
     return True
 
 
-def _surname(match: re.Match[str], context: DateContext, name: str) -> bool:
-    """Tell whether a capital follows a month that is also a name: by April Jones."""
+def _is_first_name(match: re.Match[str], context: DateContext, name: str) -> bool:
+    """Return whether a month is a first name with a surname after it: by April Jones."""
     after = context.after(match.end())
     before = context.before(match.start())
     return (
@@ -210,7 +212,7 @@ def _month_range(match: re.Match[str], context: DateContext) -> Interval | None:
     first, last = month_number(match["m1"]) - 1, month_number(match["m2"]) - 1
     year, ending = match["y1"], year_after(match, context)
     if match["join"].lower().strip() == "and" and not match["from"]:
-        return None  # "march and may": two months, or none
+        return None  # "march and may": two months, or verbs
     if not (year or ending or match["from"]) and (match["m1"].islower() or match["m2"].islower()):
         return None
     length = (last - first) % 12 + 1
@@ -249,9 +251,8 @@ def _day_of_month(match: re.Match[str], context: DateContext) -> Interval | None
     return None
 
 
-_NUMBERED = frozenset("version release build update patch v ver ip".split())  # what has a number with dots
+_VERSION_WORDS = frozenset("version release build update patch v ver ip".split())  # words before a number with dots
 
-_WEEKDAY_HEADS = " ".join(WEEKDAYS)
 _ORDINAL_HEADS = " ".join(word.split("-")[0] for word in ORDINALS)
 
 CALENDAR_RULES: tuple[Rule, ...] = (
@@ -263,14 +264,14 @@ CALENDAR_RULES: tuple[Rule, ...] = (
     rule("#", r"(?P<y>[12]\d{3})-(?P<m>\d{2})(?![-/]?\d)", _iso_month),
     rule("#", r"(?P<a>\d{1,2})(?P<sep>[/.])(?P<b>\d{1,2})(?:(?P=sep)(?P<y>\d{4}|\d{2}))?(?![-/.]?\d|%)", _slashed),
     rule(
-        f"# the from between {_WEEKDAY_HEADS} {_ORDINAL_HEADS}",
+        f"# the from between {WEEKDAY_HEADS} {_ORDINAL_HEADS}",
         rf"(?:(?:from|between){GAP})?(?:(?P<wd>{WEEKDAY}),?{GAP})?(?:the{GAP})?(?P<d>{DAY_NUMBER})"
         rf"(?:{TO}(?:the{GAP})?(?P<d2>{DAY_NUMBER}))?"
         rf"{GAP}(?:of{GAP})?(?P<month>{MONTH}){YEAR_AFTER}",
         _day_month,
     ),
     rule(
-        f"{_MONTH_HEADS} from between {_WEEKDAY_HEADS}",
+        f"{_MONTH_HEADS} from between {WEEKDAY_HEADS}",
         rf"(?:(?:from|between){GAP})?(?:(?P<wd>{WEEKDAY}),?{GAP})?(?P<month>{MONTH}){GAP}(?:the{GAP})?(?P<d>{DAY_NUMBER})(?![:%]|\.\d)"
         rf"(?:{TO}(?:the{GAP})?(?P<d2>{DAY_NUMBER})(?![:%]|\.\d|{GAP}{MONTH}))?{YEAR_AFTER}",
         _day_month,
@@ -281,9 +282,9 @@ CALENDAR_RULES: tuple[Rule, ...] = (
         rf"(?!{GAP}\d{{1,2}}\b){YEAR_AFTER}",
         _month_range,
     ),
-    rule(f"{_MONTH_HEADS} {_MODS}", rf"{MOD}?(?P<month>{MONTH}){YEAR_AFTER}", _month),
+    rule(f"{_MONTH_HEADS} {MOD_HEADS}", rf"{MOD}?(?P<month>{MONTH}){YEAR_AFTER}", _month),
     rule(
-        f"the {_WEEKDAY_HEADS}",
+        f"the {WEEKDAY_HEADS}",
         rf"(?:(?P<wd>{WEEKDAY}),?{GAP})?the{GAP}(?P<d>\d{{1,2}}(?:st|nd|rd|th)|{ORDINAL})\b"
         rf"(?:{GAP}(?:of{GAP})?(?P<rel>last|this|next){GAP}month\b|{GAP}of{GAP}the{GAP}month\b)?",
         _day_of_month,
@@ -291,8 +292,8 @@ CALENDAR_RULES: tuple[Rule, ...] = (
 )
 
 
-_MODS_period_rules = "this last next past previous coming upcoming"
-_EARLIEST_YEAR, _LATEST_YEAR = 1800, 2199  # a bare number outside is an amount
+_EARLIEST_YEAR, _LATEST_YEAR = 1800, 2199  # other numbers are amounts
+_SEASON_PREPOSITIONS = frozenset("in since until by during early late mid mid- before after".split())
 _SEASON_NOUNS = frozenset("roll rolls onion onions water waters mattress cleaning chicken apart".split())
 _HOLIDAY_NOUNS = frozenset(
     """tree trees gift gifts card cards carol carols movie movies song songs music light lights decoration decorations
@@ -308,7 +309,6 @@ def _season(match: re.Match[str], context: DateContext) -> Interval | None:
     if after.lower() in _SEASON_NOUNS or context.text[match.end() : match.end() + 1] in {"-", "'"}:
         return None
     if year is not None:
-        # "Winter 2022" is the one that begins in it.
         return season_window(name, year, dated=True)
     if not mod and not _is_season(match, context, name, after):
         return None
@@ -317,7 +317,7 @@ def _season(match: re.Match[str], context: DateContext) -> Interval | None:
 
 def _season_year(mod: str, context: DateContext, match: re.Match[str], name: str) -> int:
     this = month_of(context.day)
-    begun = (this - SEASON_STARTS[name]) // 12  # the year of the season that began last
+    begun = (this - SEASON_STARTS[name]) // 12  # the year in which the latest such season began
     running = this - (12 * begun + SEASON_STARTS[name]) < 3
     if mod in {"last", "previous", "past"} or mod.endswith("past"):
         return begun - 1 if running else begun
@@ -337,28 +337,15 @@ def _is_season(match: re.Match[str], context: DateContext, name: str, after: str
         strong = earlier in {"in", "over", "during", "this", "throughout", "since", "until", "by", "for", "of"}
         certain_noun = name in {"summer", "winter"} or strong
         return certain_noun and (not after or after.lower() in FUNCTION_WORDS - {"of"})
-    if part_of(context, match.start()) or before in {
-        "in",
-        "since",
-        "until",
-        "by",
-        "during",
-        "early",
-        "late",
-        "mid",
-        "mid-",
-        "before",
-        "after",
-    }:
-        return not after or after.lower() in FUNCTION_WORDS - {"of"}
-    return False
+    stated = part_of(context, match.start()) or before in _SEASON_PREPOSITIONS
+    return stated and (not after or after.lower() in FUNCTION_WORDS - {"of"})
 
 
 def _quarter(match: re.Match[str], context: DateContext) -> Interval | None:
     year = year_after(match, context)
     number = int(match["q"]) if match["q"] else ORDINALS[match["nth"].lower()]
     if match["nth"] and year is None:
-        return None  # of a match, mostly
+        return None  # usually of a match
     if year is not None:
         return months_window(12 * year + 3 * (number - 1), 3, Granularity.QUARTER, dated=True)
     this = month_of(context.day) // 3
@@ -377,16 +364,16 @@ def _year(match: re.Match[str], context: DateContext) -> Interval | None:
         return year_window(year, dated=True)
     if (
         before in {"the", "that"}
-        and not _titled(context.text, match.start() - 4)
+        and not _is_title(context.text, match.start() - 4)
         and follows
         and follows not in FUNCTION_WORDS
     ):
-        return year_window(year, dated=True).vague()  # "the 2019 election"; or a number of things
+        return year_window(year, dated=True).vague()  # "the 2019 election", or an amount
     return None
 
 
-def _titled(text: str, start: int) -> bool:
-    """Tell whether "The" stands with its capital inside a sentence, as the names of bands do."""
+def _is_title(text: str, start: int) -> bool:
+    """Return whether "The" is capitalised inside a sentence, as in the name of a band."""
     return text[start] == "T" and text[max(0, start - 3) : start].rstrip()[-1:] not in {"", ".", "!", "?"}
 
 
@@ -407,7 +394,7 @@ def _year_range(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _named_decade(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "the 90s", and "early 90s" without its article; a bare "90s" is as often a temperature or a speed."""
+    """Resolve "the 90s" and "early 90s"; a bare "90s" is as often a temperature or a speed."""
     has_article = match[0][:1] in "tT" or context.before(match.start()).rstrip("-") in {"early", "late", "mid", "the"}
     return _decade(match, context) if has_article or len(match["digits"]) == 4 else None
 
@@ -422,7 +409,7 @@ def _decade(match: re.Match[str], context: DateContext) -> Interval | None:
     tens = int(written) if written else DECADES[match["word"].lower()]
     this = parts(context.day)[0]
     century = this // 100 * 100
-    # The latest decade of that name that has begun: "the 20s" are the 2020s from 2020 on.
+    # The latest such decade that has begun: "the 20s" are the 2020s from 2020 on.
     first = century + tens if century + tens <= this else century - 100 + tens
     return months_window(12 * first, 120, Granularity.DECADE, dated=True)
 
@@ -465,7 +452,7 @@ _HOLIDAY_NAMES = "|".join(
 _HOLIDAY_HEADS = " ".join(re.split(r"[ '.]", name)[0] for name in HOLIDAYS) + " #"
 
 PERIOD_RULES: tuple[Rule, ...] = (
-    rule(f"spring summer autumn fall winter {_MODS}", rf"{MOD}?(?P<season>{SEASON})\b{YEAR_AFTER}", _season),
+    rule(f"spring summer autumn fall winter {MOD_HEADS}", rf"{MOD}?(?P<season>{SEASON})\b{YEAR_AFTER}", _season),
     rule(
         "q the first second third fourth",
         rf"(?:q(?P<q>[1-4])|(?:the{GAP})?(?P<nth>first|second|third|fourth){GAP}quarter)\b{YEAR_AFTER}",
@@ -481,7 +468,7 @@ PERIOD_RULES: tuple[Rule, ...] = (
     rule("the #", r"(?:the )?'?(?P<digits>(?:(?:1[89]|20)\d0)|[1-9]0)'?s\b", _named_decade),
     rule("the", rf"the{GAP}(?P<word>{'|'.join(DECADES)})\b(?P<digits>)", _decade),
     rule(
-        f"{_HOLIDAY_HEADS} {_MODS}",
+        f"{_HOLIDAY_HEADS} {MOD_HEADS}",
         rf"{MOD}?(?P<holiday>{_HOLIDAY_NAMES})(?!\w)(?!'\w)(?P<weekend>{GAP}weekend\b)?{YEAR_AFTER}",
         _holiday,
     ),

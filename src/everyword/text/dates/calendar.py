@@ -1,7 +1,7 @@
-"""The calendar in whole numbers, so that no arithmetic on a year can overflow.
+"""Calendar arithmetic in integers, so that no year can overflow.
 
-A day is its ordinal as `date.toordinal` counts, a month is `12 * year + month - 1`, a moment is seconds since day 0.
-Only `as_utc` makes datetimes, and cuts what lies outside the years 1 to 9999.
+A day is the ordinal of `date.toordinal`, a month is `12 * year + month - 1`, a moment is seconds since day 0. Only
+`as_utc` makes datetimes; it clips them to the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MINUTE = 60  # seconds
 FIRST_MONTH, LAST_MONTH = 12, 12 * 10_000  # January of year 1; the month after the last
 FIRST_DAY, LAST_DAY = 1, date.max.toordinal()
 # Meteorological seasons of the northern hemisphere: the first month of each, counted from 0. Winter runs into the next
-# year. Who lives south of the equator says "summer" for other months; nothing in a text tells.
+# year. Texts do not tell whether their writer lives in the southern hemisphere.
 SEASON_STARTS = {"spring": 2, "summer": 5, "autumn": 8, "fall": 8, "winter": 11}
 MONDAY, THURSDAY, SUNDAY = 0, 3, 6
 
@@ -31,7 +31,7 @@ class Interval:
     granularity: Granularity
     certain: bool = True
     repeats: bool = False
-    dated: bool = False  # its year was said, so that no tense and no neighbour can move it
+    dated: bool = False  # its year is given, so that neither verbs nor neighbouring dates move it
     bound: Bound | None = None
 
     @property
@@ -44,32 +44,32 @@ class Interval:
 
     @property
     def joinable(self) -> bool:
-        """Tell whether this can be one end of a longer window."""
+        """Whether this can be one end of a longer window."""
         return not self.repeats and self.granularity is not Granularity.LIFE
 
     def vague(self) -> Interval:
-        """Give the same window, said less surely."""
+        """Return the same window, marked as uncertain."""
         return replace(self, certain=False)
 
 
 def days(first: int, end: int, granularity: Granularity, *, certain: bool = True, dated: bool = False) -> Interval:
-    """Make a window of whole days; `end` is the day after the last."""
+    """Return a window of whole days; `end` is the day after the last."""
     return Interval(start=first * DAY, end=end * DAY, granularity=granularity, certain=certain, dated=dated)
 
 
 def day_window(day: int, *, certain: bool = True, dated: bool = False) -> Interval:
-    """Make the window of one day."""
+    """Return the window of one day."""
     return days(day, day + 1, Granularity.DAY, certain=certain, dated=dated)
 
 
 def week_window(day: int) -> Interval:
-    """Make the window of the week, Monday to Sunday, that holds a day."""
+    """Return the week of a day, Monday to Sunday."""
     monday = day - weekday(day)
     return days(monday, monday + 7, Granularity.WEEK)
 
 
 def weekend_window(day: int) -> Interval:
-    """Make the window of the Saturday and Sunday of the week that holds a day."""
+    """Return the Saturday and Sunday of a day's week."""
     monday = day - weekday(day)
     return days(monday + 5, monday + 7, Granularity.WEEKEND)
 
@@ -77,32 +77,32 @@ def weekend_window(day: int) -> Interval:
 def months_window(
     first: int, count: int, granularity: Granularity, *, certain: bool = True, dated: bool = False
 ) -> Interval:
-    """Make a window of whole months, from a month index on."""
+    """Return a window of `count` whole months."""
     return days(month_start(first), month_start(first + count), granularity, certain=certain, dated=dated)
 
 
 def month_window(month: int, *, dated: bool = False) -> Interval:
-    """Make the window of one month, by its index."""
+    """Return the window of one month."""
     return months_window(month, 1, Granularity.MONTH, dated=dated)
 
 
 def year_window(year: int, *, dated: bool = False) -> Interval:
-    """Make the window of one year."""
+    """Return the window of one year."""
     return months_window(12 * year, 12, Granularity.YEAR, dated=dated)
 
 
 def season_window(name: str, year: int, *, dated: bool = False) -> Interval:
-    """Make the window of a season, by the year that it begins in."""
+    """Return the window of a season by the year in which it begins: winter 2022 ends in 2023."""
     return months_window(12 * year + SEASON_STARTS[name], 3, Granularity.SEASON, dated=dated)
 
 
 def weekday(day: int) -> int:
-    """Tell the weekday of a day; Monday is 0."""
+    """Return the weekday of a day; Monday is 0."""
     return (day - 1) % 7
 
 
 def ordinal(year: int, month: int, day: int) -> int | None:
-    """Number a day, or say None when the calendar has no such day."""
+    """Return the ordinal of a day; None if it does not exist."""
     try:
         return date(year, month, day).toordinal()
     except (ValueError, OverflowError):
@@ -116,13 +116,13 @@ def parts(day: int) -> tuple[int, int, int]:
 
 
 def month_of(day: int) -> int:
-    """Tell the index of the month that holds a day."""
+    """Return the index of a day's month."""
     year, month, _ = parts(day)
     return 12 * year + month - 1
 
 
 def month_start(month: int) -> int:
-    """Tell the first day of a month; a month outside the calendar is its nearest edge."""
+    """Return the first day of a month, clipped to the calendar."""
     if month >= LAST_MONTH:
         return LAST_DAY + 1
     month = max(month, FIRST_MONTH)
@@ -130,14 +130,14 @@ def month_start(month: int) -> int:
 
 
 def add_months(day: int, count: int) -> int:
-    """Move a day by whole months, to the last of a month that is too short for it."""
+    """Move a day by whole months, in a shorter month to its last day."""
     start = month_start(month_of(day) + count)
     length = month_start(month_of(day) + count + 1) - start
     return start + min(parts(day)[2], max(length, 1)) - 1
 
 
 def nth_weekday(year: int, month: int, which: int, nth: int) -> int:
-    """Find the nth given weekday of a month, or the last for -1."""
+    """Return the nth of a weekday in a month; -1 is the last."""
     if nth < 0:
         last = month_start(12 * year + month) - 1
         return last - (weekday(last) - which) % 7
@@ -146,7 +146,7 @@ def nth_weekday(year: int, month: int, which: int, nth: int) -> int:
 
 
 def easter(year: int) -> int:
-    """Find Easter Sunday of the western churches (the Gregorian computus of Meeus and Jones)."""
+    """Return Easter Sunday of the western churches (Gregorian computus of Meeus and Jones)."""
     golden, century, of_century = year % 19, year // 100, year % 100
     epact = (19 * golden + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
     to_sunday = (32 + 2 * (century % 4) + 2 * (of_century // 4) - epact - of_century % 4) % 7
@@ -156,7 +156,7 @@ def easter(year: int) -> int:
 
 
 def holiday(name: str, year: int) -> int | None:
-    """Find the day of a holiday in a year."""
+    """Return the day of a holiday in a year."""
     if not 1 <= year <= 9999:
         return None
     if name in _FIXED_HOLIDAYS:
@@ -168,28 +168,22 @@ def holiday(name: str, year: int) -> int | None:
 
 
 _FIXED_HOLIDAYS = {
-    "christmas": (12, 25),
-    "christmas day": (12, 25),
-    "xmas": (12, 25),
-    "christmas eve": (12, 24),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
-    "new years eve": (12, 31),
-    "new year's day": (1, 1),
-    "new year's": (1, 1),
-    "new years": (1, 1),
-    "halloween": (10, 31),
-    "valentine's day": (2, 14),
-    "valentines day": (2, 14),
-    "valentine's": (2, 14),
-    "independence day": (7, 4),
-    "fourth of july": (7, 4),
-    "st. patrick's day": (3, 17),
-    "st patrick's day": (3, 17),
-    "april fools' day": (4, 1),
-    "april fool's day": (4, 1),
-    "veterans day": (11, 11),
-    "juneteenth": (6, 19),
+    name: day
+    for day, names in {
+        (1, 1): "new year's day|new year's|new years",
+        (2, 14): "valentine's day|valentines day|valentine's",
+        (3, 17): "st. patrick's day|st patrick's day",
+        (4, 1): "april fools' day|april fool's day",
+        (6, 19): "juneteenth",
+        (7, 4): "independence day|fourth of july",
+        (10, 31): "halloween",
+        (11, 11): "veterans day",
+        (12, 24): "christmas eve",
+        (12, 25): "christmas|christmas day|xmas",
+        (12, 26): "boxing day",
+        (12, 31): "new year's eve|new years eve",
+    }.items()
+    for name in names.split("|")
 }
 _FROM_EASTER = {
     "easter": 0,
@@ -199,7 +193,7 @@ _FROM_EASTER = {
     "palm sunday": -7,
     "ash wednesday": -46,
 }
-# Month, weekday, which of them, and days after it. All as in the United States.
+# Month, weekday, which of them, and days after it, as in the United States.
 _NTH_HOLIDAYS = {
     "thanksgiving": (11, THURSDAY, 4, 0),
     "thanksgiving day": (11, THURSDAY, 4, 0),
@@ -216,12 +210,12 @@ HOLIDAYS = (*_FIXED_HOLIDAYS, *_FROM_EASTER, *_NTH_HOLIDAYS)
 
 
 def to_seconds(moment: datetime) -> int:
-    """Number a moment by its own local clock."""
+    """Convert a moment to seconds since day 0 on its local clock."""
     return moment.toordinal() * DAY + moment.hour * HOUR + moment.minute * MINUTE + moment.second
 
 
 def as_utc(seconds: int, offset: timedelta) -> datetime:
-    """Make a datetime of a local moment; one outside the calendar becomes its first or last."""
+    """Convert a local moment to a datetime, clipped to the calendar."""
     shifted = seconds - int(offset.total_seconds())
     day, second = divmod(shifted, DAY)
     if day < FIRST_DAY:

@@ -34,23 +34,23 @@ from everyword.text.dates.lexicon import (
     weekday_number,
 )
 from everyword.text.dates.position import DateContext, Rule
-from everyword.text.dates.relative_rules import DUE_RULES, RELATIVE_RULES
+from everyword.text.dates.relative_rules import DUE_RULES, RELATIVE_RULES, UNITS, shift
 from everyword.text.dates.windows import Bound, DateMention, Granularity
 from everyword.types.events import Span
 
-MOST_READ = 64_000  # characters of a text that are searched, about as many as a model reads
-MOST_FOUND = 1_000  # dates in one text; a text with more is a table
-_LONGEST_HEAD = 12  # letters of the longest word that a date can begin with
+MAX_CHARACTERS = 64_000  # characters, about as many as a model reads
+MAX_DATES = 1_000  # dates in one text; a text with more is a table
+_LONGEST_HEAD = 12  # letters of the longest word that can start a date
 
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _DIGIT = re.compile(r"[0-9]")
-_GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # signs that make a number part of a price, a path, a phone number
+_GLUE = frozenset("/.:-$€£#@&+%,\\=_")  # before a number: part of a price, a path, a phone number
 _JOIN = r"\s?(?:[-–—]|\b(?:to|until|till|through|and)\b)\s?(?:the\s)?"
 _AND = r"(?:,|,? (?:and|or)) (?:on )?(?:the )?"
 _RANGE_BEFORE = r"\b(?P<word>from|between)\s(?:the\s)?$"
 
 # Every date has one of these words or a digit; other texts are skipped quickly.
-_TELLING = (
+_DATE_WORDS = (
     frozenset(
         """today tonight yesterday tomorrow ago back week weeks weekend weekends weekdays month months year years decade
     decades day days night nights morning afternoon evening hour hours minute minutes mins fortnight quarter recently
@@ -83,13 +83,13 @@ def find_dates(
 ) -> list[DateMention]:
     """List the dates in a text, in order, each as a window in UTC.
 
-    `anchor` is when the text was said (or the question's now); its own clock says what "yesterday" was. Without an
-    offset it is taken as UTC. "On Friday" is behind or ahead as the verbs say; `past` decides instead of them, or with
-    `mostly` unless a verb or a thing in between has that time: "I hired a cook who starts on Friday". Where none does
-    it is `guessed`: behind, or with `nearest` the one that lies nearer.
+    anchor: when the text was written, or the question's now, in the writer's time zone (default: UTC). Verbs decide
+    whether "on Friday" is past or future; without a verb it is `guessed` as past. past: overrides the verbs. mostly:
+    `past` does not override the nearest verb, as in "I hired a cook who starts on Friday". nearest: guess the nearer of
+    past and future.
     """
-    read = text[:MOST_READ]
-    if _TELLING.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
+    read = text[:MAX_CHARACTERS]
+    if _DATE_WORDS.isdisjoint(_WORD.findall(read.lower())) and not _DIGIT.search(read):
         return []
     context = DateContext(text=read.replace("’", "'"), now=to_seconds(anchor), past=past, mostly=mostly)
     offset = anchor.utcoffset() or timedelta(0)
@@ -102,17 +102,17 @@ def _scan(context: DateContext, nearest: bool) -> list[_Found]:
     reached = 0
     for word in _WORD.finditer(context.text):
         start, end = word.span()
-        if len(finds) >= MOST_FOUND:
+        if len(finds) >= MAX_DATES:
             break
         if start < reached or end - start > _LONGEST_HEAD:
             continue
         head = word[0]
         rules = RULES_BY_HEAD.get("#" if head[0].isdigit() else head.lower())
-        found = _longest(context, start, rules) if rules and _begins(context.text, start) else None
+        found = _longest(context, start, rules) if rules and _can_start(context.text, start) else None
         if found is None:
             continue
-        found = _directed(context, found, nearest)
-        begin, interval = composed(context, found.start, found.interval)
+        found = _with_direction(context, found, nearest)
+        begin, interval = _extended(context, found.start, found.interval)
         while finds and finds[-1].end > begin:
             if finds[-1].start < begin:
                 begin, interval = found.start, found.interval
@@ -127,7 +127,7 @@ def _longest(context: DateContext, start: int, rules: tuple[Rule, ...]) -> _Foun
     best: _Found | None = None
     for rule in rules:
         match = pattern(rule.source).match(context.text, start)
-        if match is None or (best is not None and match.end() <= best.end) or not _ends(context.text, match.end()):
+        if match is None or (best is not None and match.end() <= best.end) or not _can_end(context.text, match.end()):
             continue
         interval = rule.resolve(match, context)
         if interval is not None:
@@ -135,9 +135,9 @@ def _longest(context: DateContext, start: int, rules: tuple[Rule, ...]) -> _Foun
     return best
 
 
-def _directed(context: DateContext, found: _Found, nearest: bool) -> _Found:
-    """Mark a date that could also lie ahead as guessed; with `nearest`, choose the nearer one."""
-    ahead = found.rule.resolve(found.match, replace(context, unsaid=False))
+def _with_direction(context: DateContext, found: _Found, nearest: bool) -> _Found:
+    """Mark a date that could also be in the future as guessed; with `nearest`, choose the nearer one."""
+    ahead = found.rule.resolve(found.match, replace(context, default_past=False))
     if ahead is None or ahead == found.interval:
         return found
     nearer = ahead.start - context.now < context.now - found.interval.end
@@ -146,8 +146,8 @@ def _directed(context: DateContext, found: _Found, nearest: bool) -> _Found:
     return replace(found, interval=ahead if nearest and nearer else found.interval, guessed=True)
 
 
-def _begins(text: str, start: int) -> bool:
-    """Tell whether a date can begin here: not inside a word, a path, a price, a phone number."""
+def _can_start(text: str, start: int) -> bool:
+    """Return whether a date can start here: not inside a word, a path, a price, a phone number."""
     if not start:
         return True
     before = text[start - 1]
@@ -158,10 +158,10 @@ def _begins(text: str, start: int) -> bool:
     return True
 
 
-def _ends(text: str, end: int) -> bool:
+def _can_end(text: str, end: int) -> bool:
     follows = text[end : end + 2]
     if follows[:1] == "." and follows[1:].islower():
-        return False  # a host, a file
+        return False  # a host or file name
     return not (follows[:1].isalnum() or follows[:1] == "_")
 
 
@@ -172,11 +172,11 @@ def _ranges(context: DateContext, finds: list[_Found]) -> list[_Found]:
         if joined and (pair := _pair(context, joined[-1], found)) is not None:
             joined[-1] = pair
         else:
-            joined.append(_alike(context, joined[-1], found) if joined else found)
+            joined.append(_in_same_direction(context, joined[-1], found) if joined else found)
     return joined
 
 
-def _alike(context: DateContext, one: _Found, two: _Found) -> _Found:
+def _in_same_direction(context: DateContext, one: _Found, two: _Found) -> _Found:
     """Give the second date of "this Thursday and Friday" the direction of the first."""
     if two.start != two.match.start() or not pattern(_AND).fullmatch(context.text, one.end, two.start):
         return two
@@ -189,7 +189,7 @@ def _alike(context: DateContext, one: _Found, two: _Found) -> _Found:
 
 
 def _pair(context: DateContext, one: _Found, two: _Found) -> _Found | None:
-    begin = two.match.start() if two.interval.bound is Bound.UNTIL else two.start  # its "through" joins them
+    begin = two.match.start() if two.interval.bound is Bound.UNTIL else two.start  # "through" joins the two
     join = pattern(_JOIN).fullmatch(context.text, one.end, begin)
     if join is None or not (one.interval.joinable and two.interval.joinable):
         return None
@@ -229,15 +229,15 @@ def _mention(text: str, found: _Found, offset: timedelta) -> DateMention | None:
     )
 
 
-_REACH = 48  # characters before a date that can belong to it
-_THIRD = 3  # early, mid and late are the thirds of a window
+_REACH = 48  # characters before a date that may belong to it
+_THIRDS = 3  # early, mid and late
 
-_COMPOSING = frozenset(
+_LEADING_WORDS = frozenset(
     "early mid late of in the before after from to following since until till 'til by through eod cob on day business "
     "play work".split()
 )
-_DOUBT = frozenset("around about circa roughly approximately maybe probably sometime".split())
-_DOUBT_BEFORE = (
+_APPROXIMATE = frozenset("around about circa roughly approximately maybe probably sometime".split())
+_APPROXIMATE_BEFORE = (
     rf"\b(?:around|about|circa|roughly|approximately|maybe|probably|sometime)(?:{GAP}(?:in|on))?{GAP}(?:the{GAP})?$"
 )
 _PART = (
@@ -249,7 +249,7 @@ _NTH = (
     rf"(?P<unit>day|weekend|week|half|month|{WEEKDAY}){GAP}(?:of|in){GAP}(?:the{GAP})?$"
 )
 _UNIT_OF = rf"(?:\bthe{GAP})?\b(?P<unit>weekend|week|morning|evening|night|afternoon){GAP}of{GAP}$"
-_FROM = (
+_RELATIVE = (
     rf"\b(?:(?P<n>{AMOUNT})|the){GAP}(?P<unit>(?:day|night|morning|evening|week|weekend|month|year)|{WEEKDAY})s?{GAP}"
     rf"(?P<side>before|after|from|following|prior{GAP}to){GAP}(?:the{GAP})?$"
 )
@@ -259,12 +259,11 @@ _THE_END = (
     rf"|(?:the{GAP})?(?:month|quarter|year)(?:'s{GAP}|{GAP}|-)end\b|eo[dwmqy]\b|cob\b"
 )
 _THE_START = rf"(?:the{GAP})?(?:very{GAP})?(?:beginning|start)\b"
-_NO_EDGE = "lately|recently"  # "what have you been up to lately"
+_NOT_BOUNDED = "lately|recently"  # "what have you been up to lately"
 _BOUND = (
     rf"\b(?P<bound>since|until|till|'til|up{GAP}(?:to|until)|through|before|after|by)(?:{GAP}the)?{GAP}"
     rf"(?:(?:eod|cob|(?:end|close){GAP}of{GAP}(?:day|business|play|work)){GAP}(?:on{GAP})?)?$"
 )
-_GRANULARITIES = {"week": Granularity.WEEK, "month": Granularity.MONTH, "year": Granularity.YEAR}
 _BOUNDS = {
     "since": Bound.SINCE,
     "until": Bound.UNTIL,
@@ -277,30 +276,30 @@ _BOUNDS = {
 }
 
 
-def composed(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
-    """Read backwards from a date; return where the whole expression starts and what it means."""
+def _extended(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    """Read the words before a date; return the start of the whole expression and its window."""
     if found.repeats or found.granularity is Granularity.LIFE:
         return start, found
-    for step in (_narrowed, _counted, _moved, _bounded):
-        if not _may_compose(context, start):
+    for step in (_early_or_late, _nth_part, _relative_to, _bounded):
+        if not _may_extend(context, start):
             break
         start, found = step(context, start, found)
     return start, found
 
 
-def _may_compose(context: DateContext, start: int) -> bool:
+def _may_extend(context: DateContext, start: int) -> bool:
     before = context.before(start)
-    return before in _COMPOSING or before in _DOUBT or before.endswith(("-", "early", "late"))
+    return before in _LEADING_WORDS or before in _APPROXIMATE or before.endswith(("-", "early", "late"))
 
 
-def _narrowed(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+def _early_or_late(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
     begin = max(0, start - _REACH)
-    if pattern(_DOUBT_BEFORE).search(context.text, begin, start):
+    if pattern(_APPROXIMATE_BEFORE).search(context.text, begin, start):
         found = found.vague()
     part = pattern(_PART).search(context.text, begin, start)
-    if part is None or found.end_day - found.first_day < _THIRD:
+    if part is None or found.end_day - found.first_day < _THIRDS:
         return start, found
-    third = (found.end_day - found.first_day) // _THIRD
+    third = (found.end_day - found.first_day) // _THIRDS
     which = part["part"].lower()
     first, end = found.first_day, found.end_day
     if which in {"early", "beginning", "start"}:
@@ -312,7 +311,7 @@ def _narrowed(context: DateContext, start: int, found: Interval) -> tuple[int, I
     return part.start(), replace(found, start=first * DAY, end=end * DAY)
 
 
-def _counted(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+def _nth_part(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
     begin = max(0, start - _REACH)
     whole = pattern(_UNIT_OF).search(context.text, begin, start)
     if whole and found.granularity is Granularity.DAY:
@@ -350,8 +349,8 @@ def _nth_of(nth: str, unit: str, whole: Interval) -> Interval | None:
     return weekend_window(day) if unit == "weekend" else day_window(day)
 
 
-def _moved(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
-    before = pattern(_FROM).search(context.text, max(0, start - _REACH), start)
+def _relative_to(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
+    before = pattern(_RELATIVE).search(context.text, max(0, start - _REACH), start)
     if before is None:
         return start, found
     back = before["side"].lower().startswith(("before", "prior"))
@@ -363,7 +362,7 @@ def _moved(context: DateContext, start: int, found: Interval) -> tuple[int, Inte
     low, high = amount(written) if written else (1, 1)
     if low % 1:
         return start, found
-    window = _beside(unit, int(low), int(high), found, back, alone=written is None)
+    window = _window_beside(unit, int(low), int(high), found, back, alone=written is None)
     return before.start(), replace(window, certain=found.certain and low == high, dated=found.dated)
 
 
@@ -375,13 +374,14 @@ def _weekday_beside(which: int, found: Interval, back: bool) -> Interval:
     return day_window(day + (which - weekday(day)) % 7)
 
 
-def _beside(unit: str, low: int, high: int, found: Interval, back: bool, *, alone: bool) -> Interval:
-    """Return the window some units before or after another; "the week before" is the seven days next to it."""
+def _window_beside(unit: str, low: int, high: int, found: Interval, back: bool, *, alone: bool) -> Interval:
+    """Return the window some units before or after another; "the week before" is the seven days before it."""
     edge = found.first_day if back else found.end_day
     if unit == "weekend":
         return weekend_window(edge - 7 if back else edge + 7 - (weekday(edge) == 0) * 7)
-    granularity = _GRANULARITIES.get(unit, Granularity.DAY)
-    near, far = _steps(unit, edge, low, back), _steps(unit, edge, high, back)
+    granularity = UNITS.get(unit, Granularity.DAY)
+    sign = -1 if back else 1
+    near, far = shift(unit, edge, sign * low), shift(unit, edge, sign * high)
     if alone and granularity is not Granularity.DAY:
         return days(min(near, edge), max(near, edge), granularity)
     if back:
@@ -389,16 +389,9 @@ def _beside(unit: str, low: int, high: int, found: Interval, back: bool, *, alon
     return days(near - (found.end_day - found.first_day), far, granularity)
 
 
-def _steps(unit: str, edge: int, count: int, back: bool) -> int:
-    sign = -1 if back else 1
-    if unit in {"month", "year"}:
-        return add_months(edge, sign * count * (12 if unit == "year" else 1))
-    return edge + sign * count * (7 if unit == "week" else 1)
-
-
 def _bounded(context: DateContext, start: int, found: Interval) -> tuple[int, Interval]:
     before = pattern(_BOUND).search(context.text, max(0, start - _REACH), start)
-    if before is None or pattern(_NO_EDGE).match(context.text, start):
+    if before is None or pattern(_NOT_BOUNDED).match(context.text, start):
         return start, found
     word = before["bound"].lower()
     bound = _BOUNDS.get(word, Bound.UNTIL)

@@ -1,7 +1,7 @@
-"""Words for dates and numbers, and the pattern pieces made of them.
+"""Words for dates and numbers, and parts of patterns built from them.
 
-Patterns are matched at a given place only, without regard to case and over ASCII; every repetition in them is bounded,
-so that a text costs no more than its length.
+Patterns are matched at a given position, ignore case, and treat only ASCII as letters. Every repetition is bounded, so
+that matching takes linear time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MONTHS = {
     )
     for name in names.split()
 }
-# Months that are also a verb, a modal or a first name: they need a word or a number beside them that makes them a time.
+# Months that are also a verb, a modal or a first name: they need a preposition or a number beside them.
 AMBIGUOUS_MONTHS = frozenset("march april may june august".split())
 SHORT_MONTHS = frozenset(name for name in MONTHS if len(name) <= 4 and name not in {"may", "june", "july"})
 
@@ -31,6 +31,7 @@ WEEKDAYS = {
     )
     for name in names.split()
 }
+WEEKDAY_HEADS = " ".join(WEEKDAYS)
 SHORT_WEEKDAYS = frozenset(name for name in WEEKDAYS if not name.endswith("day"))
 
 _ONES = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -55,25 +56,17 @@ ORDINALS = (
     | {f"twenty-{word}": 20 + number for number, word in enumerate(_FIRST_ORDINALS[:9], start=1)}
     | {"thirtieth": 30, "thirty-first": 31}
 )
-DECADES = {
-    "twenties": 20,
-    "thirties": 30,
-    "forties": 40,
-    "fifties": 50,
-    "sixties": 60,
-    "seventies": 70,
-    "eighties": 80,
-    "nineties": 90,
-}
-# A pattern for words that state an amount.
+_DECADES = "twenties thirties forties fifties sixties seventies eighties nineties".split()
+DECADES = {word: 10 * number for number, word in enumerate(_DECADES, start=2)}
+# A pattern for number words.
 NUMBER_WORD = (
     "(?:" + "|".join(_ONES) + "|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
     "|hundred|thousand|million|half|dozen)"
 )
-# How many a vague amount may be: fewest and most. People say "a few" for three, and for two and for six.
+# The minimum and maximum of vague amounts. People say "a few" for anything from two to six.
 VAGUE_AMOUNTS = {"couple": (2, 3), "few": (2, 6), "several": (3, 8), "many": (5, 20)}
 
-# Words after a number that make it an amount, not a year or a day.
+# Words after a number that show that it is an amount, not a year or a day.
 COUNTED = frozenset(
     """people dollars euros pounds bucks cents percent miles kilometers kilometres km meters metres feet steps
     words pages calories points votes units items copies guests students users followers subscribers members
@@ -102,34 +95,35 @@ ORDINAL = "(?:" + "|".join(sorted(ORDINALS, key=len, reverse=True)) + ")"
 DAY_NUMBER = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?|{ORDINAL})\b"
 YEAR_AFTER = rf"(?:,?{GAP}(?:of{GAP}|in{GAP})?(?:(?P<year>[12]\d{{3}}|'\d\d)\b|(?P<ryear>last|this|next){GAP}year\b))?"
 MOD = rf"(?:(?P<mod>this{GAP}past|this{GAP}coming|this|last|next|past|previous|coming|upcoming){GAP})"
+MOD_HEADS = "this last next past previous coming upcoming"  # the first words of MOD
 DAY_PART = rf"(?:{GAP}(?:morning|afternoon|evening|night)\b)?"
 TO = rf"(?:\s?[-–—]\s?|{GAP}(?:to|until|till|through|and){GAP})"
 
 
 @cache
 def pattern(source: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: all of them take a tenth of a second."""
+    """Compile a pattern on first use: compiling all takes a tenth of a second."""
     return re.compile(source, re.IGNORECASE | re.ASCII)
 
 
 def month_number(name: str) -> int:
-    """Read a month's name, as long or short as it was written."""
+    """Return the number of a month by its full or short name."""
     return MONTHS[name.lower().rstrip(".")]
 
 
 def weekday_number(name: str) -> int:
-    """Read a weekday's name; Monday is 0."""
+    """Return the number of a weekday by its name; Monday is 0."""
     return WEEKDAYS[name.lower().rstrip(".")]
 
 
 def day_number(written: str) -> int:
-    """Read the number of a day of the month: 8, 8th, eighth."""
+    """Parse a day of the month: 8, 8th, eighth."""
     lowered = written.lower()
     return ORDINALS[lowered] if lowered in ORDINALS else int(lowered.rstrip("stndrh"))
 
 
 def amount(written: str) -> tuple[float, float]:
-    """Read an amount as its fewest and most."""
+    """Parse an amount as its minimum and maximum."""
     lowered = " ".join(written.lower().split())
     if lowered[0].isdigit():
         return float(lowered), float(lowered)

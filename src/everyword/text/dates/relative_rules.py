@@ -1,4 +1,4 @@
-"""Times told from the anchor: yesterday, last week, two months ago; and what is no date: habits, times of a life."""
+"""Rules for times relative to the anchor: yesterday, two months ago, by end of week; habits and periods of a life."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from everyword.text.dates.lexicon import (
     FUNCTION_WORDS,
     GAP,
     MOD,
+    MOD_HEADS,
     MONTH,
     NUMBERS,
     SEASON,
@@ -37,6 +38,7 @@ from everyword.text.dates.lexicon import (
     UNIT,
     VAGUE_AMOUNTS,
     WEEKDAY,
+    WEEKDAY_HEADS,
     WEEKDAYS,
     amount,
     pattern,
@@ -48,7 +50,7 @@ from everyword.text.dates.windows import Granularity
 RECENTLY = 30  # days that "recently" and "lately" reach back
 THE_OTHER_DAY = 10  # days that "the other day" reaches back
 A_WHILE = 365  # days that "a while ago" reaches back
-ROUND_ABOUT = 1  # units that "about two weeks ago" may be off, either way
+ROUND_ABOUT = 1  # units by which "about two weeks ago" may be off
 UNITS = {
     "week": Granularity.WEEK,
     "month": Granularity.MONTH,
@@ -57,7 +59,8 @@ UNITS = {
     "quarter": Granularity.QUARTER,
     "decade": Granularity.DECADE,
 }
-_SMALLER = {  # the unit that half of a larger one is counted in, and how many make it
+_SECONDS = {"second": 1, "minute": MINUTE, "hour": HOUR}
+_SMALLER = {  # a half is counted in the smaller unit: its name and number
     "decade": ("year", 10),
     "year": ("month", 12),
     "month": ("day", 30),
@@ -68,7 +71,7 @@ _PART_BEFORE = (
     rf"\b(?:end|start|beginning|middle|(?:first|last|1st|second|2nd|third|3rd|fourth|4th){GAP}"
     rf"(?:day|week|weekend|half|month|{WEEKDAY})){GAP}of{GAP}$|\b(?:later|earlier){GAP}in{GAP}$"
 )
-_BEING = frozenset("is am are i'm still she's he's they're we're".split())
+_PRESENT_VERBS = frozenset("is am are i'm still she's he's they're we're".split())
 
 
 def _named_day(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -85,7 +88,7 @@ def _weekday(match: re.Match[str], context: DateContext) -> Interval | None:
     groups = match.groupdict()
     name = match["wd"].lower().rstrip(".")
     mod = " ".join((groups.get("mod") or "").lower().split())
-    if name in SHORT_WEEKDAYS and not (match["wd"][0].isupper() and (mod or _before_a_day(match, context))):
+    if name in SHORT_WEEKDAYS and not (match["wd"][0].isupper() and (mod or _has_day_preposition(match, context))):
         return None
     if context.after(match.end()).lower() in {"school", "best", "roast"}:
         return None
@@ -108,7 +111,7 @@ def _weekday_by(mod: str, match: re.Match[str], context: DateContext, which: int
     if mod in {"last", "past", "previous", "this past"}:
         return day_window(context.day - (back or 7))
     if mod == "next":
-        # Some mean the nearest, some the one of next week; where these differ, the week decides and it is unsure.
+        # The nearest, or the one of next week: if these differ, take next week's, as uncertain.
         found = context.day - weekday(context.day) + 7 + which
         return day_window(found, certain=found == context.day + (ahead or 7))
     if mod == "this":
@@ -119,7 +122,7 @@ def _weekday_by(mod: str, match: re.Match[str], context: DateContext, which: int
     return day_window(context.day - (back or 7))
 
 
-def _before_a_day(match: re.Match[str], context: DateContext) -> bool:
+def _has_day_preposition(match: re.Match[str], context: DateContext) -> bool:
     return context.before(match.start()) in {"on", "until", "till", "by", "since", "every", "each"}
 
 
@@ -129,17 +132,20 @@ def _unit(match: re.Match[str], context: DateContext) -> Interval | None:
     step = {"last": -1, "this": 0, "next": 1}.get(mod)
     if step is None or (mod == "this" and turn) or context.after(match.end()).lower() == "of":
         return None
-    return unit_by(unit, step * (2 if turn else 1), context)
+    return unit_window(unit, step * (2 if turn else 1), context)
 
 
-def _turned_unit(match: re.Match[str], context: DateContext) -> Interval | None:
-    return unit_by(match["unit"].lower(), -2 if match["turn"].lower().startswith("before") else 2, context)
+def _unit_before_last(match: re.Match[str], context: DateContext) -> Interval | None:
+    return unit_window(match["unit"].lower(), -2 if match["turn"].lower().startswith("before") else 2, context)
 
 
-def unit_by(unit: str, step: int, context: DateContext) -> Interval | None:
+def unit_window(unit: str, step: int, context: DateContext) -> Interval:
     year = parts(context.day)[0]
+    """Return a calendar unit some steps after the current one."""
     if unit == "week":
         return week_window(context.day + 7 * step)
+    if unit == "weekend":
+        return weekend_window(context.day + 7 * step)
     if unit == "month":
         return month_window(month_of(context.day) + step)
     if unit == "quarter":
@@ -171,10 +177,10 @@ def _weekend(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _within_unit(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "earlier this week", "later today", "the rest of the year": the part of a unit before or after now."""
+    """Resolve "earlier this week", "the rest of the year": the part of a unit before or after now."""
     unit = match["unit"].lower()
-    whole = day_window(context.day) if unit in {"today", "day"} else unit_by(unit, 0, context)
-    if whole is None or unit == "today":
+    whole = day_window(context.day) if unit in {"today", "day"} else unit_window(unit, 0, context)
+    if unit == "today":
         return whole
     if match["side"].lower() == "earlier":
         return replace(whole, end=min(whole.end, (context.day + 1) * DAY))
@@ -182,10 +188,10 @@ def _within_unit(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _whole_unit(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "the month" in "the end of the month" and "the last Friday of the month"; alone it says nothing."""
+    """Resolve "the month" in "the end of the month" and "the last Friday of the month"; alone it is no date."""
     if pattern(_PART_BEFORE).search(context.text, max(0, match.start() - 32), match.start()) is None:
         return None
-    return unit_by(match["unit"].lower(), 0, context)
+    return unit_window(match["unit"].lower(), 0, context)
 
 
 def _ago(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -199,7 +205,7 @@ def _ago(match: re.Match[str], context: DateContext) -> Interval | None:
     if match["half"]:
         low, high = low + 0.5, high + 0.5
     if match["exact"] and low == high >= 1:
-        return day_window(moved(match["unit"].lower(), context.day, -int(low)))
+        return day_window(shift(match["unit"].lower(), context.day, -int(low)))
     return _shifted(match["unit"].lower(), low, high, context, back=True, vague=vague)
 
 
@@ -214,14 +220,14 @@ def _ahead(match: re.Match[str], context: DateContext) -> Interval | None:
 
 def _in_units(match: re.Match[str], context: DateContext) -> Interval | None:
     if context.is_past(match.start(), match.end()) is True:
-        return None  # "I finished it in two weeks": how long, not when
+        return None  # "I finished it in two weeks" is a duration
     if context.after(match.end()).lower() in {"of", "ago", "or"}:
         return None
     return _ahead(match, context)
 
 
 def _shifted(unit: str, low: float, high: float, context: DateContext, *, back: bool, vague: bool) -> Interval | None:
-    """Move the anchor by so many units, to a window as wide as the unit, or as the doubt."""
+    """Move the anchor by some units; the window is as wide as the unit, or as the uncertainty."""
     if unit.startswith("min"):
         unit = "minute"
     if low % 1 or high % 1:
@@ -237,22 +243,14 @@ def _shifted(unit: str, low: float, high: float, context: DateContext, *, back: 
 
 
 def _unit_at(unit: str, count: int, context: DateContext) -> Interval:
-    if unit in {"second", "minute", "hour"}:
-        length = {"second": 1, "minute": MINUTE, "hour": HOUR}[unit]
-        start = context.now + count * length
-        return Interval(start=start, end=start + max(length, MINUTE), granularity=Granularity.MOMENT)
-    if unit in {"week", "fortnight"}:
-        return week_window(context.day + count * (14 if unit == "fortnight" else 7))
-    if unit == "weekend":
-        return weekend_window(context.day + 7 * count)
-    if unit == "month":
-        return month_window(month_of(context.day) + count)
-    year = parts(context.day)[0]
-    if unit == "year":
-        return year_window(year + count)
-    if unit == "decade":
-        return months_window(12 * (year + 10 * count - 5), 120, Granularity.DECADE, certain=False)
-    return day_window(context.day + count)
+    if unit in _SECONDS:
+        start = context.now + count * _SECONDS[unit]
+        return Interval(start=start, end=start + max(_SECONDS[unit], MINUTE), granularity=Granularity.MOMENT)
+    if unit == "fortnight":
+        return week_window(context.day + 14 * count)
+    if unit == "decade":  # centred on the year
+        return months_window(12 * (parts(context.day)[0] + 10 * count - 5), 120, Granularity.DECADE, certain=False)
+    return unit_window(unit, count, context) if unit in UNITS else day_window(context.day + count)
 
 
 def _several_weekdays_ago(match: re.Match[str], context: DateContext) -> Interval | None:
@@ -271,33 +269,27 @@ def _seasons_ago(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _units_ago(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "weeks ago", without a number."""
+    """Resolve "weeks ago", without a number."""
     return _shifted(match["unit"].lower(), 2, 10, context, back=True, vague=True)
 
 
 def _rolling(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "the past three weeks": so many units up to now, or from now on."""
+    """Resolve "the past three weeks": some units up to now, or from now on."""
     unit, side = match["unit"].lower(), match["side"].lower()
     follows = context.after(match.end()).lower()
     if follows == "of" or (unit in {"day", "night", "hour", "minute", "second"} and not match["n"]):
-        return None  # "the last week of March" is told from March; "the next day" from another event
+        return None  # "the last week of March" is relative to March, "the next day" to another event
     ahead = side in {"next", "coming"}
     if ahead and not match["n"] and context.is_past(match.start(), match.end()) is True:
         return None
     low, high = amount(match["n"]) if match["n"] else (1, 1)
     count = int(high) if high >= 1 else 1
-    first, end = (
-        (context.day, moved(unit, context.day, count) + 1)
-        if ahead
-        else (
-            moved(unit, context.day, -count),
-            context.day + 1,
-        )
-    )
-    return days(first, end, UNITS.get(unit, Granularity.DAY), certain=low == high)
+    first, last = context.day, shift(unit, context.day, count if ahead else -count)
+    return days(min(first, last), max(first, last) + 1, UNITS.get(unit, Granularity.DAY), certain=low == high)
 
 
-def moved(unit: str, day: int, count: int) -> int:
+def shift(unit: str, day: int, count: int) -> int:
+    """Move a day by some units."""
     if unit in {"month", "year", "decade"}:
         return add_months(day, count * {"month": 1, "year": 12, "decade": 120}[unit])
     return day + count * {"week": 7, "fortnight": 14, "weekend": 7}.get(unit, 1)
@@ -310,7 +302,6 @@ def _recently(match: re.Match[str], context: DateContext) -> Interval | None:
 def _the_other(match: re.Match[str], context: DateContext) -> Interval | None:
     unit = match["unit"].lower()
     if unit in {"week", "weekend", "month"}:
-        # The last one or the one before it.
         return _shifted(unit, 1, 3, context, back=True, vague=True)
     return days(context.day - THE_OTHER_DAY, context.day + 1, Granularity.DAY, certain=False)
 
@@ -346,7 +337,7 @@ def _habit_word(match: re.Match[str], context: DateContext) -> Interval | None:
 
 
 def _life(match: re.Match[str], context: DateContext) -> Interval | None:
-    if match[0][:2].lower() == "in" and context.before(match.start()) in _BEING:
+    if match[0][:2].lower() == "in" and context.before(match.start()) in _PRESENT_VERBS:
         return None  # where someone is now
     return days(FIRST_DAY, max(context.day, FIRST_DAY + 1), Granularity.LIFE, certain=False)
 
@@ -361,8 +352,6 @@ SPAN = (
     rf"(?P<unit>{UNIT})s?(?P<half>{GAP}and{GAP}a{GAP}half)?"
 )
 _APPROX_HEADS = "about around almost nearly roughly over approximately maybe like probably some more less"
-_MODS = "this last next past previous coming upcoming"
-_WEEKDAY_HEADS = " ".join(WEEKDAYS)
 _TURN = rf"(?:{GAP}(?P<turn>before{GAP}last|after{GAP}next)\b)"
 _PERSON = r"(?:i|he|she|we|they|you|my [a-z]{1,12}|[A-Z][a-z]{1,15})"
 _YOUNG = (
@@ -381,7 +370,7 @@ RELATIVE_RULES: tuple[Rule, ...] = (
     rule("this", rf"this{GAP}(?:morning|afternoon|evening)\b", _part_of_today),
     rule("earlier later", rf"(?:earlier|later){GAP}today\b", _part_of_today),
     rule(
-        f"{_WEEKDAY_HEADS} {_MODS}",
+        f"{WEEKDAY_HEADS} {MOD_HEADS}",
         rf"{MOD}?(?P<wd>{WEEKDAY})(?:{_TURN}|(?:{GAP}(?:of{GAP})?(?P<week>last|this|next){GAP}week\b))?{DAY_PART}",
         _weekday,
     ),
@@ -392,8 +381,8 @@ RELATIVE_RULES: tuple[Rule, ...] = (
         _weekday,
     ),
     rule("last this next", rf"{MOD}(?P<unit>week|month|year|quarter|decade)\b(?P<turn>)", _unit),
-    rule("the", rf"the{GAP}(?P<unit>week|month|year|quarter){_TURN}", _turned_unit),
-    rule(f"the weekend {_MODS}", rf"(?:{MOD}|the{GAP})?weekend\b{_TURN}?", _weekend),
+    rule("the", rf"the{GAP}(?P<unit>week|month|year|quarter){_TURN}", _unit_before_last),
+    rule(f"the weekend {MOD_HEADS}", rf"(?:{MOD}|the{GAP})?weekend\b{_TURN}?", _weekend),
     rule(
         "earlier later the",
         rf"(?P<side>earlier|later|(?:the{GAP})?rest{GAP}of){GAP}(?:this|the){GAP}(?P<unit>week|month|year|quarter|day)\b",
@@ -429,7 +418,7 @@ RELATIVE_RULES: tuple[Rule, ...] = (
         _habit,
     ),
     rule(
-        " ".join(f"{name}s" for name in WEEKDAYS) + f" weekends weekdays {_WEEKDAY_HEADS}",
+        " ".join(f"{name}s" for name in WEEKDAYS) + f" weekends weekdays {WEEKDAY_HEADS}",
         rf"(?P<unit>{_ANY_WEEKDAY}(?:s|s?{GAP}(?:morning|afternoon|evening|night)s)|weekends|weekdays)\b",
         _plural_weekday,
     ),
@@ -467,42 +456,39 @@ RELATIVE_RULES: tuple[Rule, ...] = (
 )
 
 
-_THIRD = 3  # as of "the end of" a window: its last third
-_SHORT = {"eod": "day", "cob": "day", "eow": "week", "eom": "month", "eoq": "quarter", "eoy": "year"}
-_LENGTHS = {"second": 1, "minute": MINUTE, "hour": HOUR}
+_THIRDS = 3  # "the end of" a window is its last third
+_ABBREVIATIONS = {"eod": "day", "cob": "day", "eow": "week", "eom": "month", "eoq": "quarter", "eoy": "year"}
 _DUE_BEFORE = rf"\b(?:by|before|until|till|(?P<at>at)|around|due|is|eta)(?:{GAP}(?:the|this))?{GAP}$"
-_REACH = 16  # characters before a time in which such a word is looked for
+_REACH = 16  # characters searched for such a word before a date
 _A_DAY_AFTER = rf",?{GAP}(?:on{GAP})?(?:the{GAP})?(?:{WEEKDAY}|{MONTH}|today|tomorrow|\d)"
 
 
-def _closing(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "by end of month", "before year-end", "by EOD": the last part of what is running now.
+def _end_of_unit(match: re.Match[str], context: DateContext) -> Interval | None:
+    """Resolve "by end of month", "before year-end", "by EOD": the last part of the current unit.
 
-    At the end of the day much is said that has no time, and a year-end report is a kind of report.
+    Without such a preposition it is no date: "at the end of the day" is an idiom, a "year-end report" a kind of report.
     """
     due = pattern(_DUE_BEFORE).search(context.text, max(0, match.start() - _REACH), match.start())
     if due is None or (match["day"] and due["at"]):
         return None
     follows = context.after(match.end()).lower()
     if (follows and follows not in FUNCTION_WORDS) or pattern(_A_DAY_AFTER).match(context.text, match.end()):
-        return None  # "by close of business on Friday" is told from Friday
-    unit = (match["unit"] or match["whole"] or _SHORT.get((match["short"] or "").lower(), "day")).lower()
-    whole = unit_by(unit, 0, context) if unit in UNITS else day_window(context.day)
-    if whole is None:
-        return None
-    last = max(1, (whole.end_day - whole.first_day) // _THIRD)
+        return None  # "by close of business on Friday" is relative to Friday
+    unit = (match["unit"] or match["whole"] or _ABBREVIATIONS.get((match["short"] or "").lower(), "day")).lower()
+    whole = unit_window(unit, 0, context) if unit in UNITS else day_window(context.day)
+    last = max(1, (whole.end_day - whole.first_day) // _THIRDS)
     return replace(whole, start=(whole.end_day - last) * DAY)
 
 
 def _within(match: re.Match[str], context: DateContext) -> Interval | None:
-    """Read "within two weeks": from now up to then; "within two weeks of the move" hangs on another event."""
+    """Resolve "within two weeks": from now until then; "within two weeks of the move" is relative to the move."""
     unit, (low, high) = match["unit"].lower(), amount(match["n"])
     if high < 1 or context.after(match.end()).lower() in {"of", "after"} or context.is_past(*match.span()) is True:
         return None
-    if unit in _LENGTHS:
-        end = context.now + _LENGTHS[unit] * int(high)
+    if unit in _SECONDS:
+        end = context.now + _SECONDS[unit] * int(high)
         return Interval(start=context.now, end=end, granularity=Granularity.MOMENT)
-    return days(context.day, moved(unit, context.day, int(high)) + 1, Granularity.DAY, certain=low == high)
+    return days(context.day, shift(unit, context.day, int(high)) + 1, Granularity.DAY, certain=low == high)
 
 
 DUE_RULES: tuple[Rule, ...] = (
@@ -510,7 +496,7 @@ DUE_RULES: tuple[Rule, ...] = (
         "end close month quarter year eod cob eow eom eoq eoy",
         rf"(?:(?:end|close){GAP}of{GAP}(?:(?:the{GAP})?(?P<day>day|business|play|work)|(?P<unit>week|month|quarter|year))"
         rf"|(?P<whole>month|quarter|year)(?:'s{GAP}|{GAP}|-)end|(?P<short>eo[dwmqy]|cob))\b",
-        _closing,
+        _end_of_unit,
     ),
     rule("within", rf"within{GAP}(?:the{GAP}(?:next{GAP}|coming{GAP})?)?{SPAN}\b", _within),
 )

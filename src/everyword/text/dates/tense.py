@@ -1,19 +1,19 @@
-"""Tense: whether the verbs around a date point to the past or the future. The nearest verb decides."""
+"""Decide by the verbs around a date whether it is past or future. The nearest verb decides."""
 
 from __future__ import annotations
 
 import re
 
-# A date that is past by its own words; "the last day of" something may lie ahead.
+# Dates that are past by themselves; "the last day of" something may be in the future.
 LOOKS_BACK = re.compile(r"\b(?:last|past|previous)\b(?!\s\w{1,12}\sof\b)", re.IGNORECASE)
 
-_CLAUSE = 120  # characters on either side of a place searched for its verb
+_CLAUSE_CHARS = 120  # characters searched for a verb on either side of a date
 _AFTER_PENALTY = 4  # words: the verb mostly precedes its date, so one after it counts as farther away
-_OBJECT = 5  # words between "want" and what is to be done with it: "I want the first two chapters finished"
+_OBJECT_WORDS = 5  # words between "want" and its participle: "I want the first two chapters finished"
 
 _CLAUSE_END = re.compile(r"[.!?;\n](?=\s|$)|\n")
 _VERB_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]{1,3})?")
-# After a date these words begin another clause with its own verb.
+# After a date these words start another clause with its own verb.
 _OTHER_CLAUSE = frozenset("and but because so which that since while if".split())
 _FUTURE = frozenset(
     """will won't shall gonna tomorrow upcoming scheduled postponed rescheduled hopefully deadline due let's should
@@ -24,24 +24,24 @@ _FUTURE_PAIRS = frozenset(
     """going-to about-to hope-to hoping-to want-to wants-to need-to needs-to have-to has-to like-to love-to supposed-to
     set-to looking-forward can't-wait see-you thinking-of thinking-about""".split()
 )
-# Scheduled events are told in the present tense: "we ship on 14 May", "the sync moves to Thursday".
-_FIXED = frozenset(
+# Verbs of scheduled events, in the present tense: "we ship on 14 May", "the sync moves to Thursday".
+_SCHEDULED_VERBS = frozenset(
     """ship launch release start begin leave arrive fly travel move meet open close end finish land depart return come
     go present deploy deliver publish submit kick host graduate retire resume expire renew migrate switch play perform
     compete interview freeze merge premiere debut ride drive""".split()
 )
-_WHO_DOES = frozenset("i we they you".split())
-_GOING_ON = frozenset("and then but".split())  # "I quit here and start there on Monday": of verbs that are no nouns
-_SETTING_OUT = frozenset("start begin leave arrive fly go come depart resume".split())
+_PLURAL_PRONOUNS = frozenset("i we they you".split())
+_CONJUNCTIONS = frozenset("and then but".split())  # "I quit here and start there on Monday"; before _NEVER_NOUNS
+_NEVER_NOUNS = frozenset("start begin leave arrive fly go come depart resume".split())
 # Words that precede a plural noun, not a verb.
-_COUNTING = frozenset(
+_BEFORE_NOUNS = frozenset(
     """the a an two three four five six some several many few more most all both my your his her its our their these
     those new old other first last next of in on for with from by""".split()
 )
 _IS = frozenset("is are isn't aren't it's that's".split())
-_AT_A_TIME = frozenset("on at in by this the for until till".split())
-_BEING = frozenset("am are is i'm we're you're they're he's she's it's be".split())
-_NOT_DOING = frozenset("being during evening morning thing something anything nothing everything spring".split())
+_TIME_PREPOSITIONS = frozenset("on at in by this the for until till".split())
+_BE_FORMS = frozenset("am are is i'm we're you're they're he's she's it's be".split())
+_NOT_GERUNDS = frozenset("being during evening morning thing something anything nothing everything spring".split())
 _PAST = frozenset(
     """was were wasn't weren't did didn't had hadn't i've we've they've you've been ago yesterday finally went
     got came saw met took made gave told said found bought ate drank ran began left felt lost won spent
@@ -49,69 +49,69 @@ _PAST = frozenset(
     heard held kept paid became built fell forgot led woke wore threw spoke stood hit fought sat shot
     stuck drew swore gone done seen""".split()
 )
-_HAVING = frozenset("have haven't has hasn't".split())  # past with a participle: "have you seen", not "have a visit"
-_WITHIN = frozenset("in on at during".split())
-_LIKENED = frozenset(("just", "exactly", "much", "almost", ""))  # "just like on Monday", not "I would like on Monday"
-_OWNED = frozenset("a an my our another".split())  # "I have a meeting on Friday"
+_HAVE_FORMS = frozenset("have haven't has hasn't".split())  # past with a participle: "have you seen"
+_PREPOSITIONS = frozenset("in on at during".split())
+_BEFORE_LIKE = frozenset(("just", "exactly", "much", "almost", ""))  # "just like on Monday", not "I'd like"
+_ARTICLES = frozenset("a an my our another".split())  # "I have a meeting on Friday"
 _NOT_PAST = frozenset(
     """need feed speed indeed exceed excited interested supposed tired hundred sacred wicked unexpected embed bed red
     shed wed seed weed""".split()
 )
 
-# A participle says nothing by itself: "was delivered" is past, "will be delivered" and "must be paid" are to come.
+# The auxiliary decides the tense of a participle: "was delivered" is past; "will be delivered" and "must be paid" not.
 _PARTICIPLES = frozenset(
     """been met made told said found bought left felt lost won spent sold sent taught thought caught brought heard held
     kept paid built led hit shot stuck gone done seen""".split()
 )
-_PARTICIPLES_ALONE = frozenset(  # never past without a helper verb, so that the helper tells
+_PURE_PARTICIPLES = frozenset(  # never past without an auxiliary verb, which decides
     """planned taken given written chosen broken driven eaten shown known drawn flown thrown spoken stolen worn
     begun""".split()
 )
-# Feelings may come from past or future events: "I'm thrilled about the concert on Friday".
-_FEELING = frozenset(
+# Feelings may concern past or future events: "I'm thrilled about the concert on Friday".
+_FEELINGS = frozenset(
     """pleased thrilled relieved worried scared stressed exhausted bored shocked surprised annoyed disappointed
     overwhelmed delighted amazed impressed inspired obsessed""".split()
 )
 _HELPERS = frozenset("be been being have get getting".split())
-_BETWEEN = frozenset("not also already just still soon now never ever always all both fully back".split())
+_ADVERBS = frozenset("not also already just still soon now never ever always all both fully back".split())
 _WILL = frozenset("will won't shall gonna".split())
 _MODALS = frozenset("can can't cannot could may might must mustn't should shouldn't would needn't".split())
-_ARE = frozenset("am are is i'm we're you're they're isn't aren't".split())
+_PRESENT_BE = frozenset("am are is i'm we're you're they're isn't aren't".split())
 _IS_OR_HAS = frozenset("he's she's it's that's who's what's there's".split())
-_PUTTING_AHEAD = frozenset("decided agreed promised planned expected scheduled supposed asked offered".split())
-_RAISED = frozenset("used seems seem appears appear claims claim".split())  # "seems to have arrived"
-_WAS = frozenset("was were wasn't weren't did didn't had hadn't".split())
-_WISHING = frozenset("want wants need needs".split())
+_INTENTION_VERBS = frozenset("decided agreed promised planned expected scheduled supposed asked offered".split())
+_RAISING_VERBS = frozenset("used seems seem appears appear claims claim".split())  # "seems to have arrived"
+_PAST_AUXILIARIES = frozenset("was were wasn't weren't did didn't had hadn't".split())
+_WANT_VERBS = frozenset("want wants need needs".split())
 _WOULD = frozenset("would i'd we'd he'd she'd they'd you'd".split())
 _FUTURE_VERBS = frozenset("starts begins leaves arrives flies".split())
 
-# Deeds that arrange something for a time, and those that do so if it is a thing which has its own.
-_ARRANGING = frozenset("booked reserved scheduled arranged planned".split())
-_ARRANGING_FOR = frozenset("registered enrolled invited signed".split())  # "registered for the regatta", not "the car"
-_GETTING = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
-_TO_COME = frozenset(
+# Verbs that arrange something for a date; _GETTING_VERBS do so only with one of _BOOKED_THINGS.
+_BOOKING_VERBS = frozenset("booked reserved scheduled dates_the_verb planned".split())
+_ENROLLING_VERBS = frozenset("registered enrolled invited signed".split())  # "registered for the regatta"
+_GETTING_VERBS = frozenset("bought got purchased ordered found received won made accepted paid grabbed".split())
+_BOOKED_THINGS = frozenset(
     """ticket tickets flight flights appointment appointments reservation reservations booking table seat seats slot
     slots spot invitation invitations invite invites pass passes""".split()
 )
-_TOWARDS = frozenset(("for", "to"))
-_BARE = 2  # words after such a deed that name no thing: "it on"
+_PURPOSE_PREPOSITIONS = frozenset(("for", "to"))
+_PRONOUN_WORDS = 2  # words after such a verb that name no thing: "it on"
 _SUBJECTS = frozenset("i we he she they who which that".split())
 
 
 def verbs_look_back(text: str, start: int, end: int, *, verbs_only: bool = False) -> bool | None:
-    """Tell whether the verbs around a date point to the past (True) or the future (False); None where unclear.
+    """Return whether the verbs around a date put it in the past (True) or the future (False); None if unclear.
 
-    Nouns ("my appointment") and what was once meant to be ("I was going to fly") count too, unless `verbs_only`.
+    Nouns ("my appointment") and former plans ("I was going to fly") count as well, unless `verbs_only`.
     """
     behind = words_before(text, start)
-    if _compares(behind):
+    if _compares_with_past(behind):
         return True
-    after = text[end : end + _CLAUSE]
+    after = text[end : end + _CLAUSE_CHARS]
     stop = _CLAUSE_END.search(after)
     ahead = _VERB_WORD.findall(after[: stop.start()].lower() if stop else after.lower())
     for distance in range(max(len(behind), len(ahead) + _AFTER_PENALTY)):
         if distance < len(behind):
-            hint = _hint(behind, len(behind) - 1 - distance, verbs_only)
+            hint = _tense_of(behind, len(behind) - 1 - distance, verbs_only)
             if hint is not None:
                 return hint
         place = distance - _AFTER_PENALTY
@@ -119,94 +119,97 @@ def verbs_look_back(text: str, start: int, end: int, *, verbs_only: bool = False
             if ahead[place] in _OTHER_CLAUSE:
                 ahead = ahead[:place]
                 continue
-            hint = _hint(ahead, place, verbs_only)
+            hint = _tense_of(ahead, place, verbs_only)
             if hint is not None:
                 return hint
     return None
 
 
-def _compares(words: list[str]) -> bool:
-    """Tell "the same question as in February", which was asked then, from "as early as in February"."""
+def _compares_with_past(words: list[str]) -> bool:
+    """Check for a comparison with a past date: "the same question as in February", not "as early as in February"."""
     *earlier, joins, preposition = ["", "", "", *words]
-    if preposition not in _WITHIN:
+    if preposition not in _PREPOSITIONS:
         return False
-    return (joins == "as" and "as" not in earlier[-2:]) or (joins == "like" and earlier[-1] in _LIKENED)
+    return (joins == "as" and "as" not in earlier[-2:]) or (joins == "like" and earlier[-1] in _BEFORE_LIKE)
 
 
 def words_before(text: str, start: int) -> list[str]:
     """List the words of the clause before a position, in lower case."""
-    before = text[max(0, start - _CLAUSE) : start]
+    before = text[max(0, start - _CLAUSE_CHARS) : start]
     ends = [found.end() for found in _CLAUSE_END.finditer(before)]
     return _VERB_WORD.findall(before[ends[-1] :].lower() if ends else before.lower())
 
 
-def arranged(text: str, start: int) -> bool | None:
-    """Tell whether a date belongs to the verb before it (True) or to the thing that the verb arranged (False).
+def dates_the_verb(text: str, start: int) -> bool | None:
+    """Return whether a date belongs to the verb before it (True) or to the thing that it dates_the_verb (False).
 
     "I booked a table for Friday" dates the table (False); "I bought tickets for the concert on 3 June" may date
     either (None).
     """
     words = words_before(text, start)
-    deed = next((place for place in range(len(words) - 1, -1, -1) if _hint(words, place)), None)
-    if deed is None:
+    verb_place = next((place for place in range(len(words) - 1, -1, -1) if _tense_of(words, place)), None)
+    if verb_place is None:
         return True
-    thing = words[deed + 1 :]
+    verb, thing = words[verb_place], words[verb_place + 1 :]
     for_it = thing[-1:] == ["for"] or thing[-2:] == ["for", "the"]
-    if words[deed] in _ARRANGING or (words[deed] in _ARRANGING_FOR and not _TOWARDS.isdisjoint(thing)):
-        # "I booked it on Friday" dates the deed.
-        return False if for_it else None if len(thing) > _BARE else True
-    if words[deed] in _GETTING and not _TO_COME.isdisjoint(thing):
+    if verb in _BOOKING_VERBS or (verb in _ENROLLING_VERBS and not _PURPOSE_PREPOSITIONS.isdisjoint(thing)):
+        # "I booked it on Friday" dates the booking.
+        return False if for_it else None if len(thing) > _PRONOUN_WORDS else True
+    if verb in _GETTING_VERBS and not _BOOKED_THINGS.isdisjoint(thing):
         return False if for_it else None
     return True
 
 
-def _hint(words: list[str], place: int, verbs_only: bool = False) -> bool | None:
-    """Return the tense of one word: True for past, False for future, None where unclear."""
+def _tense_of(words: list[str], place: int, verbs_only: bool = False) -> bool | None:
+    """Return the tense of one word: True for past, False for future, None if unclear."""
     word = words[place]
     follows = words[place + 1] if place + 1 < len(words) else ""
     if word in _FUTURE or f"{word}-{follows}" in _FUTURE_PAIRS:
         return None if verbs_only and not (word in _WILL or word in _FUTURE_VERBS or word.endswith("'ll")) else False
     if word in _NOT_PAST:
         return None
-    if word in _PARTICIPLES or word in _PARTICIPLES_ALONE or word.endswith("ed"):
-        return _done(words, place)
+    if word in _PARTICIPLES or word in _PURE_PARTICIPLES or word.endswith("ed"):
+        return _participle_tense(words, place)
     if word in _PAST:
         return True
-    if word in _HAVING:
-        if any(map(_is_done, words[place + 1 : place + 4])):
+    if word in _HAVE_FORMS:
+        if any(map(_is_past_form, words[place + 1 : place + 4])):
             return True
-        return False if follows in _OWNED else None
-    if _is_fixed(word, words[place - 1] if place else "") or (word in _IS and (not follows or follows in _AT_A_TIME)):
+        return False if follows in _ARTICLES else None
+    if _is_scheduled(word, words[place - 1] if place else ""):
         return False
-    if word.endswith("ing") and word not in _NOT_DOING and place:
-        aide = words[place - 2] if words[place - 1].endswith("ly") and place > 1 else words[place - 1]
-        return False if aide in _BEING or words[place - 1] == "not" else None
+    if word in _IS and (not follows or follows in _TIME_PREPOSITIONS):
+        return False
+    if word.endswith("ing") and word not in _NOT_GERUNDS and place:
+        auxiliary = words[place - 2] if words[place - 1].endswith("ly") and place > 1 else words[place - 1]
+        return False if auxiliary in _BE_FORMS or words[place - 1] == "not" else None
     return None
 
 
-def _is_fixed(word: str, before: str) -> bool:
-    if word in _FIXED:
-        return before in _WHO_DOES or (word in _SETTING_OUT and before in _GOING_ON)
+def _is_scheduled(word: str, before: str) -> bool:
+    if word in _SCHEDULED_VERBS:
+        return before in _PLURAL_PRONOUNS or (word in _NEVER_NOUNS and before in _CONJUNCTIONS)
     verb = word.removesuffix("s")
-    return (verb in _FIXED or verb.removesuffix("e") in _FIXED) and verb != word and before not in _COUNTING
+    scheduled = verb in _SCHEDULED_VERBS or verb.removesuffix("e") in _SCHEDULED_VERBS
+    return scheduled and verb != word and before not in _BEFORE_NOUNS
 
 
-def _is_done(word: str) -> bool:
+def _is_past_form(word: str) -> bool:
     return word in _PAST or (word.endswith(("ed", "en", "wn")) and word not in _NOT_PAST and word != "planned")
 
 
-def _done(words: list[str], place: int) -> bool | None:
+def _participle_tense(words: list[str], place: int) -> bool | None:
     """Return the tense of a participle or preterite, by its auxiliaries."""
-    past = _governed(words, place)
-    if words[place] in _FEELING and past is False:
+    past = _tense_by_auxiliary(words, place)
+    if words[place] in _FEELINGS and past is False:
         return None
-    return None if words[place] in _PARTICIPLES_ALONE and past else past
+    return None if words[place] in _PURE_PARTICIPLES and past else past
 
 
-def _governed(words: list[str], place: int) -> bool | None:
+def _tense_by_auxiliary(words: list[str], place: int) -> bool | None:
     helpers: set[str] = set()
     at = place - 1
-    while at >= 0 and (words[at] in _HELPERS or words[at] in _BETWEEN or words[at].endswith("ly")):
+    while at >= 0 and (words[at] in _HELPERS or words[at] in _ADVERBS or words[at].endswith("ly")):
         helpers.add(words[at])
         at -= 1
     governor = words[at] if at >= 0 else ""
@@ -218,37 +221,37 @@ def _governed(words: list[str], place: int) -> bool | None:
         return "have" in helpers
     if "been" in helpers:
         return True
-    if governor in _ARE or "be" in helpers:  # "will the parcel be delivered" has its modal elsewhere
+    if governor in _PRESENT_BE or "be" in helpers:  # in "will the parcel be delivered" the modal is elsewhere
         return False
     if not helpers.isdisjoint(("get", "getting")) or governor == "gets":
-        return any(word in _WAS for word in words[max(0, at - 1) : at + 1]) or "have" in helpers
+        return any(word in _PAST_AUXILIARIES for word in words[max(0, at - 1) : at + 1]) or "have" in helpers
     if governor in _IS_OR_HAS:
         return None
-    return not _wished(words, place)
+    return not _is_wanted(words, place)
 
 
 def _infinitive(words: list[str], to: int, *, perfect: bool = False) -> bool:
-    """Tell whether "to be done" lies behind: it does after "had", "managed" or "was supposed"."""
+    """Return whether "to be done" is past, as after "had", "managed" or "was supposed"."""
     before = words[to - 1] if to else ""
-    if to > 1 and words[to - 2] in _WAS:
+    if to > 1 and words[to - 2] in _PAST_AUXILIARIES:
         return True
-    if before in _PUTTING_AHEAD:
+    if before in _INTENTION_VERBS:
         return False
-    if before in _RAISED or before in _PAST or (before.endswith("ed") and before not in _NOT_PAST):
+    if before in _RAISING_VERBS or before in _PAST or (before.endswith("ed") and before not in _NOT_PAST):
         return True
     return perfect and f"{before}-to" not in _FUTURE_PAIRS
 
 
-def _wished(words: list[str], place: int) -> bool:
-    """Tell whether a participle is what somebody wants of a thing: "I want it finished", "to get this done"."""
+def _is_wanted(words: list[str], place: int) -> bool:
+    """Return whether a participle is something wanted: "I want it finished", "to get this done"."""
     if not place or words[place - 1] in _SUBJECTS:
         return False
-    for at in range(place - 1, max(-1, place - 2 - _OBJECT), -1):
+    for at in range(place - 1, max(-1, place - 2 - _OBJECT_WORDS), -1):
         word, before = words[at], words[at - 1] if at else ""
         if word in _OTHER_CLAUSE:
             return False
-        if word in _WISHING:
-            return before not in _WAS
+        if word in _WANT_VERBS:
+            return before not in _PAST_AUXILIARIES
         if word in ("like", "love"):
             return before in _WOULD
         if word in ("get", "have"):

@@ -10,7 +10,7 @@ from everyword.types.events import Span
 
 
 class Granularity(StrEnum):
-    """The unit that a date was said in."""
+    """The unit of a date."""
 
     MOMENT = "moment"
     DAY = "day"
@@ -38,8 +38,8 @@ class Bound(StrEnum):
 class DateMention:
     """A date in a text and its window, in UTC.
 
-    A habit (`repeats`) has no date: its window is the anchor's day. A time of a life (`Granularity.LIFE`) has no
-    window: it spans from the year 1 to the anchor. Both are to be told apart before a window is used.
+    A habit (`repeats`) has no date: its window is the anchor's day. A period of a life (`Granularity.LIFE`) spans from
+    the year 1 to the anchor. Check for both before using a window.
     """
 
     span: Span
@@ -47,7 +47,7 @@ class DateMention:
     start: datetime
     end: datetime  # exclusive
     granularity: Granularity
-    certain: bool = True  # False: "a few months ago", "recently", or an order of day and month that could be either
+    certain: bool = True  # False: "a few months ago", "recently", or an ambiguous order of day and month
     repeats: bool = False  # "every Tuesday", "on weekends": a habit, not a date
-    bound: Bound | None = None  # the word before it: SINCE and UNTIL are in the window, the others only named
-    guessed: bool = False  # "on Friday" where nothing says whether it is behind or ahead
+    bound: Bound | None = None  # by the word before it; only SINCE and UNTIL change the window
+    guessed: bool = False  # "on Friday", without a sign whether it is past or future

@@ -58,7 +58,7 @@ class Executor:
     def __init__(self, writer: Writer, graph: Graph, log: Log) -> None:
         self.graph = graph
         self.entries: list[JournalEntry] = []
-        self._writer, self._log, self._space = writer, log, graph.space
+        self._writer, self._log = writer, log
         self._changed: dict[str, None] = {}
         self._bodies: dict[str, dict[str, Any]] = {}  # how concepts are worded, as far as that was read
         self._moments: dict[str, Moment] = {}
@@ -70,7 +70,7 @@ class Executor:
         """Turn to the next event."""
         self._cause = cause
         # An event that is being folded caused nothing yet; a plan on account of an older one goes on counting.
-        self._place = 0 if moment is not None else self._writer.fold_steps(self._space, cause.seq)
+        self._place = 0 if moment is not None else self._writer.fold_steps(cause.seq)
         self._moments = {} if moment is None else {moment.event_id: moment}
         self._folded = None if moment is None else moment.seq
 
@@ -91,7 +91,7 @@ class Executor:
         """Let an event look for company; the one that has looked for longest gives up where there are too many."""
         self.graph.loosen(moment)
         row = LooseRow(moment.seq, moment.at, moment.vector.tobytes(), json.dumps(moment.as_json()))
-        self._writer.put_loose(self._space, row)
+        self._writer.put_loose(row)
         if len(self.graph.loose) > MOST_LOOSE:
             self._settle([min(self.graph.loose)])
 
@@ -112,7 +112,7 @@ class Executor:
         body = {**self._body(label, node.theme, texts, node.window), "size": node.size}
         if before == {**body, "size": before.get("size", 0)}:
             return
-        taken = self._writer.concept_of_label(self._space, label)
+        taken = self._writer.concept_of_label(label)
         if taken not in (None, id):
             body["label"] = label = node.label
         grounds = tuple(self._known_ids([seen.seq for seen in node.window[-LEAST_GROUNDS:]]))
@@ -124,34 +124,34 @@ class Executor:
 
     def linked(self, id: str) -> bool:
         """Tell whether a concept has any edge to another."""
-        return self._writer.concept_linked(self._space, id)
+        return self._writer.concept_linked(id)
 
     def undo(self, number: int, entry: JournalEntry) -> None:
         """Take a change back, and see to it that it is not made again."""
         act = self._act(
             "undo", Debt.UNDO, entry.node_id, entry.target_id, entry.edge, "taken back by hand", entry.events
         )
-        undone = self._writer.undo_entry(self._space, act, number)
+        undone = self._writer.undo_entry(act, number)
         self._bodies.clear()
         if entry.target_id is not None and entry.action != "undo":
             pair = (entry.node_id, entry.target_id)
-            self._writer.keep_apart(self._space, self._cause.seq, [pair])
+            self._writer.keep_apart(self._cause.seq, [pair])
             self.graph.apart.add(pair)
         if entry.action == "add_node":
             self._settle([seq for seq in undone.events if seq in self.graph.loose])
         for id in sorted(one for one in undone.concepts if one.startswith(CONCEPT_PREFIX)):
-            if not any(one.weight >= COUNTED for one in self._writer.members(self._space, [id])):
+            if not any(one.weight >= COUNTED for one in self._writer.members([id])):
                 # Nothing counts for it any more.
-                self._writer.close_node(self._space, act, id)
+                self._writer.close_node(act, id)
             self.restate(id)
         self._hold_anew()
 
     def restate(self, id: str) -> None:
         """Make a concept's sums anew from its rows."""
-        if not self._writer.concept_stands(self._space, id):
+        if not self._writer.concept_stands(id):
             self._drop(id)
             return
-        members = [one for one in self._writer.members(self._space, [id]) if one.weight >= COUNTED]
+        members = [one for one in self._writer.members([id]) if one.weight >= COUNTED]
         recent = self._log.moments([one.seq for one in members[-WINDOW:]])
         body = self._stored_body(id)
         node = Node(id=id, label=str(body["label"]), theme=body.get("theme"), size=len(members))
@@ -159,7 +159,7 @@ class Executor:
         node.total = summed(vectors[seq] for seq in sorted(vectors))
         kept = [recent[one.seq] for one in members[-WINDOW:] if one.seq in recent]
         node.tail = tuple(Seen.of(one.seq, one.terms, one.names) for one in kept)
-        node.last_at, node.touched = self._writer.member_reach(self._space, id)
+        node.last_at, node.touched = self._writer.member_reach(id)
         self.graph.put(node)
         self._changed[id] = None
 
@@ -170,7 +170,7 @@ class Executor:
             if node is not None:
                 recent = f"[{', '.join(seen.written for seen in node.window)}]"
                 self._writer.put_work(
-                    self._space, WorkRow(id, {}, node.size, node.touched, node.last_at, node.total.tobytes(), recent)
+                    WorkRow(id, {}, node.size, node.touched, node.last_at, node.total.tobytes(), recent)
                 )
         self._changed.clear()
 
@@ -217,7 +217,7 @@ class Executor:
         label = (label_of(texts, terms, weights, word, is_taken=self.graph.is_taken) if texts else "") or NO_WORDS
         # Groups that two words are common to need not be one: where the other has both, this has its own alone.
         first, turned = turned_around(label)
-        return label if turned is None or self._writer.concept_of_label(self._space, turned) is None else first
+        return label if turned is None or self._writer.concept_of_label(turned) is None else first
 
     def _body(
         self, label: str, theme: str | None, texts: Sequence[str], window: Sequence[Seen], *, by: str = RULES
@@ -260,7 +260,7 @@ class Executor:
     def _the_same(self, made: AddNode) -> str | None:
         theme = made.body.get("theme")
         node = self.graph.of_theme(theme) if theme is not None else None
-        id = node.id if node is not None else self._writer.concept_of_label(self._space, made.label)
+        id = node.id if node is not None else self._writer.concept_of_label(made.label)
         if id is None:
             founders = self.known(made.grounded_in)
             total = summed(self._moment(one).vector for one in founders)
@@ -274,7 +274,7 @@ class Executor:
 
     def stands(self, id: str) -> bool:
         """Tell whether a concept is there."""
-        return id in self.graph.nodes or self._writer.fold_work_of(self._space, id) is not None
+        return id in self.graph.nodes or self._writer.fold_work_of(id) is not None
 
     def texts(self, seqs: Sequence[int]) -> Mapping[int, str]:
         """Read what was said."""
@@ -322,7 +322,7 @@ class Executor:
             *(operation.source, operation.target, operation.kind, operation.weight),
             *(moment.seq, moment.at, operation.reason),
         )
-        self._writer.put_concept_edges(self._space, act, [row])
+        self._writer.put_concept_edges(act, [row])
         self.graph.held.setdefault(moment.seq, {})[operation.target] = operation.weight
         if operation.weight >= COUNTED:
             node = self._at_work(operation.target)
@@ -339,7 +339,7 @@ class Executor:
             *(operation.source, operation.target, operation.kind, operation.weight),
             *(self._cause.seq, self._cause.at, operation.reason),
         )
-        self._writer.put_concept_edges(self._space, act, [row])
+        self._writer.put_concept_edges(act, [row])
 
     def _merge(self, operation: MergeNodes, debt: Debt) -> None:
         act = self._act(
@@ -347,9 +347,9 @@ class Executor:
             *(operation.reason, operation.grounded_in or (self._cause.event_id,)),
         )
         stays, goes = self._at_work(operation.id), self._at_work(operation.absorbed)
-        self._writer.close_node(self._space, act, operation.absorbed, into=operation.id)
+        self._writer.close_node(act, operation.absorbed, into=operation.id)
         self._drop(operation.absorbed)
-        moved = [one for one in self._writer.members_by(self._space, act.entry) if one.weight >= COUNTED]
+        moved = [one for one in self._writer.members_by(act.entry) if one.weight >= COUNTED]
         self._absorb(stays, goes, moved)
         self.graph.moved(goes.id, stays.id)
 
@@ -369,17 +369,17 @@ class Executor:
     def _remove(self, one: RemoveNode, debt: Debt) -> None:
         act = self._act("remove_node", debt, one.id, one.target, one.edge, one.reason, one.grounded_in)
         if one.edge is None or one.target is None:
-            self._writer.close_node(self._space, act, one.id)
+            self._writer.close_node(act, one.id)
             self._drop(one.id)
             self.graph.moved(one.id, None)
             return
         if one.edge not in MEMBERSHIP:
-            self._writer.close_concept_edge(self._space, act, one.id, one.target, one.edge)
+            self._writer.close_concept_edge(act, one.id, one.target, one.edge)
             return
         moment = self._moment(one.id)
         weight = self._holding(moment).get(one.target, 0.0)
         for kind in sorted(MEMBERSHIP):  # by which of the two it belonged, whoever takes it out need not know
-            self._writer.close_concept_edge(self._space, act, one.id, one.target, kind)
+            self._writer.close_concept_edge(act, one.id, one.target, kind)
         self.graph.held.get(moment.seq, {}).pop(one.target, None)
         if weight >= COUNTED:
             self._leave(moment, one.target)
@@ -389,7 +389,7 @@ class Executor:
         """Close a concept that its last event has left: no event speaks for it any more."""
         node = self.graph.nodes.get(id)
         if node is not None and node.size <= 0:
-            self._writer.close_node(self._space, act, id)
+            self._writer.close_node(act, id)
             self._drop(id)
             self.graph.moved(id, None)
 
@@ -397,7 +397,7 @@ class Executor:
         """Tell which concepts hold an event, and how strongly; known of those that look for company."""
         held = self.graph.held.get(moment.seq)
         if held is None and moment.seq != self._folded:
-            held = self._writer.held_by(self._space, [moment.seq]).get(moment.seq)
+            held = self._writer.held_by([moment.seq]).get(moment.seq)
         return held or {}
 
     def _leave(self, moment: Moment, id: str) -> None:
@@ -407,7 +407,7 @@ class Executor:
         if node is None:
             return
         if not node.lose(moment, self._cause.seq):
-            recent = self._writer.recent_members(self._space, id, limit=TAIL)
+            recent = self._writer.recent_members(id, limit=TAIL)
             node.remember(tuple(self._remembered(recent, {seen.seq: seen for seen in node.tail})))
         self.graph.put(node)
         self._changed[id] = None
@@ -421,19 +421,19 @@ class Executor:
     def _drop(self, id: str) -> None:
         self.graph.drop(id)
         self._changed.pop(id, None)
-        self._writer.drop_work(self._space, id)
+        self._writer.drop_work(id)
 
     def _settle(self, seqs: Sequence[int]) -> None:
         for seq in seqs:
             self.graph.settle(seq)
-        self._writer.settle_loose(self._space, seqs, by=self._cause.seq)
+        self._writer.settle_loose(seqs, by=self._cause.seq)
 
     def _hold_anew(self) -> None:
-        held = self._writer.held_by(self._space, sorted(self.graph.loose))
+        held = self._writer.held_by(sorted(self.graph.loose))
         self.graph.held = {**{seq: {} for seq in self.graph.loose}, **held}
 
     def _back_to_work(self, id: str) -> None:
-        row = self._writer.fold_work_of(self._space, id)
+        row = self._writer.fold_work_of(id)
         if row is not None:
             self.graph.put(node_of(row))
 
@@ -467,7 +467,7 @@ class Executor:
         )
         self._place += 1
         self.entries.append(entry)
-        number = self._writer.put_entry(self._space, cause.seq, cause.recorded_at, entry)
+        number = self._writer.put_entry(cause.seq, cause.recorded_at, entry)
         return Act(cause.seq, cause.recorded_at, number)
 
     def _moment(self, id: str) -> Moment:
@@ -490,9 +490,9 @@ class Executor:
 
     def _stored_body(self, id: str) -> dict[str, Any]:
         if id not in self._bodies:
-            self._bodies[id] = dict(self._writer.concept_body(self._space, id))
+            self._bodies[id] = dict(self._writer.concept_body(id))
         return self._bodies[id]
 
     def _word(self, act: Act, id: str, body: Mapping[str, Json]) -> None:
         self._bodies[id] = kept_body(body)
-        self._writer.put_node(self._space, act, id, self._bodies[id])
+        self._writer.put_node(act, id, self._bodies[id])

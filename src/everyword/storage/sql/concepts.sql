@@ -1,7 +1,6 @@
--- The concept graph, by the names that SQLite's queries have and with values in the same order.
+-- The concept graph: nodes, edges, its journal, and what folding keeps to go on.
 
 -- How far
-
 -- name: fold_mark
 SELECT upto, epoch, profile FROM fold_marks WHERE space = $1;
 
@@ -14,68 +13,14 @@ SELECT count(*) FROM events WHERE space = $1 AND seq > $2;
 
 -- The first event whose vectors are still owed: folding waits for it, since order matters.
 -- name: first_job
-SELECT min(seq) FROM jobs WHERE kind = $1 AND space = $2;
-
--- Concepts
-
--- Each as it was worded at a time, with what its events at that time come to: those that count for it, not those that
--- only lie beside it.
--- name: concepts
-SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
-                                         WHERE first.space = node.space AND first.id = node.id),
-       count(*), min(edge.at), max(edge.at),
-       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
-       node.closed_at, node.merged_into
-FROM fold_nodes node
-JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id AND edge.kind IN ('grounds', 'reinforces')
- AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
- AND edge.weight >= %(counted)s
-JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE node.space = %(space)s AND node.number > %(after)s AND node.born_at <= %(as_of)s
-  AND (node.closed_at IS NULL OR node.closed_at > %(as_of)s)
-  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
-GROUP BY node.space, node.number ORDER BY node.number LIMIT %(limit)s;
-
--- The same of the present and of all wings, the strongest and freshest: closed edges need not be gone through, and only
--- the bodies of these are read.
--- name: strongest_concepts
-SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
-                                         WHERE first.space = node.space AND first.id = node.id),
-       few.events, few.first_at, few.last_at, '[]', NULL::bigint, NULL::text
-FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
-      FROM fold_edges
-      WHERE space = %(space)s AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND weight >= %(counted)s
-        AND target IN (SELECT other.id FROM fold_nodes other WHERE other.space = %(space)s AND other.closed IS NULL)
-      GROUP BY target
-      ORDER BY least(greatest(count(*), %(weakest)s), %(strongest)s) DESC, max(at) DESC, target COLLATE "C"
-      LIMIT %(limit)s) few
-JOIN fold_nodes node ON node.space = %(space)s AND node.id = few.target AND node.closed IS NULL
-ORDER BY least(greatest(few.events, %(weakest)s), %(strongest)s) DESC, few.last_at DESC, node.id COLLATE "C";
+SELECT min(seq) FROM jobs WHERE kind = $1 AND {sqlite: +}space = $2;
 
 -- name: concept_wings
 SELECT DISTINCT edge.target, event.wing
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.closed IS NULL
-  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL AND edge.weight >= %(counted)s;
-
--- name: concepts_by_id
-SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nodes first
-                                         WHERE first.space = node.space AND first.id = node.id),
-       count(edge.number), min(edge.at), max(edge.at),
-       coalesce(array_agg(DISTINCT event.wing) FILTER (WHERE event.wing IS NOT NULL), '{}'),
-       node.closed_at, node.merged_into
-FROM fold_nodes node
-LEFT JOIN fold_edges edge ON edge.space = node.space AND edge.target = node.id
- AND edge.kind IN ('grounds', 'reinforces')
- AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s) AND edge.born_at <= %(as_of)s
- AND edge.weight >= %(counted)s
-LEFT JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE node.space = %(space)s AND node.id = ANY(%(ids)s::text[]) AND node.number = (
-  SELECT max(latest.number) FROM fold_nodes latest
-  WHERE latest.space = node.space AND latest.id = node.id AND latest.born_at <= %(as_of)s)
-  AND (%(wing)s::text IS NULL OR event.wing = %(wing)s)
-GROUP BY node.space, node.number ORDER BY node.number;
+FROM fold_edges edge {sqlite: INDEXED BY fold_edges_members}
+  JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.closed IS NULL
+  AND edge.kind IN ('grounds', 'reinforces') AND event.wing IS NOT NULL AND edge.weight >= :counted;
 
 -- Those that stand, as they are now, whatever the wing: no event is looked at.
 -- name: standing_concepts
@@ -84,20 +29,23 @@ SELECT node.number, node.id, node.body, (SELECT min(first.born_at) FROM fold_nod
        edge.events, edge.first_at, edge.last_at, '[]', NULL::bigint, NULL::text
 FROM (SELECT target, count(*) AS events, min(at) AS first_at, max(at) AS last_at
       FROM fold_edges
-      WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND closed IS NULL AND kind IN ('grounds', 'reinforces')
-        AND weight >= %(counted)s
+      {sqlite: INDEXED BY fold_edges_members} WHERE space = :space AND target = ANY(:ids::text[]) AND closed IS NULL
+        AND kind IN ('grounds', 'reinforces')
+        AND weight >= :counted
       GROUP BY target) edge
-JOIN fold_nodes node ON node.space = %(space)s AND node.id = edge.target AND node.closed IS NULL
+JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = :space AND node.id = edge.target
+  AND node.closed IS NULL
 ORDER BY node.number;
 
 -- name: concept_of_label
-SELECT id FROM fold_nodes WHERE space = $1 AND label_hash = hashtextextended($2, 0) AND label_key = $2 AND closed IS NULL ORDER BY number LIMIT 1;
+SELECT id FROM fold_nodes {sqlite: INDEXED BY fold_nodes_label} WHERE space = $1
+  {postgres: AND label_hash = hashtextextended($2, 0)} AND label_key = $2 AND closed IS NULL ORDER BY number LIMIT 1;
 
 -- name: concept_body
 SELECT body FROM fold_nodes WHERE space = $1 AND id = $2 ORDER BY number DESC LIMIT 1;
 
 -- name: concept_stands
-SELECT 1 FROM fold_nodes WHERE space = $1 AND id = $2 AND closed IS NULL;
+SELECT 1 FROM fold_nodes {sqlite: INDEXED BY fold_nodes_id} WHERE space = $1 AND id = $2 AND closed IS NULL;
 
 -- name: count_concepts
 SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL;
@@ -106,22 +54,22 @@ SELECT count(*) FROM fold_nodes WHERE space = $1 AND closed IS NULL;
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: close_fold_node
-UPDATE fold_nodes SET closed = $1, closed_at = $2, closed_by = $3, merged_into = $4
+UPDATE fold_nodes {sqlite: INDEXED BY fold_nodes_id} SET closed = $1, closed_at = $2, closed_by = $3, merged_into = $4
 WHERE space = $5 AND id = $6 AND closed IS NULL;
 
 -- Edges
-
 -- name: fold_members
 SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind IN ('grounds', 'reinforces')
-  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.kind IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
 -- name: fold_members_by
 SELECT edge.target, edge.seq, event.id, edge.kind, edge.weight, edge.at, edge.born, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = $1 AND edge.born_by = $2 AND edge.kind IN ('grounds', 'reinforces') AND edge.closed IS NULL
+FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE {sqlite: +}edge.space = $1 AND edge.born_by = $2 AND edge.kind IN ('grounds', 'reinforces')
+  AND edge.closed IS NULL
 ORDER BY edge.number;
 
 -- name: fold_held
@@ -135,7 +83,8 @@ WHERE space = $1 AND seq = ANY($2::bigint[]) AND kind IN ('grounds', 'reinforces
 
 -- name: fold_recent
 SELECT seq FROM fold_edges
-WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weight >= $3 AND closed IS NULL
+{sqlite: INDEXED BY fold_edges_members} WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces')
+  AND weight >= $3 AND closed IS NULL
 ORDER BY number DESC LIMIT $4;
 
 -- Of all that ever counted for a concept, whether it still does: when the latest happened, and what last changed it.
@@ -145,52 +94,57 @@ WHERE space = $1 AND target = $2 AND kind IN ('grounds', 'reinforces') AND weigh
 
 -- name: fold_links
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.source = ANY(%(ids)s::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
-  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.source = ANY(:ids::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
 -- name: fold_links_into
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
-  AND edge.born_at <= %(as_of)s AND (edge.closed_at IS NULL OR edge.closed_at > %(as_of)s)
+FROM fold_edges edge JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.kind NOT IN ('grounds', 'reinforces')
+  AND edge.born_at <= :as_of AND (edge.closed_at IS NULL OR edge.closed_at > :as_of)
 ORDER BY edge.number;
 
+-- Which concepts hang together, whatever by.
 -- name: fold_neighbours
 SELECT source, target FROM fold_edges
-WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
-  AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s)
+WHERE space = :space AND source = ANY(:ids::text[]) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of)
 UNION SELECT source, target FROM fold_edges
-WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND kind NOT IN ('grounds', 'reinforces')
-  AND born_at <= %(as_of)s AND (closed_at IS NULL OR closed_at > %(as_of)s);
+WHERE space = :space AND target = ANY(:ids::text[]) AND kind NOT IN ('grounds', 'reinforces')
+  AND born_at <= :as_of AND (closed_at IS NULL OR closed_at > :as_of);
 
 -- name: fold_links_now
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.source = ANY(%(ids)s::text[]) AND edge.closed IS NULL
+FROM fold_edges edge {sqlite: INDEXED BY fold_edges_joining}
+  JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.source = ANY(:ids::text[]) AND edge.closed IS NULL
   AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
 ORDER BY edge.number;
 
 -- name: fold_links_into_now
 SELECT edge.source, edge.target, edge.kind, edge.weight, edge.born_at, edge.at, edge.closed_at, event.id, edge.reason
-FROM fold_edges edge JOIN events event ON event.space = edge.space AND event.seq = edge.seq
-WHERE edge.space = %(space)s AND edge.target = ANY(%(ids)s::text[]) AND edge.closed IS NULL
+FROM fold_edges edge {sqlite: INDEXED BY fold_edges_joined}
+  JOIN events event ON {postgres: event.space = edge.space AND} event.seq = edge.seq
+WHERE edge.space = :space AND edge.target = ANY(:ids::text[]) AND edge.closed IS NULL
   AND edge.kind IN ('causes', 'part_of', 'related_to', 'derived_from')
 ORDER BY edge.number;
 
 -- name: fold_neighbours_now
 SELECT source, target FROM fold_edges
-WHERE space = %(space)s AND source = ANY(%(ids)s::text[]) AND closed IS NULL
+{sqlite: INDEXED BY fold_edges_joining} WHERE space = :space AND source = ANY(:ids::text[]) AND closed IS NULL
   AND kind IN ('causes', 'part_of', 'related_to', 'derived_from')
 UNION SELECT source, target FROM fold_edges
-WHERE space = %(space)s AND target = ANY(%(ids)s::text[]) AND closed IS NULL
+{sqlite: INDEXED BY fold_edges_joined} WHERE space = :space AND target = ANY(:ids::text[]) AND closed IS NULL
   AND kind IN ('causes', 'part_of', 'related_to', 'derived_from');
 
+-- By the kinds that join concepts, as the index has them: a large concept has many events.
 -- name: fold_linked
 SELECT EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND source = $2 AND closed IS NULL
     AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'))
-  OR EXISTS (SELECT 1 FROM fold_edges WHERE space = $1 AND target = $2 AND closed IS NULL
+  OR EXISTS (SELECT 1 FROM fold_edges {sqlite: INDEXED BY fold_edges_target} WHERE space = $1 AND target = $2
+    AND closed IS NULL
     AND kind IN ('causes', 'part_of', 'related_to', 'derived_from'));
 
 -- name: insert_fold_edge
@@ -200,7 +154,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 -- By its source: a concept has many events, an event few concepts.
 -- name: close_fold_edge
 UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3
-WHERE space = $4 AND source = $5 AND target = $6 AND kind = $7 AND closed IS NULL;
+WHERE space = $4 AND source = $5 AND {sqlite: +}target = $6 AND kind = $7 AND closed IS NULL;
 
 -- Everything that leads to or from a concept.
 -- name: close_fold_edges_into
@@ -213,51 +167,56 @@ RETURNING source, target, kind, seq;
 
 -- An event that only lies beside the one that stays, and counts for the one that goes, is to count on.
 -- name: close_beside_edges
-UPDATE fold_edges SET closed = %(born)s, closed_at = %(born_at)s, closed_by = %(born_by)s
-WHERE space = %(space)s AND target = %(to)s AND closed IS NULL AND kind IN ('grounds', 'reinforces') AND weight < %(counted)s
-  AND EXISTS (SELECT 1 FROM fold_edges other WHERE other.space = %(space)s AND other.target = %(from)s
-              AND other.closed_by = %(born_by)s AND other.source = fold_edges.source AND other.weight >= %(counted)s
+UPDATE fold_edges SET closed = :born, closed_at = :born_at, closed_by = :born_by
+WHERE space = :space AND target = :to AND closed IS NULL AND kind IN ('grounds', 'reinforces') AND weight < :counted
+  AND EXISTS (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.target = :from
+              AND {sqlite: +}other.closed_by = :born_by AND other.source = fold_edges.source
+                AND other.weight >= :counted
               AND other.kind IN ('grounds', 'reinforces'));
 
 -- The edges of the one that was absorbed, anew on the one that stays; what would lead from it to itself is left out.
 -- name: move_fold_edges_into
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-SELECT space, source, %(to)s, kind, weight, seq, at, %(born)s, %(born_at)s, %(born_by)s, reason FROM fold_edges
-WHERE space = %(space)s AND target = %(from)s AND closed_by = %(born_by)s AND source <> %(to)s AND NOT EXISTS
-  (SELECT 1 FROM fold_edges other WHERE other.space = %(space)s AND other.source = fold_edges.source
-   AND other.target = %(to)s AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
+SELECT space, source, :to, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
+WHERE space = :space AND target = :from AND closed_by = :born_by AND source <> :to AND NOT EXISTS
+  (SELECT 1 FROM fold_edges other WHERE other.space = :space AND other.source = fold_edges.source
+   AND {sqlite: +}other.target = :to AND other.kind IN ('grounds', 'reinforces') AND other.closed IS NULL)
 ORDER BY number;
 
 -- name: move_fold_edges_from
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
-SELECT space, %(to)s, target, kind, weight, seq, at, %(born)s, %(born_at)s, %(born_by)s, reason FROM fold_edges
-WHERE space = %(space)s AND source = %(from)s AND closed_by = %(born_by)s AND target <> %(to)s ORDER BY number;
+SELECT space, :to, target, kind, weight, seq, at, :born, :born_at, :born_by, reason FROM fold_edges
+WHERE space = :space AND source = :from AND closed_by = :born_by AND target <> :to ORDER BY number;
 
 -- Taking back
-
 -- name: close_nodes_born_by
-UPDATE fold_nodes SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND born_by = $5 AND closed IS NULL RETURNING id;
+UPDATE fold_nodes SET closed = $1, closed_at = $2, closed_by = $3 WHERE {sqlite: +}space = $4 AND born_by = $5
+  AND closed IS NULL RETURNING id;
 
 -- name: close_edges_born_by
-UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE space = $4 AND born_by = $5 AND closed IS NULL
+UPDATE fold_edges SET closed = $1, closed_at = $2, closed_by = $3 WHERE {sqlite: +}space = $4 AND born_by = $5
+  AND closed IS NULL
 RETURNING source, target, kind, seq;
 
 -- name: restore_nodes_closed_by
 INSERT INTO fold_nodes (space, id, label_key, born, born_at, born_by, body)
-SELECT space, id, label_key, $1, $2, $3, body FROM fold_nodes WHERE space = $4 AND closed_by = $5 ORDER BY number RETURNING id;
+SELECT space, id, label_key, $1, $2, $3, body FROM fold_nodes WHERE {sqlite: +}space = $4 AND closed_by = $5
+  ORDER BY number RETURNING id;
 
 -- Only between ends that are still there.
 -- name: restore_edges_closed_by
 INSERT INTO fold_edges (space, source, target, kind, weight, seq, at, born, born_at, born_by, reason)
 SELECT space, source, target, kind, weight, seq, at, $1, $2, $3, reason FROM fold_edges
-WHERE space = $4 AND closed_by = $5 AND EXISTS
-  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.target AND node.closed IS NULL)
+WHERE {sqlite: +}space = $4 AND closed_by = $5 AND EXISTS
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.target
+    AND node.closed IS NULL)
   AND (kind IN ('grounds', 'reinforces') OR EXISTS
-  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.source AND node.closed IS NULL))
+  (SELECT 1 FROM fold_nodes node WHERE node.space = fold_edges.space AND node.id = fold_edges.source
+    AND node.closed IS NULL))
 ORDER BY number RETURNING source, target, kind, seq;
 
 -- name: mark_undone
-UPDATE fold_journal SET undone = $1 WHERE space = $2 AND number = $3;
+UPDATE fold_journal SET undone = $1 WHERE {sqlite: +}space = $2 AND number = $3;
 
 -- name: insert_fold_apart
 INSERT INTO fold_apart (space, seq, one, other) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
@@ -266,10 +225,9 @@ INSERT INTO fold_apart (space, seq, one, other) VALUES ($1, $2, $3, $4) ON CONFL
 SELECT one, other FROM fold_apart WHERE space = $1;
 
 -- The journal
-
 -- name: insert_fold_entry
 INSERT INTO fold_journal (space, id, seq, at, action, debt, node, target, edge, reason, events)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING number;
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) {postgres: RETURNING number};
 
 -- name: fold_entries
 SELECT number, id, at, action, debt, reason, node, target, edge, events, undone FROM fold_journal
@@ -293,17 +251,18 @@ SELECT number, id, at, action, debt, reason, node, target, edge, events, undone 
 WHERE space = $1 AND id = $2;
 
 -- What is at work
-
 -- name: fold_work
 SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
-FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+FROM fold_work work JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = work.space
+  AND node.id = work.id AND node.closed IS NULL
 WHERE work.space = $1 AND work.touched >= coalesce(
   (SELECT touched FROM fold_work WHERE space = $1 ORDER BY touched DESC LIMIT 1 OFFSET $2), 0)
 ORDER BY work.touched, work.id;
 
 -- name: fold_work_of
 SELECT work.id, node.body, work.size, work.touched, work.last_at, work.total, work.recent
-FROM fold_work work JOIN fold_nodes node ON node.space = work.space AND node.id = work.id AND node.closed IS NULL
+FROM fold_work work JOIN fold_nodes node {sqlite: INDEXED BY fold_nodes_id} ON node.space = work.space
+  AND node.id = work.id AND node.closed IS NULL
 WHERE work.space = $1 AND work.id = $2;
 
 -- name: put_fold_work
@@ -317,15 +276,10 @@ DELETE FROM fold_work WHERE space = $1 AND id = $2;
 -- name: fold_loose
 SELECT seq, at, vector, body FROM fold_loose WHERE space = $1 AND settled IS NULL ORDER BY seq;
 
--- name: put_fold_loose
-INSERT INTO fold_loose (space, seq, at, vector, body) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (space, seq) DO UPDATE SET settled = NULL, at = excluded.at, vector = excluded.vector, body = excluded.body;
-
 -- name: settle_fold_loose
 UPDATE fold_loose SET settled = $1 WHERE space = $2 AND seq = $3 AND settled IS NULL;
 
 -- Taking back all that came of an event and of those after it
-
 -- name: work_touched_since
 SELECT id FROM fold_work WHERE space = $1 AND touched >= $2;
 
@@ -363,7 +317,6 @@ DELETE FROM fold_loose WHERE space = $1 AND seq >= $2;
 UPDATE fold_loose SET settled = NULL WHERE space = $1 AND settled >= $2;
 
 -- Checking
-
 -- name: count_fold_edges
 SELECT count(*) FROM fold_edges WHERE space = $1 AND closed IS NULL;
 
@@ -372,7 +325,7 @@ SELECT count(*) FROM fold_journal WHERE space = $1;
 
 -- name: lost_fold_edges
 SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND NOT EXISTS
-  (SELECT 1 FROM events WHERE events.space = edge.space AND events.seq = edge.seq);
+  (SELECT 1 FROM events WHERE {postgres: events.space = edge.space AND events.}seq = edge.seq);
 
 -- name: loose_fold_edges
 SELECT count(*) FROM fold_edges edge WHERE edge.space = $1 AND edge.closed IS NULL AND NOT EXISTS

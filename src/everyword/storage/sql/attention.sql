@@ -1,4 +1,4 @@
--- Marks of events, and how often events were recalled: as in SQLite's `attention.sql`.
+-- Marks of events, and how often events were recalled.
 
 -- name: insert_mark
 INSERT INTO marks (space, kind, seq, place, start, stop, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -6,11 +6,11 @@ ON CONFLICT DO NOTHING;
 
 -- name: marks_newest
 SELECT marks.seq, start, stop, body FROM marks
-JOIN events ON events.space = marks.space AND events.seq = marks.seq
-WHERE marks.space = %(space)s AND marks.kind = %(kind)s
-  AND (%(wing)s::text IS NULL OR events.wing = %(wing)s)
-  AND (%(as_of)s::bigint IS NULL OR events.recorded_at <= %(as_of)s)
-ORDER BY marks.seq DESC, place LIMIT %(limit)s;
+JOIN events ON {postgres: events.space = marks.space AND} events.seq = marks.seq
+WHERE marks.space = :space AND marks.kind = :kind
+  AND (:wing::text IS NULL OR events.wing = :wing)
+  AND (:as_of::bigint IS NULL OR events.recorded_at <= :as_of)
+ORDER BY marks.seq DESC, place LIMIT :limit;
 
 -- name: marked_after
 SELECT DISTINCT seq FROM marks WHERE space = $1 AND seq > $2 AND kind = ANY($3::text[]) ORDER BY seq LIMIT $4;
@@ -34,30 +34,18 @@ DELETE FROM marking WHERE space = $1;
 -- name: artifacts_newest
 SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
+FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
 WHERE artifacts.space = $1 AND kind = $2 ORDER BY artifacts.number DESC LIMIT $3;
-
--- One of the two halves is empty without being read: each has an index of its own.
--- name: events_newest
-SELECT seq FROM (
-  (SELECT at, seq FROM events WHERE space = %(space)s AND %(wing)s::text IS NULL AND recorded_at <= %(as_of)s
-   AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
-  UNION ALL
-  (SELECT at, seq FROM events WHERE space = %(space)s AND wing_hash = hashtextextended(%(wing)s, 0) AND wing = %(wing)s
-   AND recorded_at <= %(as_of)s AND record IS NULL ORDER BY at DESC, seq DESC LIMIT %(limit)s)
-) AS newest ORDER BY at DESC, seq DESC;
-
--- name: wing_counts
-SELECT wing, count(*) FROM events WHERE space = $1 AND wing IS NOT NULL AND record IS NULL GROUP BY wing;
 
 -- name: wing_counts_then
 SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 AND record IS NULL GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access
-INSERT INTO accesses (space, seq, count, last_at) SELECT space, seq, $1, $2 FROM events WHERE seq = $3 AND space = $4
-ON CONFLICT (space, seq) DO UPDATE SET count = accesses.count + excluded.count,
-  last_at = greatest(accesses.last_at, excluded.last_at);
+INSERT INTO accesses (space, seq, count, last_at) SELECT space, seq, $1, $2 FROM events WHERE seq = $3
+  AND {sqlite: +}space = $4
+ON CONFLICT (space, seq) DO UPDATE SET count = {postgres: accesses.}count + excluded.count,
+  last_at = greatest({postgres: accesses.}last_at, excluded.last_at);
 
 -- name: accesses_of
 SELECT seq, count, last_at FROM accesses WHERE space = $1 AND seq = ANY($2::bigint[]);

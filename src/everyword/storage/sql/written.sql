@@ -1,27 +1,17 @@
--- What an LLM wrote of many events, by name.
+-- What an LLM wrote of many events: session summaries and plans.
 
 -- name: written_of
 SELECT session, events, extractor, refused, body FROM written_sessions WHERE space = $1 AND session = ANY($2::text[])
-  AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s) ORDER BY session;
-
--- name: put_written
-INSERT INTO written_sessions (space, session, events, extractor, refused, body) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (space, session_hash) DO UPDATE SET events = excluded.events, extractor = excluded.extractor,
-  refused = excluded.refused, body = excluded.body;
+  {postgres: AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s)} ORDER BY session;
 
 -- name: drop_written
 DELETE FROM written_sessions WHERE space = $1 AND session = ANY($2::text[])
-  AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s);
+  {postgres: AND session_hash IN (SELECT hashtextextended(s, 0) FROM unnest($2::text[]) AS s)};
 
 -- How many events a session has, and the first of them to arrive.
 -- name: session_reach
-SELECT count(*), min(seq) FROM events WHERE space = $1 AND session_hash = hashtextextended($2, 0) AND session = $2;
-
--- Work that is put off by each event that brings it again; what failed waits as long as it was told to.
--- name: owe_job
-INSERT INTO jobs (space, kind, seq, due_at) VALUES ($1, $2, $3, $4)
-ON CONFLICT (space, kind, seq) DO UPDATE
-SET due_at = CASE WHEN jobs.attempts > 0 THEN jobs.due_at ELSE excluded.due_at END;
+SELECT count(*), min(seq) FROM events WHERE space = $1
+  AND {postgres: session_hash = hashtextextended($2, 0) AND} session = $2;
 
 -- name: plans_at
 SELECT seq, place, extractor, refused, body FROM fold_plans WHERE space = $1 AND seq = ANY($2::bigint[])
@@ -39,18 +29,11 @@ INSERT INTO fold_plans (space, seq, place, extractor, refused, body) VALUES ($1,
 -- name: put_plan_source
 INSERT INTO fold_plan_sources (space, source, seq, place) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
 
--- name: plans_resting_on
-SELECT DISTINCT seq, place FROM fold_plan_sources WHERE space = $1 AND source = ANY($2::bigint[]) ORDER BY seq, place;
-
 -- name: drop_plan
 DELETE FROM fold_plans WHERE space = $1 AND seq = $2 AND place = $3;
 
 -- name: drop_plan_sources
 DELETE FROM fold_plan_sources WHERE space = $1 AND seq = $2 AND place = $3;
-
--- The last event up to a number.
--- name: last_event_upto
-SELECT max(seq) FROM events WHERE space = $1 AND seq <= $2;
 
 -- What was not let in of what an LLM answered: statements and facts, sentences of summaries, plans.
 -- name: refusals
@@ -67,8 +50,8 @@ SELECT count(*) FROM fold_plans WHERE space = $1;
 -- For verify, from here on: what points to something that is not there.
 -- name: lost_written
 SELECT count(*) FROM written_sessions WHERE space = $1 AND NOT EXISTS (
-  SELECT 1 FROM events WHERE events.space = $1 AND events.session_hash = written_sessions.session_hash
-    AND events.session = written_sessions.session
+  SELECT 1 FROM events WHERE events.space = $1
+    AND {postgres: events.session_hash = written_sessions.session_hash AND} events.session = written_sessions.session
 );
 
 -- name: lost_plans

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, Union, cast
 
+from everyword.api import arguments
 from everyword.errors import EverywordError, InvalidInput, StoreCorrupt, StoreError
-from everyword.facade import arguments
 from everyword.storage.protocol import Store
 
 _MOST_LOOKED_AT = 1_000  # elements of a list whose types are looked at
@@ -26,7 +26,7 @@ _INT64 = 1 << 63
 _NOT_OURS = (OSError, ImportError, MemoryError, StopIteration)
 
 
-def explained(
+def translate(
     error: Exception, method: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any], store: Store | None
 ) -> Exception:
     """Find the error that a caller should see in the place of one that a method raised."""

@@ -1,0 +1,556 @@
+"""`memory.admin`: upkeep, copies, the service's keys and webhooks, waiting jobs, and what our own surfaces need."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Unpack
+from urllib.parse import urlsplit
+
+from everyword.api.arguments import (
+    Conditions,
+    Time,
+    checked_count,
+    checked_path,
+    checked_question,
+    chosen,
+    spelled_out,
+)
+from everyword.api.facts import list_entities, list_facts
+from everyword.api.imports import LOOK_EVERY_S, follow_path
+from everyword.api.questions import MOST_HITS, search_by_words
+from everyword.api.scope import Scope, public, public_in_steps, public_resumable
+from everyword.api.statements import statement_filter
+from everyword.engine.engine import Progress, silent
+from everyword.engine.retry import again
+from everyword.errors import EverywordError, InvalidInput, NotFound
+from everyword.ingest.jsonl import write_events
+from everyword.jobs.feed import KINDS, FeedScope, feed, waiting
+from everyword.jobs.webhook_outbox import SECRET_PREFIX, FeedToJson, Send, deliver
+from everyword.knowledge.sessions import with_summaries
+from everyword.settings import AUTO
+from everyword.storage.protocol import Cursor, Extent
+from everyword.text.rendering import fenced, visible
+from everyword.types.api_keys import (
+    EVERY_SPACE,
+    ApiKey,
+    NewKey,
+    Permission,
+    Presented,
+    checked_label,
+    checked_permission,
+    checked_spaces,
+    new_secret,
+)
+from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json, Report, Session
+from everyword.types.feed import NOW, NewWebhook, Page, Waiting, Webhook
+from everyword.types.graph import Entity, Fact
+from everyword.types.records import Record, RecordKind, record_of
+from everyword.types.statements import Artifact, Status
+from everyword.types.times import as_datetime, from_micros, to_micros
+
+if TYPE_CHECKING:
+    from everyword.ingest.redaction.redact import Found
+
+_LONGEST_URL = 2_000  # characters
+_MOST_A_PAGE = 1_000
+_LOG_PAGE = 500  # events read at a time by export()
+_MOST_PARTS = 1_000  # of a span of time: no screen is wider
+_MOST_NAMES = 500  # to choose from
+# One number, or a time in microseconds and a number.
+_CURSORS = {1: re.compile(r"(\d{1,18})", re.ASCII), 2: re.compile(r"(-?\d{1,18})\.(\d{1,18})", re.ASCII)}
+
+
+class Admin:
+    """Upkeep of a memory, and what programs around it need."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    # Upkeep
+
+    @public
+    def verify(self, *, deep: bool = False, progress: Progress = silent) -> Report:
+        """Check that the file is as it was written: its pages, every row of every table, and what belongs together.
+
+        deep: also that all derived rows and vectors are what the log gives, by deriving them anew beside the file. That
+        takes as long as `rebuild`. On PostgreSQL, rows are compared by a deep check alone.
+        """
+        from everyword.jobs.verify import verify
+
+        only = self.scope.space if self.scope.walled else None
+        return verify(self.scope.engine, deep=deep, only=only, progress=progress)
+
+    @public_resumable
+    def rebuild(self, *, vectors: bool = True, progress: Progress = silent) -> None:
+        """Make every index anew from the log. The old ones serve until the new are complete."""
+        from everyword.jobs import upkeep
+
+        upkeep.rebuild(self.scope.engine, progress, vectors=vectors)
+
+    @public_resumable
+    def settle(self, *, scrub: bool = False, progress: Progress = silent) -> int:
+        """Do all work that waits, such as vectors that a failing model owed; tell how much was done.
+
+        scrub: on a server, also rewrite its tables after something was forgotten. That locks each of them meanwhile.
+        """
+        from everyword.jobs import upkeep
+
+        return upkeep.settle(self.scope.engine, progress, scrub=scrub)
+
+    @public
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole file, consistently, while others write. Never overwrites."""
+        self.scope.engine.store.backup(str(checked_path(path)))
+
+    @public_in_steps
+    def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        wiki: str | os.PathLike[str] | None = None,
+        graph: str | os.PathLike[str] | None = None,
+    ) -> int:
+        """Write this space's events as JSONL, which `import_events` reads; count them. Never overwrites.
+
+        Edits (`records`) are not among them: no import could bring them back. `backup` copies everything.
+
+        Instead of `path`: wiki, a folder of Markdown notes on people, projects and the like, brought up to date; notes
+        by hand stay. graph, a new file for the graph, .graphml or .json. Counts notes, or nodes and edges.
+        """
+        if sum(one is not None for one in (path, wiki, graph)) != 1:
+            raise InvalidInput("Say where to: a path for the events, or wiki=FOLDER, or graph=FILE.")
+        if path is not None:
+            return write_events(checked_path(path), self._arrived())
+        from everyword.knowledge.graph_export import write_graph, write_wiki
+
+        target = checked_path(graph if wiki is None else wiki)
+        known = again(self.scope.engine, self._graph)
+        if wiki is None:
+            return write_graph(target, *known)
+        done = write_wiki(target, *known)
+        for name in done.kept:
+            self.scope.engine.models.say(f"{name} was changed by hand and stays as it is.")
+        return done.written + done.unchanged
+
+    @public_in_steps
+    def follow(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        redact: str | None = None,
+        defer_embeddings: bool = False,
+        every_s: float = LOOK_EVERY_S,
+        stop: threading.Event | None = None,
+    ) -> Iterator[Imported | EverywordError]:
+        """Import a folder or file, and whatever comes to it from then on, until `stop` is set.
+
+        Gives what each look brought that was not there before. What goes wrong after the first look is given too, and
+        tried again. A folder that holds nothing yet is waited for.
+        """
+        return follow_path(
+            self.scope,
+            path,
+            format=format,
+            redact=redact,
+            defer=defer_embeddings,
+            every_s=every_s,
+            stop=stop or threading.Event(),
+        )
+
+    # Spaces, edits and waiting work
+
+    @public
+    def spaces(self) -> list[str]:
+        """List the spaces of the file that hold or held events."""
+        with self.scope.engine.store.file_reader() as reader:
+            return [self.scope.space] if self.scope.walled else reader.spaces()
+
+    @public
+    def records(self, *, kind: str | None = None, limit: int | None = None) -> list[Record]:
+        """List edits, the oldest first: what was done to what the memory holds, by whom and when.
+
+        kind: "identity", "correction", "retraction", "feedback" or "unfold".
+        """
+        most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
+        wanted = chosen(RecordKind, "kind", kind)
+        kinds = [one.value for one in RecordKind] if wanted is None else [wanted.value]
+        with self.scope.reader() as reader:
+            found = reader.records(kinds)
+        return [record_of(one.event) for one in found if self.scope.wing in (None, one.event.wing)][:most]
+
+    @public
+    def jobs(self, *, limit: int = 100) -> list[Waiting]:
+        """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
+        with self.scope.reader() as reader:
+            rows = reader.jobs_of(limit=checked_count("limit", limit, 1 << 62))
+            events = reader.fetch([row.seq for row in rows])
+        return [
+            waiting(row, events.get(row.seq))
+            for row in rows
+            if self.scope.wing is None or (row.seq in events and events[row.seq].wing == self.scope.wing)
+        ]
+
+    @public
+    def job_counts(self) -> dict[str, tuple[int, int]]:
+        """Count the work of this space that waits, by kind: all of it, and what failed before."""
+        with self.scope.reader() as reader:
+            return reader.job_counts()
+
+    @public
+    def next_job_due(self) -> datetime | None:
+        """Tell when the first job of the file is due; None where none waits."""
+        with self.scope.engine.store.file_reader() as reader:
+            due = reader.next_job_due()
+        return None if due is None else from_micros(due)
+
+    @public_in_steps
+    def work(
+        self,
+        *,
+        once: bool = False,
+        stop: threading.Event | None = None,
+        told: Callable[[str, int], None] | None = None,
+    ) -> int:
+        """Do the work that waits on a server, a space at a time, beside any number of other workers.
+
+        Until `stop` is set, or `once`: until none is left. told: gets a space and how much was done for it.
+        """
+        from everyword.jobs.worker import work
+
+        told = told or (lambda _space, _done: None)
+        return work(self.scope.engine, stop=stop or threading.Event(), once=once, told=told)
+
+    @public
+    def pulse(self) -> str:
+        """Give a word that changes when something happens in the file: cheap to ask, for those who wait."""
+        with self.scope.engine.store.file_reader() as reader:
+            return reader.pulse()
+
+    # Keys and webhooks of the service
+
+    @public
+    def create_key(
+        self,
+        name: str,
+        *,
+        permission: str = Permission.READ,
+        spaces: Sequence[str] = (EVERY_SPACE,),
+        expires: Time | None = None,
+    ) -> NewKey:
+        """Make a key for the service. It is shown this once; the file keeps its hash.
+
+        permission: "read", "write" or "admin". spaces: names, "acme/*" for all below acme/, or "*". expires: when it
+        ends by itself.
+        """
+        secret, made = new_secret()
+        key = ApiKey(
+            id=made.id,
+            name=checked_label(name),
+            permission=checked_permission(permission),
+            spaces=checked_spaces(spaces),
+            created_at=self.scope.moment(None),
+            expires_at=None if expires is None else as_datetime(expires, "expires").astimezone(UTC),
+        )
+        if key.expires_at is not None and key.expires_at <= key.created_at:
+            raise InvalidInput("The key would have ended already.", fix="Choose a later time.")
+        with self.scope.engine.store.file_writer() as writer:
+            writer.put_key(key, made.digest)
+        return NewKey(key=key, secret=secret)
+
+    @public
+    def api_keys(self) -> list[ApiKey]:
+        """List keys, also those that ended, without what opens."""
+        with self.scope.engine.store.file_reader() as reader:
+            return [stored.key for stored in reader.api_keys()]
+
+    @public
+    def revoke_key(self, id: str) -> ApiKey:
+        """End a key."""
+        with self.scope.engine.store.file_writer() as writer:
+            ended = writer.revoke_key(id, at=self.scope.engine.now())
+            stored = writer.key(id)
+        if stored is None:
+            raise NotFound(f"There is no key {id!r}.", fix="See everyword keys list.")
+        if not ended:
+            raise InvalidInput(f"The key {id} was revoked before.")
+        return stored.key
+
+    @public
+    def key_for(self, given: Presented) -> ApiKey | None:
+        """Find the key that somebody presents, whether or not it still counts; None where there is none."""
+        with self.scope.engine.store.file_reader() as reader:
+            stored = reader.key(given.id)
+        return stored.key if stored is not None and given.matches(stored.hash) else None
+
+    @public
+    def needs_keys(self) -> bool:
+        """Tell whether keys were ever made: from then on the service asks for one."""
+        with self.scope.engine.store.file_reader() as reader:
+            return reader.any_key()
+
+    @public
+    def add_webhook(self, url: str, *, kinds: Sequence[str] = ()) -> NewWebhook:
+        """Let an address be told of what happens in this space from now on; `everyword serve` does the telling.
+
+        kinds: which news, such as "event" (default: all). Deliveries are signed with the secret, which is shown this
+        once.
+        """
+        with self.scope.writer() as writer:
+            position = feed(FeedScope(reader=writer), NOW, limit=1).position
+            webhook = Webhook(
+                id=f"wh_{secrets.token_hex(6)}",
+                space=self.scope.space,
+                url=_checked_url(url),
+                kinds=_checked_kinds(kinds),
+                created_at=self.scope.moment(None),
+                position=position,
+            )
+            secret = SECRET_PREFIX + b64encode(secrets.token_bytes(32)).decode()
+            writer.file.put_webhook(webhook, secret)
+        return NewWebhook(webhook=webhook, secret=secret)
+
+    @public
+    def webhooks(self) -> list[Webhook]:
+        """List the webhooks of all spaces, and how far each got."""
+        with self.scope.engine.store.file_reader() as reader:
+            return [stored.webhook for stored in reader.webhooks()]
+
+    @public
+    def remove_webhook(self, id: str) -> None:
+        """Tell an address no more."""
+        with self.scope.engine.store.file_writer() as writer:
+            if not writer.delete_webhook(id):
+                raise NotFound(f"There is no webhook {id!r}.", fix="See everyword webhooks list.")
+
+    @public
+    def deliver_webhooks(self, send: Send, lay: FeedToJson, *, going_on: Callable[[], bool] | None = None) -> int:
+        """Send every webhook of the file what waits for it; count what was taken. `everyword serve` does this.
+
+        send: posts a body with headers to an address and gives what is wrong, or None. lay: news as a JSON document.
+        going_on: called before each delivery; False stops.
+        """
+        return deliver(self.scope.engine, send, lay, going_on or (lambda: True))
+
+    # What our own surfaces need
+
+    @public
+    def activity(
+        self,
+        *,
+        wing: str | None = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        parts: int = 120,
+    ) -> Activity:
+        """Count events over time, in equal parts; from the first to the last event, unless a span is given.
+
+        Tells also whom and which wings there is to choose from, whatever is chosen now.
+        """
+        most = checked_count("parts", parts, _MOST_PARTS)
+        which = self.scope.filter(wing=wing, speaker=speaker, session=session, since=since, until=until)
+        with self.scope.reader() as reader:
+            found = reader.extent(which)
+            begin, end = _span(which, found)
+            # The last part ends behind the last event.
+            width = max(1, -(-(end - begin) // most))
+            counted = reader.counted(which, begin=begin, width=width) if found.events else {}
+            speakers = reader.speakers(wing=self.scope.wing, limit=_MOST_NAMES)
+            wings = [self.scope.wing] if self.scope.wing is not None else reader.wings(limit=_MOST_NAMES)
+        return Activity(
+            begin=from_micros(begin) if found.events else None,
+            end=from_micros(end) if found.events else None,
+            events=found.events,
+            counts=tuple(counted.get(part, 0) for part in range(most)),
+            speakers=tuple(speakers),
+            wings=tuple(wings),
+        )
+
+    @public
+    @spelled_out
+    def glance(
+        self,
+        query: str,
+        k: int | Literal["auto"] | None = 10,
+        *,
+        now: Time | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Hits:
+        """Find events by their words alone, in a moment: what a reader may look at while `recall` compares meanings.
+
+        Takes what `recall` takes. No model is asked, so there is no confidence either.
+        """
+        which = self.scope.filter(**conditions)
+        count = None if k is None or k == AUTO else checked_count("k", k, MOST_HITS)
+        return search_by_words(self.scope, checked_question(query), count, which, self.scope.moment(now))
+
+    @public
+    def page_of_events(
+        self,
+        *,
+        cursor: str | None = None,
+        wing: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        as_of: Time | None = None,
+        role: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        meta: Mapping[str, Json] | None = None,
+        newest_first: bool = False,
+        limit: int = 100,
+    ) -> Page[Event]:
+        """Read a page of events(); cursor: the `next` of the page before."""
+        which = self.scope.filter(
+            wing=wing,
+            session=session,
+            speaker=speaker,
+            since=since,
+            until=until,
+            as_of=as_of,
+            role=role,
+            source=source,
+            meta=meta,
+        )
+        most = checked_count("limit", limit, _MOST_A_PAGE)
+        after = None if cursor is None else Cursor(*_numbers(cursor, 2))
+        with self.scope.reader() as reader:
+            rows = reader.page(which, after=after, newest_first=newest_first, limit=most + 1)
+        return Page((event for _, event in rows[:most]), next=_cursor(*rows[most - 1][0]) if len(rows) > most else None)
+
+    @public
+    def page_of_statements(
+        self,
+        *,
+        cursor: str | None = None,
+        kind: str | None = None,
+        about: str | None = None,
+        status: str = Status.CURRENT,
+        tag: str | None = None,
+        as_of: Time | None = None,
+        limit: int = 100,
+    ) -> Page[Artifact]:
+        """Read a page of statements(); cursor: the `next` of the page before."""
+        which = statement_filter(self.scope, kind=kind, about=about, status=status, tag=tag, as_of=as_of)
+        most = checked_count("limit", limit, _MOST_A_PAGE)
+        after = 0 if cursor is None else _numbers(cursor, 1)[0]
+        with self.scope.reader() as reader:
+            rows = reader.artifacts(which, after=after, limit=most + 1)
+        return Page((one for _, one in rows[:most]), next=_cursor(rows[most - 1][0]) if len(rows) > most else None)
+
+    @public
+    def fenced(self, text: str) -> str:
+        """Put lines that quote this memory in a fence, for a prompt of your own: recorded text, not instructions.
+
+        Hidden characters are replaced. Nobody who writes to the memory can know the fence, and the same text always
+        gets the same one, so that it can be cached.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput(f"text must be a string, not {type(text).__name__}.")
+        with self.scope.engine.store.file_reader() as reader:
+            return fenced(visible(text), self.scope.engine.fence_key.of(reader))
+
+    @public
+    def redacted(
+        self,
+        event: Mapping[str, Json],
+        *,
+        redact: str | None = None,
+        told: Callable[[Found], None] | None = None,
+    ) -> dict[str, Json]:
+        """Take secrets out of an event as `add` would, without writing it.
+
+        redact: "credentials", "personal" or "none" (default: as the memory is set). told: is called with each secret:
+        what it is and where it stood, never the secret itself.
+        """
+        from everyword.ingest.redaction.redact import redact_event, rules_of
+
+        clean, found = redact_event(event, rules_of(self.scope.engine.settings, redact))
+        if told is not None:
+            for one in found:
+                told(one)
+        return clean
+
+    @public
+    def forgotten(self, events: Iterable[Mapping[str, Json]]) -> list[bool]:
+        """Tell for each of these events whether it was forgotten and is not there now.
+
+        For programs that read their files again. An event is recognised by its session, speaker and time; of new
+        events that have all three of a forgotten one, one in 64 is taken for it.
+        """
+        from everyword.ingest.importing import Forgotten
+
+        given = list(events)
+        if not all(isinstance(event, Mapping) for event in given):
+            raise InvalidInput("events must be a list of mappings, as add_many takes them.")
+        return Forgotten(self.scope.engine, self.scope.space).among(given)
+
+    def _arrived(self) -> Iterator[Event]:
+        """Go through events in the order of arrival, in which what they state was derived."""
+        after = 0
+        while True:
+            rows = again(self.scope.engine, partial(self._log_page, after))
+            yield from (event for _, event in rows if event.record is None and self.scope.wing in (None, event.wing))
+            if len(rows) < _LOG_PAGE:
+                return
+            after = rows[-1][0]
+
+    def _log_page(self, after: int) -> list[tuple[int, Event]]:
+        with self.scope.reader() as reader:
+            return reader.log(after=after, limit=_LOG_PAGE)
+
+    def _graph(self) -> tuple[list[Entity], list[Fact], list[Session]]:
+        which = Filter(wing=self.scope.wing)
+        entities = list_entities(self.scope, type=None, prefix=None, limit=None)
+        with self.scope.reader() as reader:
+            sessions = with_summaries(reader, reader.sessions(which), which)
+        return entities, list_facts(self.scope), sessions
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode("idna")  # refuses labels that no name can have
+        usable = parts.scheme in ("http", "https") and bool(host) and parts.username is None
+        _ = parts.port  # which it may refuse
+    except (ValueError, AttributeError, TypeError):
+        usable = False
+    if not usable or len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
+        raise InvalidInput(f"{str(url)[:80]!r} is not an address of http or https.")
+    return url
+
+
+def _checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if isinstance(kinds, str) or unknown:
+        raise InvalidInput(f"There is no news of {kinds!r}.", fix=f"Known are {', '.join(KINDS)}.")
+    return tuple(dict.fromkeys(kinds))
+
+
+def _span(which: Filter, found: Extent) -> tuple[int, int]:
+    """Tell from when to when is counted, in microseconds."""
+    begin = found.first_at or 0 if which.since is None else to_micros(which.since)[0]
+    end = (found.last_at or 0) + 1 if which.until is None else to_micros(which.until)[0]
+    return begin, max(begin, end)
+
+
+def _cursor(*numbers: int) -> str:
+    return ".".join(map(str, numbers))
+
+
+def _numbers(cursor: str, count: int) -> tuple[int, ...]:
+    """Read a cursor. It needs no signature: within its own space, everyone may stand anywhere."""
+    found = _CURSORS[count].fullmatch(cursor) if isinstance(cursor, str) else None
+    if found is None:
+        raise InvalidInput("This is no cursor of this list.", fix="Give the `next` of the page before, as it was.")
+    return tuple(int(number) for number in found.groups())

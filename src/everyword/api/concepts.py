@@ -1,0 +1,267 @@
+"""`memory.concepts`: themes that events share, how the concept graph came to them, and views made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from everyword.api.arguments import Time, checked_count
+from everyword.api.intents import intents_of_the_minute
+from everyword.api.scope import Scope, public, public_in_steps
+from everyword.engine.retry import again
+from everyword.errors import InvalidInput, NotFound, OutOfDate
+from everyword.knowledge.concept_visibility import reworded
+from everyword.storage.protocol import Member, Reader
+from everyword.text.terms import whole_until
+from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
+from everyword.types.intents import Belief, Palace, Window
+from everyword.types.records import RecordKind
+from everyword.types.times import as_datetime, from_micros
+
+_PAGE = 2_000  # concepts read at a time
+_QUOTED = 240  # characters of an event beside a concept; `get` has the rest
+_MOST = 1 << 62
+_MOST_SHOWN = 1_000  # rooms of a wing, drawers of a room
+
+# Inside the class `list` is a method.
+_Concepts = list[Concept]
+_Entries = list[JournalEntry]
+_Beliefs = list[Belief]
+
+
+class Concepts:
+    """What many events come to."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    @public
+    def list(self, *, about: str | None = None, as_of: Time | None = None, limit: int | None = None) -> _Concepts:
+        """List concepts, the strongest and freshest first.
+
+        about: with this word in their label, keys or names alone. as_of: what was known then, as it was known then.
+        """
+        return list_concepts(self.scope, about=about, as_of=as_of, limit=limit)
+
+    @public
+    def get(self, id: str, *, as_of: Time | None = None) -> ConceptView:
+        """Read one concept with its events, its edges and its story."""
+        then = None if as_of is None else as_datetime(as_of, "as_of")
+        with self.scope.reader() as reader:
+            # What is no id is looked for nowhere: stores take several ids at once, and not every text among them.
+            ids = [id] if isinstance(id, str) and id.isascii() and id.isprintable() else []
+            found = reader.concepts_by_id(ids, wing=self.scope.wing, as_of=then)
+            if id not in found:
+                raise NotFound(f"There is no concept with id {id!r} here.", fix="See concepts.list().")
+            grounds = self._grounds(reader, reader.members([id], as_of=then))
+            edges = reader.concept_edges([id], as_of=then)
+            if self.scope.wing is not None:
+                return self._within(reader, found[id], grounds, edges, then)
+            story = reader.fold_journal(node=id, limit=_PAGE)
+        told = [entry for _, entry in reversed(story) if then is None or entry.at <= then]
+        return ConceptView(concept=found[id], grounds=grounds, edges=tuple(edges), journal=tuple(told))
+
+    @public_in_steps
+    def fold(self, *, dry_run: bool = False) -> Folded:
+        """Fold what waits now; `dry_run` only tells what that would change, and why."""
+        from everyword.knowledge import concepts as folding
+
+        return folding.fold(self.scope.engine, self.scope.space, dry_run=dry_run)
+
+    @public
+    def journal(self, *, about: str | None = None, limit: int = 50) -> _Entries:
+        """Read what was changed in the concept graph, why, and from which events; the newest first.
+
+        about: the id of a concept or an event, for all of its story.
+        """
+        most = checked_count("limit", limit, _MOST)
+        with self.scope.reader() as reader:
+            entries = [entry for _, entry in reader.fold_journal(node=about, limit=most)]
+            return self._of_wing(reader, entries)
+
+    @public_in_steps
+    def undo(self, id: str, *, by: str | None = None) -> JournalEntry:
+        """Take a change back, by the id of its entry in the journal: what was merged is split, and stays so.
+
+        The entry of taking back can be taken back in turn. by: who takes it back (default: "user").
+        """
+        entry = again(self.scope.engine, lambda: self._entry(id))
+        from everyword.ingest.edit_records import write_record
+        from everyword.knowledge.concepts import fold, unfolding
+
+        # In the log, so that a rebuild comes to the same graph.
+        write_record(
+            self.scope.engine,
+            self.scope.space,
+            RecordKind.UNFOLD,
+            unfolding(entry),
+            by=self.scope.by(by),
+            events=entry.events,
+            wing=self.scope.wing,
+        )
+        fold(self.scope.engine, self.scope.space, dry_run=False)
+        return replace(entry, undone=True)
+
+    @public
+    def beliefs(
+        self,
+        holder: str | None = None,
+        thing: str | None = None,
+        *,
+        of: str | None = None,
+        as_of: Time | None = None,
+    ) -> _Beliefs:
+        """Tell where things are and how they stand, as somebody believes, each with the words that it rests on.
+
+        Without a holder: everybody's, and first how it is by the latest word (`holder` None). of: what the holder
+        thinks that somebody else thinks. as_of: by what was known then.
+        """
+        from everyword.knowledge.intents import beliefs_in
+
+        for name, given in (("holder", holder), ("thing", thing), ("of", of)):
+            if given is not None and not (isinstance(given, str) and given.strip()):
+                raise InvalidInput(f"{name} is a name, not {given!r}.")
+        if of is not None and holder is None:
+            raise InvalidInput("Say who is thought to think so: holder.")
+        with self.scope.reader() as reader:
+            return beliefs_in(
+                reader,
+                holder=holder,
+                thing=thing,
+                of=of,
+                wing=self.scope.wing,
+                as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+            )
+
+    @public
+    def window(self, budget: int = 2000, *, now: Time | None = None, as_of: Time | None = None) -> Window:
+        """Show what matters now, without a question: three tiers of events, concepts and intents in a token budget.
+
+        as_of: by what was known then, and at that time unless `now` says otherwise.
+        """
+        from everyword.knowledge.window import window_in
+
+        checked_count("budget", budget, 1_000_000)
+        known = None if as_of is None else as_datetime(as_of, "as_of")
+        moment = known if now is None and known is not None else self.scope.moment(now)
+        with self.scope.reader() as reader:
+            return window_in(
+                reader,
+                wing=self.scope.wing,
+                now=moment,
+                budget=budget,
+                tokenizer=self.scope.engine.tokenizer,
+                as_of=known,
+                intents=intents_of_the_minute(self.scope, reader, moment) if now is None and known is None else None,
+                fence_key=self.scope.engine.fence_key.of(reader.file),
+            )
+
+    @public
+    def palace(self, *, rooms: int = 20, drawers: int = 10, as_of: Time | None = None) -> Palace:
+        """Lay the memory out as a place: wing > room (concept) > hall (kind) > closet (summary) > drawer (event).
+
+        rooms: how many a wing shows at most. drawers: how many of the newest events a room shows at most.
+        as_of: by what was known then.
+        """
+        from everyword.knowledge.window import palace_in
+
+        checked_count("rooms", rooms, _MOST_SHOWN)
+        checked_count("drawers", drawers, _MOST_SHOWN)
+        with self.scope.reader() as reader:
+            known = None if as_of is None else as_datetime(as_of, "as_of")
+            return palace_in(reader, wing=self.scope.wing, rooms=rooms, drawers=drawers, as_of=known)
+
+    def _entry(self, id: str) -> JournalEntry:
+        """Find an entry that can be taken back."""
+        with self.scope.reader() as reader:
+            found = reader.fold_entry(id) if isinstance(id, str) else None
+            visible = self._of_wing(reader, [found[1]]) if found is not None else []
+        if not visible:
+            raise NotFound(f"There is no entry with id {id!r} here.", fix="See concepts.journal().")
+        if visible[0].undone:
+            raise OutOfDate(f"{id} was taken back already.", fix="Take that back in turn: see concepts.journal().")
+        return visible[0]
+
+    def _grounds(self, reader: Reader, members: Sequence[Member]) -> tuple[Ground, ...]:
+        events = reader.fetch([one.seq for one in members])
+        grounds = [
+            Ground(
+                event_id=one.event_id,
+                kind=one.kind,
+                weight=one.weight,
+                at=from_micros(one.at),
+                quote=events[one.seq].text[: whole_until(events[one.seq].text, _QUOTED)],
+                reason=one.reason,
+            )
+            for one in members
+            if one.seq in events and self.scope.wing in (None, events[one.seq].wing)
+        ]
+        return tuple(sorted(grounds, key=lambda ground: (ground.at, ground.event_id)))
+
+    def _within(
+        self,
+        reader: Reader,
+        concept: Concept,
+        grounds: tuple[Ground, ...],
+        edges: Sequence[ConceptEdge],
+        as_of: datetime | None,
+    ) -> ConceptView:
+        """Show a concept as one wing knows it: no words of another wing."""
+        ids = [end for edge in edges for end in (edge.source, edge.target)]
+        here = reader.concepts_by_id(ids, wing=self.scope.wing, as_of=as_of)
+        mine = {ground.event_id for ground in grounds}
+        kept = [replace(edge, events=tuple(id for id in edge.events if id in mine)) for edge in edges]
+        kept = [edge for edge in kept if {edge.source, edge.target} <= here.keys()]
+        if self.scope.wing is not None:
+            concept = reworded(reader, self.scope.wing, concept, as_of)
+        return ConceptView(concept=concept, grounds=grounds, edges=tuple(kept))
+
+    def _of_wing(self, reader: Reader, entries: _Entries) -> _Entries:
+        """Leave out what rests on other wings' events."""
+        if self.scope.wing is None:
+            return entries
+        from everyword.types.ids import raw_event_id
+
+        raw = {id: raw_id for one in entries for id in one.events if (raw_id := raw_event_id(id)) is not None}
+        found = reader.find(list(raw.values()))
+        here = {id for id, raw_id in raw.items() if raw_id in found and found[raw_id].event.wing == self.scope.wing}
+        return [one for one in entries if one.events and set(one.events) <= here]
+
+
+def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit: int | None) -> list[Concept]:
+    """List concepts, the strongest and freshest first."""
+    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    then = None if as_of is None else as_datetime(as_of, "as_of")
+    if then is None and scope.wing is None:
+        with scope.reader() as reader:
+            listed = reader.strongest_concepts(limit=most if about is None else _MOST)
+            named = [one for one in listed if about is None or _speaks_of(one, about)]
+            return _with_wings(scope, reader, named[:most])
+    found = [one for one in _concept_pages(scope, then) if about is None or _speaks_of(one, about)]
+    return sorted(found, key=lambda one: (-one.strength, -one.last_at.timestamp(), one.id))[:most]
+
+
+def _with_wings(scope: Scope, reader: Reader, concepts: Sequence[Concept]) -> list[Concept]:
+    """Fill in the wings, of those alone that are shown: each of their events is looked at for it."""
+    wings = reader.concept_wings([one.id for one in concepts])
+    return [replace(one, wings=wings.get(one.id, ())) for one in concepts]
+
+
+def _concept_pages(scope: Scope, as_of: datetime | None) -> Iterator[Concept]:
+    after = 0
+    while True:
+        with scope.reader() as reader:
+            rows = reader.concepts(wing=scope.wing, as_of=as_of, after=after, limit=_PAGE)
+            listed = [concept for _, concept in rows]
+            if scope.wing is not None:
+                listed = [reworded(reader, scope.wing, one, as_of) for one in listed]
+        yield from listed
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1][0]
+
+
+def _speaks_of(concept: Concept, about: str) -> bool:
+    wanted = about.casefold()
+    return any(wanted in words.casefold() for words in (concept.label, *concept.keys, *concept.entities))

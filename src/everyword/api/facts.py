@@ -1,0 +1,164 @@
+"""Read entities and facts of a scope: those of a whole space, or those that one wing knows of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import datetime
+
+from everyword.api.arguments import Time, checked_count
+from everyword.api.scope import Scope
+from everyword.errors import InvalidFilter, InvalidInput, NotFound
+from everyword.knowledge.entities import find_entity, read_entities, with_names
+from everyword.storage.protocol import FactFilter, Reader
+from everyword.types.events import Event, Filter
+from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
+from everyword.types.records import RecordKind
+from everyword.types.times import as_datetime, to_micros
+
+_MOST = 1 << 62
+_OF_STATEMENTS = (RecordKind.CORRECTION.value, RecordKind.RETRACTION.value)  # edits that make or end facts
+
+
+def list_entities(scope: Scope, *, type: str | None, prefix: str | None, limit: int | None) -> list[Entity]:
+    """List entities, those that are spoken of most first."""
+    if type is not None and type not in tuple(EntityType):
+        raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
+    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    key = "" if prefix is None else name_key(checked_entity_name("prefix", prefix))
+    with scope.reader() as reader:
+        homes = reader.homes_by_prefix(prefix=key, type=type, wing=scope.wing, limit=most)
+        return read_entities(reader, homes)
+
+
+def list_facts(
+    scope: Scope,
+    subject: str | None = None,
+    relation: str | None = None,
+    *,
+    as_of: Time | None = None,
+    known_at: Time | None = None,
+    limit: int | None = None,
+) -> list[Fact]:
+    """List facts, by subject and relation."""
+    true_at = None if as_of is None else as_datetime(as_of, "as_of")
+    most = _MOST if limit is None else checked_count("limit", limit, _MOST)
+    which = FactFilter(relation=relation, as_of=true_at)
+    with scope.reader() as reader:
+        home = None if subject is None else find_one(scope, reader, subject).id
+        if home is None and known_at is None and scope.wing is None:
+            return _first_facts(scope, reader, which, most)
+        return facts_about(scope, reader, home, which, known_at)[:most]
+
+
+def find_one(scope: Scope, reader: Reader, name: str) -> Entity:
+    """Find an entity by any of its names, or by its id."""
+    found = read_entities(reader, [find_entity(reader, checked_entity_name("name", name))])[0]
+    if scope.wing is not None and not _is_in_wing(scope, reader, found.id):
+        raise NotFound(f"Unknown entity {name!r}.", fix="List the names with entities().")
+    return found
+
+
+def _is_in_wing(scope: Scope, reader: Reader, home: str) -> bool:
+    seqs = sorted({row.seq for row in reader.mentions(homes=[home])})
+    return any(event.wing == scope.wing for event in reader.fetch(seqs).values())
+
+
+def facts_about(
+    scope: Scope, reader: Reader, home: str | None, which: FactFilter, known_at: Time | None, *, as_object: bool = False
+) -> list[Fact]:
+    """Read facts as they are stored, or fold them from what a wing said, or from what was known at a time."""
+    if known_at is None and scope.wing is None:
+        facts = _stored(scope, reader, home, which, as_object=as_object)
+    else:
+        facts = _folded(scope, reader, home, which, known_at, as_object=as_object)
+    return sorted(with_names(reader, facts), key=_as_read)
+
+
+def _first_facts(scope: Scope, reader: Reader, which: FactFilter, most: int) -> list[Fact]:
+    """Read the first of all facts; what they rest on, which is most of the work, only of those that are shown."""
+    found = reader.facts(which, limit=_MOST, sources=False) if which != FactFilter() else None
+    every = with_names(reader, _first_by_name(scope, reader, most) if found is None else found)
+    first = sorted(every, key=_as_read)[:most]
+    full = reader.facts_by_id([fact.id for fact in first])
+    return [replace(fact, sources=full[fact.id].sources) for fact in first]
+
+
+def _first_by_name(scope: Scope, reader: Reader, most: int) -> list[Fact]:
+    """Read the facts of one subject after the other, by name, until there are enough: each has one at least."""
+    subjects = reader.fact_subjects()
+    names = {one.id: one.name for one in read_entities(reader, subjects)}
+    # One who has no name of its own any more goes by what its facts call it: these are read first, whatever it is.
+    namesakes: dict[str, list[str]] = {}
+    for subject in sorted(subjects, key=lambda id: (id in names, names.get(id, ""))):
+        namesakes.setdefault(names.get(subject, ""), []).append(subject)
+    facts: list[Fact] = []
+    for name, some in namesakes.items():
+        if len(facts) >= most and name:
+            break
+        facts += reader.facts(FactFilter(subjects=tuple(some)), limit=_MOST, sources=False)
+    return facts
+
+
+def _stored(scope: Scope, reader: Reader, home: str | None, which: FactFilter, *, as_object: bool) -> list[Fact]:
+    if home is None:
+        return reader.facts(which, limit=_MOST)
+    either = FactFilter(subjects=(home,), objects=(home,), relation=which.relation, as_of=which.as_of)
+    found = reader.facts(either, limit=_MOST)
+    return [fact for fact in found if _is_about(fact, home, as_object=as_object)]
+
+
+def _folded(
+    scope: Scope, reader: Reader, home: str | None, which: FactFilter, known_at: Time | None, *, as_object: bool
+) -> list[Fact]:
+    """Fold what some events claim: those of a wing, or those that were known at a time."""
+    from everyword.knowledge.legacy.extract.facts import timeline
+
+    moment = None if known_at is None else as_datetime(known_at, "known_at")
+    seqs = reader.matching(Filter(wing=scope.wing, as_of=moment))
+    allowed = set[int]() if seqs is None else set(seqs.tolist())
+    edits = reader.records(_OF_STATEMENTS)
+    allowed |= {one.seq for one in edits if _knows(one.event, scope.wing, moment)}
+    claims = reader.claims_of(homes=None if home is None else [home])
+    drafts = [row.draft for row in claims if row.seq in allowed and row.draft.subject != row.draft.object]
+    return [
+        fact
+        for fact in timeline(drafts)
+        if (home is None or _is_about(fact, home, as_object=as_object))
+        and which.relation in (None, fact.relation)
+        and which.conflicts in (None, fact.conflicts)
+        and (which.as_of is None or _true_at(fact, which.as_of))
+    ]
+
+
+def _knows(record: Event, wing: str | None, moment: datetime | None) -> bool:
+    """Tell whether an edit was made in a wing, and by a time."""
+    return wing in (None, record.wing) and (moment is None or record.recorded_at <= moment)
+
+
+def _is_about(fact: Fact, home: str, *, as_object: bool) -> bool:
+    """Tell whether a fact is about one: as its subject, or as its object where that is the same or was asked for."""
+    if fact.subject == home:
+        return True
+    relation = RELATIONS.get(fact.relation)
+    return fact.object == home and (as_object or (relation is not None and relation.symmetric))
+
+
+def _as_read(fact: Fact) -> tuple[str, str, float, str]:
+    since = fact.valid_from
+    began = -math.inf if since is None else float(to_micros(since)[0])
+    return fact.subject_name, fact.relation, began, fact.object_name
+
+
+def _true_at(fact: Fact, moment: datetime) -> bool:
+    began = fact.valid_from is None or fact.valid_from <= moment
+    return began and (fact.valid_to is None or fact.valid_to > moment or fact.valid_from == fact.valid_to == moment)
+
+
+def checked_entity_name(field: str, given: object) -> str:
+    """Check the name or id of an entity."""
+    if not isinstance(given, str) or not given.strip():
+        raise InvalidInput(f"{field} must be a name or an id, not {given!r}.")
+    if "\x00" in given or any("\ud800" <= char <= "\udfff" for char in given):
+        raise InvalidInput(f"{field} has a NUL or a lone surrogate; names are plain Unicode.")
+    return given

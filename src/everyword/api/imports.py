@@ -1,0 +1,123 @@
+"""Import a file or folder once, or for as long as somebody follows it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from everyword.api.arguments import checked_path
+from everyword.api.scope import Scope
+from everyword.engine.engine import Progress
+from everyword.errors import EverywordError
+from everyword.storage.open_files import is_held
+from everyword.types.events import Imported
+
+_YOUNG_S = 2.0  # since its last change: whoever writes may not have finished
+LOOK_EVERY_S = 2.0  # between two looks at a folder: what is said is found in seconds, and looking costs little
+
+
+class _Stopped(Exception):
+    """Somebody said stop in the middle of a look; what was stored by then stays."""
+
+
+def import_path(
+    scope: Scope,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None,
+    redact: str | None,
+    defer: bool,
+    again: bool,
+    progress: Progress,
+    waits: bool,
+) -> Imported:
+    """Recognise a file or folder, and import it in batches.
+
+    waits: someone may still be writing; leave files alone that changed just now.
+    """
+    # Imported here: a process that only asks should not pay for what reads files.
+    from everyword.ingest.importers import everyword_jsonl as own_jsonl
+    from everyword.ingest.importers import everyword_memory as own_file
+    from everyword.ingest.importers.detection import is_own, recognise
+    from everyword.ingest.importing import ImportOptions, import_source
+    from everyword.ingest.redaction.redact import rules_of
+    from everyword.knowledge.concepts import fold_waiting
+
+    source = checked_path(path)
+    strict = is_own(source, format)
+    found = recognise(source, own_jsonl.NAME if strict else format)
+    found.source.notes[own_file.SPACE] = scope.space
+    how = ImportOptions(
+        wing=scope.wing,
+        rules=rules_of(scope.engine.settings, redact),
+        strict=strict and not waits,
+        own=strict or found.format is own_file,
+        defer=defer,
+        again=again,
+        skip_recent=waits,
+    )
+    try:
+        done = import_source(scope.engine, scope.space, found.format, found.source, how, progress=progress)
+    finally:
+        found.source.close()
+    if not defer and scope.engine.settings.fold:  # what batches had no time for
+        fold_waiting(scope.engine, progress, scope.space)
+    return done
+
+
+def follow_path(
+    scope: Scope,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None,
+    redact: str | None,
+    defer: bool,
+    every_s: float,
+    stop: threading.Event,
+) -> Iterator[Imported | EverywordError]:
+    """Import what is there, and then again and again what is new, until `stop` is set."""
+    looked = False
+    left_out: Mapping[str, int] = {}
+
+    def go_on(_what: str, _done: int, _total: int) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    while not stop.is_set():
+        try:
+            done = import_path(
+                scope, path, format=format, redact=redact, defer=defer, again=False, progress=go_on, waits=True
+            )
+            if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
+                yield done
+            looked, format, left_out = True, done.format, done.skipped
+        except _Stopped:
+            return
+        except EverywordError as error:
+            if looked:
+                yield error
+            elif not _is_empty(path) and not _is_being_written(path):
+                raise
+        stop.wait(every_s)
+
+
+def _is_being_written(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something here changed just now: half a file can't be judged."""
+    try:
+        return any(time.time() - one.stat().st_mtime < _YOUNG_S for one in _there(path))
+    except OSError:
+        return True  # it went while we looked: things are moving
+
+
+def _is_empty(path: str | os.PathLike[str]) -> bool:
+    """Tell a folder in which nothing is yet."""
+    return checked_path(path).is_dir() and not any(True for _ in _there(path))
+
+
+def _there(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """List what could be imported: not a memory that is open here and lies in the same folder, always written to."""
+    source = checked_path(path)
+    return (one for one in (source.rglob("*") if source.is_dir() else [source]) if not is_held(one))

@@ -1,0 +1,140 @@
+"""`memory.intents`: unmet goals, and what is to become of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from everyword.api.arguments import Time, checked_count, checked_id, checked_question, chosen
+from everyword.api.scope import Scope, public, public_in_steps
+from everyword.engine.retry import again
+from everyword.errors import InvalidInput, NotFound
+from everyword.storage.protocol import Reader
+from everyword.types.events import Event
+from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
+from everyword.types.records import RecordKind
+from everyword.types.times import as_datetime
+
+# What computes attention is imported where it is needed: a process that only asks should not pay for it.
+
+SHOWN = 5  # intents at most, unless more are asked for: an agent that is told everything is told nothing
+_ANY = "any"
+
+
+class Intents:
+    """Goals that the evidence points to."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    @public
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        category: str | None = None,
+        limit: int = SHOWN,
+        now: Time | None = None,
+        as_of: Time | None = None,
+    ) -> list[Intent]:
+        """List goals that the evidence points to and that are not met, the most pressing first, each with its quotes.
+
+        status: by default what is pending or scheduled; "resolved", "rejected", "deferred", "expired" or "any".
+        category: "task", "promise", "wish", "question" or "reminder". as_of: by what was known then.
+        """
+        wanted = None if status in (None, _ANY) else chosen(IntentStatus, "status", status, also=_ANY)
+        kind = chosen(IntentCategory, "category", category)
+        most = checked_count("limit", limit, 1 << 62)
+        statuses = (wanted,) if wanted is not None else LIVE if status is None else tuple(IntentStatus)
+        return [
+            intent
+            for intent in _intents(self.scope, now, as_of)
+            if intent.status in statuses and kind in (None, intent.category)
+        ][:most]
+
+    @public
+    def get(self, id: str, *, now: Time | None = None) -> Intent:
+        """Read one intent by its id, whatever became of it."""
+        return _find(self.scope, id, now)
+
+    @public_in_steps
+    def answer(
+        self,
+        id: str,
+        answer: str,
+        *,
+        text: str | None = None,
+        until: Time | None = None,
+        by: str | None = None,
+    ) -> Intent:
+        """Say what is to become of an intent: "accept", "modify" (text: its new words), "defer", "reject" or "done".
+
+        The answer is kept in the log. It moves the threshold of the intent's category, so that more or less of its
+        kind is shown; what was rejected is never shown again. until: not before this time, for "defer". by: who
+        answers (default: "user").
+        """
+        # Imported here: a process that only asks should not pay for what reads events.
+        from everyword.ingest.edit_records import write_record
+        from everyword.knowledge.intents import mark_behind
+        from everyword.knowledge.legacy.fold.goals import answering
+
+        said = chosen(IntentAnswer, "answer", answer)
+        if said is None:
+            raise InvalidInput("answer is missing.", fix=f"Choose one of {', '.join(IntentAnswer)}.")
+        if (said is IntentAnswer.MODIFY) != (text is not None):
+            raise InvalidInput("text is for modify, and modify needs it: the intent in your own words.")
+        if until is not None and said is not IntentAnswer.DEFER:
+            raise InvalidInput("until is for defer alone.")
+        moment = None if until is None else as_datetime(until, "until")
+        known, source = again(self.scope.engine, lambda: _with_source(self.scope, id))
+        words = None if text is None else checked_question(text)
+        write_record(
+            self.scope.engine,
+            self.scope.space,
+            RecordKind.FEEDBACK,
+            answering(known.id, said, moment),
+            by=self.scope.by(by),
+            events=known.events,
+            text=words or "",
+            wing=source.wing,
+        )
+        # Where marks are behind the log, the answer waits in it.
+        again(self.scope.engine, lambda: mark_behind(self.scope.engine.store, self.scope.space), resumes=True)
+        return again(self.scope.engine, lambda: _find(self.scope, id, None))
+
+
+def current_intents(scope: Scope) -> list[Intent]:
+    """List all intents as they stand this minute."""
+    return _intents(scope, None, None)
+
+
+def intents_of_the_minute(scope: Scope, reader: Reader, now: datetime) -> list[Intent]:
+    """Compute intents once a minute: who looks again finds them where they were, and at once."""
+    from everyword.knowledge.intents import cached_intents
+
+    minute = now.replace(second=0, microsecond=0)
+    return cached_intents(scope.engine, reader, wing=scope.wing, now=minute)
+
+
+def _intents(scope: Scope, now: Time | None, as_of: Time | None) -> list[Intent]:
+    from everyword.knowledge.intents import intents_in
+
+    known = None if as_of is None else as_datetime(as_of, "as_of")
+    moment = known if now is None and known is not None else scope.moment(now)
+    with scope.reader() as reader:
+        if now is None and known is None:
+            return intents_of_the_minute(scope, reader, moment)
+        return intents_in(reader, now=moment, wing=scope.wing, as_of=known)
+
+
+def _find(scope: Scope, id: str, now: Time | None) -> Intent:
+    for intent in _intents(scope, now, None):
+        if intent.id == id:
+            return intent
+    raise NotFound(f"There is no intent with id {id!r} here.", fix="See intents.list(status='any').")
+
+
+def _with_source(scope: Scope, id: str) -> tuple[Intent, Event]:
+    known = _find(scope, id, None)
+    with scope.reader() as reader:
+        found = reader.find([checked_id(known.grounds[0].event_id)])
+    return known, next(iter(found.values())).event

@@ -1,0 +1,125 @@
+"""The scope that a memory and its parts share, and the decorators of every public method.
+
+A decorator says how a method is retried where the server interrupts it. It also translates errors, so that only errors
+of ours leave a public method.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
+
+from everyword.api.arguments import Conditions, Time, filter_of
+from everyword.engine.engine import Engine
+from everyword.engine.retry import again
+from everyword.errors import EverywordError, StoreError
+from everyword.storage.protocol import Reader, Writer
+from everyword.types.events import Filter
+from everyword.types.times import as_datetime
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a handle sees: one space, or one wing of it."""
+
+    engine: Engine
+    space: str
+    wing: str | None = None
+    walled: bool = False  # tells nothing of the file around the space
+    editor: str | None = None  # the author of all edits, whatever `by` says; None: as `by` says
+
+    def reader(self) -> AbstractContextManager[Reader]:
+        """Take a snapshot."""
+        return self.engine.store.reader(self.space)
+
+    def writer(self) -> AbstractContextManager[Writer]:
+        """Begin a transaction."""
+        return self.engine.store.writer(self.space)
+
+    def by(self, given: str | None) -> str | None:
+        """Name the author of an edit."""
+        return given if self.editor is None else self.editor
+
+    def moment(self, now: Time | None) -> datetime:
+        """Read the asker's clock, or the engine's."""
+        return self.engine.clock() if now is None else as_datetime(now, "now")
+
+    def filter(self, **conditions: Unpack[Conditions]) -> Filter:
+        """Check the filters of a read; a handle on a wing sees that wing alone."""
+        return filter_of(self.engine.settings, self.wing, conditions)
+
+
+class Scoped(Protocol):
+    """A memory or one of its parts."""
+
+    @property
+    def scope(self) -> Scope:
+        """Give the scope."""
+        ...
+
+
+S = TypeVar("S", bound=Scoped)
+
+
+def public(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Retry a public method as a whole, unless it committed something."""
+
+    @wraps(method)
+    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        return _run(
+            self, method, args, kwargs, lambda: again(self.scope.engine, lambda: method(self, *args, **kwargs))
+        )
+
+    return call
+
+
+def public_resumable(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Retry a public method as a whole: it finds what is done, and does the rest."""
+
+    @wraps(method)
+    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        def work() -> R:
+            return again(self.scope.engine, lambda: method(self, *args, **kwargs), resumes=True)
+
+        return _run(self, method, args, kwargs, work)
+
+    return call
+
+
+def public_in_steps(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Do not retry a public method as a whole: it retries each of its steps."""
+
+    @wraps(method)
+    def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        return _run(self, method, args, kwargs, lambda: method(self, *args, **kwargs))
+
+    return call
+
+
+def _run(self: Scoped, method: Callable[..., Any], args: Any, kwargs: Any, work: Callable[[], R]) -> R:
+    def translated(error: Exception) -> Exception:
+        if isinstance(error, EverywordError) and type(error) is not StoreError:
+            return error
+        from everyword.api.error_translation import translate  # needed only where something fails
+
+        return translate(error, method, (self, *args), kwargs, self.scope.engine.store)
+
+    def each(items: Generator[Any]) -> Generator[Any]:
+        try:
+            yield from items
+        except Exception as error:
+            raise translated(error) from error
+
+    try:
+        result = work()
+    except Exception as error:
+        raise translated(error) from error
+    return cast("R", each(cast("Generator[Any]", result))) if inspect.isgenerator(result) else result

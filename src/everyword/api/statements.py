@@ -1,0 +1,173 @@
+"""Read statements of a scope with their history, and correct or retract them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from everyword.api.arguments import Time, checked_id, checked_question, chosen
+from everyword.api.scope import Scope
+from everyword.engine.retry import again
+from everyword.errors import InvalidInput, NotFound, OutOfDate
+from everyword.storage.protocol import ArtifactFilter, Reader
+from everyword.types.events import Change, Event, Json
+from everyword.types.records import Reason, RecordKind
+from everyword.types.statements import Artifact, ArtifactKind, History, Status, Version
+from everyword.types.times import as_datetime
+
+_PAGE = 500  # statements read at a time
+_ANY = "any"
+
+
+def read_statement(scope: Scope, id: str) -> Artifact:
+    """Read one statement by its id."""
+    with scope.reader() as reader:
+        found = reader.artifact(id) if isinstance(id, str) else None
+    if found is None or (scope.wing is not None and _source(scope, found).wing != scope.wing):
+        raise NotFound(f"There is no statement with id {id!r} here.")
+    return found
+
+
+def read_history(scope: Scope, id: str) -> History:
+    """Read every version of a statement, and why each followed the one before."""
+    known = read_statement(scope, id)
+    with scope.reader() as reader:
+        chain = reader.versions(known.id)
+        changes = reader.changes([one.id for one in chain])
+        if scope.wing is not None:
+            chain, changes = _within_wing(scope, reader, chain, changes)
+    return History(versions=tuple(Version(artifact=one, changes=_changes_of(one, changes)) for one in chain))
+
+
+def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Artifact:
+    """Write a correction, and return the statement that holds then."""
+    from everyword.knowledge.legacy.extract.corrections import payload_of  # not for a process that only asks
+
+    words = checked_question(text)
+    known, source = again(scope.engine, lambda: _current(scope, id))
+    payload = payload_of(known, speaker=_speaker_of(source))
+    return _edit(scope, known, source, RecordKind.CORRECTION, payload, words, by)
+
+
+def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by: str | None) -> Artifact:
+    """Write a retraction, and return the statement that was taken back."""
+    why = chosen(Reason, "reason", reason) or Reason.ENDED
+    if at is not None and why is not Reason.ENDED:
+        raise InvalidInput("at is for what has ended; what was never true has no end.")
+    known, source = again(scope.engine, lambda: _current(scope, id))
+    ended = None if at is None else as_datetime(at, "at")
+    if ended is not None and known.valid_from is not None and ended < known.valid_from:
+        raise InvalidInput(f"It can't have ended before it began, {known.valid_from.isoformat()}.")
+    from everyword.knowledge.legacy.extract.corrections import payload_of  # not for a process that only asks
+
+    payload = payload_of(known, reason=why, until=ended)
+    return _edit(scope, known, source, RecordKind.RETRACTION, payload, "", by)
+
+
+def statement_filter(
+    scope: Scope, *, kind: str | None, about: str | None, status: str, tag: str | None, as_of: Time | None
+) -> ArtifactFilter:
+    """Check the filters of a list of statements."""
+    return ArtifactFilter(
+        kind=chosen(ArtifactKind, "kind", kind),
+        about=about,
+        status=None if status == _ANY else chosen(Status, "status", status, also=_ANY),
+        tag=tag,
+        wing=scope.wing,
+        as_of=None if as_of is None else as_datetime(as_of, "as_of"),
+    )
+
+
+def _within_wing(
+    scope: Scope, reader: Reader, chain: Sequence[Artifact], changes: Sequence[Change]
+) -> tuple[list[Artifact], list[Change]]:
+    """Leave out what other wings said; a reason quotes both sides, so both must be of this wing."""
+    said = {*(one.event_id for one in chain), *(change.event_id for change in changes if change.event_id)}
+    found = reader.find([checked_id(id) for id in said]).values()
+    here = {known.event.id for known in found if known.event.wing == scope.wing}
+    kept = [one for one in chain if one.event_id in here]
+    ids = {None, *(one.id for one in kept)}
+    told = [one for one in changes if one.event_id in here and {one.artifact_id, one.target_id} <= ids]
+    return kept, told
+
+
+def statement_pages(scope: Scope, which: ArtifactFilter, left: int) -> Iterator[Artifact]:
+    """Read statements in pages, at most `left` of them."""
+    after = 0
+    while left > 0:
+        with scope.reader() as reader:
+            rows = reader.artifacts(which, after=after, limit=min(left, _PAGE))
+        yield from (artifact for _, artifact in rows)
+        if len(rows) < _PAGE:
+            return
+        after, left = rows[-1][0], left - len(rows)
+
+
+def _current(scope: Scope, id: str) -> tuple[Artifact, Event]:
+    """Read a statement that may be changed, and the event that states it."""
+    known = read_statement(scope, id)
+    if known.status is not Status.CURRENT:
+        raise OutOfDate(f"{id} is {known.status}; only what is current changes.", fix="See its history().")
+    return known, _source(scope, known)
+
+
+def _edit(
+    scope: Scope,
+    known: Artifact,
+    source: Event,
+    kind: RecordKind,
+    payload: Mapping[str, Json],
+    text: str,
+    by: str | None,
+) -> Artifact:
+    """Write the record that changes a statement; return what holds then, or the statement that was taken back."""
+    # Imported here: a process that only asks should not pay for what reads events.
+    from everyword.ingest.edit_records import write_record
+
+    write_record(
+        scope.engine,
+        scope.space,
+        kind,
+        payload,
+        by=scope.by(by),
+        events=[source.id],
+        text=text,
+        wing=source.wing,
+    )
+    _catch_up(scope)  # where deriving is behind the log, the correction waits in it
+    return again(scope.engine, lambda: _outcome(scope, known.id))
+
+
+def _catch_up(scope: Scope) -> None:
+    from everyword.knowledge.statements import catch_up
+
+    def some() -> bool:
+        with scope.reader() as reader:
+            if reader.derived_upto() is None:
+                return False
+        with scope.writer() as writer:
+            return catch_up(writer, limit=_PAGE) == _PAGE
+
+    while again(scope.engine, some):
+        pass
+
+
+def _outcome(scope: Scope, id: str) -> Artifact:
+    with scope.reader() as reader:
+        chain = reader.versions(id)
+    return next((one for one in chain if one.replaces == id), None) or read_statement(scope, id)
+
+
+def _source(scope: Scope, known: Artifact) -> Event:
+    with scope.reader() as reader:
+        return next(iter(reader.find([checked_id(known.event_id)]).values())).event
+
+
+def _speaker_of(source: Event) -> str | None:
+    """Name whose statement an event holds: a correction of it speaks for them."""
+    from everyword.knowledge.graph import speaker_of
+
+    return speaker_of(source)
+
+
+def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:
+    return tuple(change for change in changes if artifact.id in (change.artifact_id, change.target_id))

@@ -1,0 +1,93 @@
+"""Set and read an agent's identity, and write what it should know before the first word."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from everyword.api.arguments import Time, checked_count, checked_question
+from everyword.api.scope import Scope
+from everyword.errors import InvalidInput
+from everyword.retrieval.wake_up import (
+    MOST_CONFIRMED,
+    WakeUpRequest,
+    candidates,
+    identity_lines,
+    identity_of,
+    wake_up,
+)
+from everyword.storage.protocol import Reader
+from everyword.text.rendering import name
+from everyword.types.events import Event, Filter
+from everyword.types.intents import Identity, WakeUp
+from everyword.types.records import RecordKind
+from everyword.types.trust import effective_at
+
+# Tokens: 50 for who, 120 for what matters now, 30 for the fence; little enough for every session of every agent.
+WAKE_UP_TOKENS = 200
+_MOST_IDENTITY_CHARS = 2_000  # what is longer is a document, and would never be told whole
+_LOOKED_BACK = 20  # events, since some may be dated ahead
+
+
+def write_wake_up(scope: Scope, budget: int, *, wing: str | None, topic: str | None, now: Time | None) -> WakeUp:
+    """Choose and write the lines of a wake-up."""
+    from everyword.knowledge.intents import cached_intents
+    from everyword.knowledge.window import standing_in  # not for a process that only asks
+
+    checked_count("budget", budget, 1_000_000)
+    scope.filter(wing=wing)
+    about = None if topic is None else checked_question(topic).strip()
+    moment = scope.moment(now)
+    today = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    with scope.reader() as reader:
+        project = scope.wing or wing or _latest_wing(reader)
+        intents = cached_intents(scope.engine, reader, wing=scope.wing, now=today)
+        request = WakeUpRequest(
+            reader=reader,
+            wing=scope.wing,
+            project=project,
+            topic=about,
+            today=today,
+            latest=_latest(reader, scope.wing, moment),
+            confirmed=reader.confirmations(limit=MOST_CONFIRMED),
+            standing=standing_in(reader, intents, wing=scope.wing),
+        )
+        first = identity_lines(read_identity(scope, reader, project))
+        found = candidates(request)
+        key = scope.engine.fence_key.of(reader.file)
+    headings = {1: f"Now, in {name(project)}:" if project else "Now:", 2: f"About {name(about or '')}:"}
+    return wake_up(first, found, budget, scope.engine.tokenizer, headings=headings, fence_key=key)
+
+
+def set_identity(scope: Scope, text: str, *, wing: str | None, by: str | None, redact: str | None) -> None:
+    """Write a new identity into the log."""
+    from everyword.ingest.edit_records import write_record
+
+    words = checked_question(text).strip()
+    if len(words) > _MOST_IDENTITY_CHARS:
+        raise InvalidInput(
+            f"An identity has at most {_MOST_IDENTITY_CHARS:,} characters; this one has {len(words):,}.",
+            fix="Say who the agent is in two or three sentences; add() the rest.",
+        )
+    kind = RecordKind.IDENTITY
+    write_record(scope.engine, scope.space, kind, {}, by=scope.by(by), text=words, wing=wing, redact=redact)
+
+
+def read_identity(scope: Scope, reader: Reader, wing: str | None) -> Identity | None:
+    """Read a wing's identity, or else the space's; a handle on a wing never sees beyond it."""
+    return identity_of(reader, [wing] if wing is None or scope.wing is not None else [wing, None])
+
+
+def _latest(reader: Reader, wing: str | None, now: datetime) -> datetime:
+    said = _last_said(reader, wing)
+    # What claims to come from the future must not make everything else look old.
+    return datetime(1970, 1, 1, tzinfo=UTC) if said is None else min(effective_at(said), now)
+
+
+def _latest_wing(reader: Reader) -> str | None:
+    said = _last_said(reader, None)
+    return None if said is None else said.wing
+
+
+def _last_said(reader: Reader, wing: str | None) -> Event | None:
+    rows = reader.page(Filter(wing=wing), newest_first=True, limit=_LOOKED_BACK)
+    return max((event for _, event in rows), key=effective_at, default=None)

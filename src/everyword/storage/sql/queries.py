@@ -1,0 +1,66 @@
+"""Read the queries of a dialect: the shared templates beside this module, and the dialect's own file.
+
+Templates are written as PostgreSQL has them, with `:name` for values that have names. For SQLite
+
+- `$1` becomes `?1`;
+- casts (`::text`) go;
+- `= ANY($1)` becomes `IN carray(?1)`, and `!= ALL($1)` becomes `NOT IN carray(?1)`;
+- functions take the names in `_SQLITE_FUNCTIONS`.
+
+What a query needs in one dialect alone stands in `{postgres: ...}` or `{sqlite: ...}`. One that differs in more than
+that stands in the `queries.sql` of each dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Literal
+
+Dialect = Literal["sqlite", "postgres"]
+
+_TEMPLATES = "everyword.storage.sql"
+_NAMED = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
+_VALUE_BY_NAME = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_VALUE_BY_PLACE = re.compile(r"\$(\d+)")
+_CAST = re.compile(r"::\w+(\[\])?")
+_SQLITE_FUNCTIONS = {"greatest": "max", "least": "min", "octet_length": "length", "bool_or": "max"}
+_FUNCTION = re.compile(rf"\b({'|'.join(_SQLITE_FUNCTIONS)})\(")
+
+
+def queries_of(dialect: Dialect) -> dict[str, str]:
+    """Read every query of a dialect, by name."""
+    render = _for_sqlite if dialect == "sqlite" else _for_postgres
+    shared = {name: render(template) for name, template in named_queries(_TEMPLATES).items()}
+    return shared | named_queries(f"everyword.storage.{dialect}")
+
+
+def named_queries(package: str) -> dict[str, str]:
+    """Read every query of a package's `.sql` files."""
+    entries = [entry for entry in files(package).iterdir() if entry.name.endswith(".sql")]
+    found: dict[str, str] = {}
+    for entry in sorted(entries, key=lambda one: one.name):
+        parts = _NAMED.split(entry.read_text(encoding="utf-8"))
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            found[name] = _COMMENT.sub("", body).strip().removesuffix(";")
+    return found
+
+
+def _for_postgres(template: str) -> str:
+    return _VALUE_BY_NAME.sub(r"%(\1)s", _chosen(template, "postgres", "sqlite"))
+
+
+def _for_sqlite(template: str) -> str:
+    sql = _CAST.sub("", _chosen(template, "sqlite", "postgres"))
+    sql = re.sub(r"!= ALL\(([^()]+)\)", r"NOT IN carray(\1)", sql)
+    sql = re.sub(r"= ANY\(([^()]+)\)", r"IN carray(\1)", sql)
+    sql = _FUNCTION.sub(lambda found: f"{_SQLITE_FUNCTIONS[found[1]]}(", sql)
+    return _VALUE_BY_PLACE.sub(r"?\1", sql)
+
+
+def _chosen(template: str, mine: Dialect, other: Dialect) -> str:
+    """Keep what stands for one dialect, and drop what stands for the other, with the space before it."""
+    sql = re.sub(rf"(^| )\{{{other}: [^}}]*\}}(?=\s|$|[),])", "", template, flags=re.MULTILINE)
+    sql = re.sub(rf"\{{{other}: [^}}]*\}}", "", sql)
+    return re.sub(rf"\{{{mine}: ([^}}]*)\}}", r"\1", sql)
