@@ -1,0 +1,257 @@
+"""Gather trained readers, and write one as ONNX.
+
+    python -m training.reading.export pack --work WORK --to OUT      # where it was trained: the best, as float16 parts
+    python -m training.reading.export onnx --parts OUT --name reader --to FOLDER     # anywhere: fp32 and int8 graphs
+
+A graph takes one row at a time: `input_ids`, `segments` and `shapes` go in. recall.onnx gives `tokens` and `pooled`
+(the vectors of everyword-small, of the first segment), reader.onnx gives `reading` (columns as model.layout says),
+`pair` and `answer` (logits): two networks that share the word embeddings, words.bin. The parts leave these out.
+"""
+
+# ruff: noqa: T201
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, external_data_helper, helper
+
+from training import export as base
+from training.reading.corpus import PAIRS
+from training.weights import Arrays
+
+PART_BYTES = 14_000_000  # of a file that comes back from the machine that trains
+WORDS = "encoder.embed_word.weight"
+SMALL = Path("packages/everyword-models/src/everyword_models/everyword-small")
+
+
+class FloatGraph(base.Graph):
+    """The same graph with float matrices."""
+
+    def product(self, states: str, name: str, matrix: Any, bias: Any | None) -> str:
+        made = self.node("MatMul", [states, self.number(name, matrix.astype(np.float32))])
+        if bias is None:
+            return made
+        return self.node("Add", [made, self.number(f"{name}@bias", bias.astype(np.float32))])
+
+
+def build(arrays: Arrays, recall: Arrays, *, rounded: bool, parts: Sequence[str] = ("recall", "reader")) -> Any:
+    """Build the graph of a reader, of the encoder of recall, or of both."""
+    g: base.Graph = base.Graph() if rounded else FloatGraph()
+    f = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
+    outputs: list[tuple[str, list[Any]]] = []
+    g.number("zero", np.array([0], np.int64))
+    words = _words(g, recall[WORDS], rounded=rounded)
+    if "recall" in parts:
+        _vectors(g, recall, _behind(g, recall, _embedded(g, recall, "recall", _part(g, words, 0)), 0)[-1])
+        outputs += [("tokens", ["own", recall["to_tokens.weight"].shape[0]]), ("pooled", [base.POOLED_DIMS])]
+    if "reader" in parts:
+        _reader(g, f, _behind(g, f, _embedded(g, f, "reader", words), layers_of(recall)))
+        outputs += [("reading", ["n", f["read.weight"].shape[0]]), ("pair", [1, len(PAIRS)]), ("answer", ["n", 2])]
+    graph = helper.make_graph(
+        g.nodes,
+        "everyword",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["n"]) for name in ("input_ids", "segments", "shapes")],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs],
+        g.numbers,
+    )
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid(base.OURS, 1)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=8)
+
+
+def _reader(g: base.Graph, f: Arrays, behind: list[str]) -> None:
+    last, middle = (g.node("Squeeze", [one, "zero"]) for one in (behind[-1], behind[(len(behind) - 1) // 2]))
+    both = g.node("Concat", [last, middle], axis=-1)
+    for name in ("read", "answer"):
+        hidden = _linear(g, f, f"{name}_hidden", both)
+        _linear(g, f, name, _gelu(g, hidden), out={"read": "reading", "answer": "answer"}[name])
+    _pair(g, f, last)
+
+
+def layers_of(arrays: Arrays) -> int:
+    """Count the layers of an encoder."""
+    return 1 + max(int(name.split(".")[2]) for name in arrays if name.startswith("encoder.layers."))
+
+
+def _words(g: base.Graph, words: Any, *, rounded: bool) -> str:
+    """Look up the word embeddings, which both encoders share."""
+    if not rounded:
+        return g.node("Gather", [g.number("words", words), "input_ids"])
+    scale = np.abs(words).max(axis=1, keepdims=True) / base.LARGEST + 1e-12
+    table = g.number("words", np.rint(words / scale).astype(np.int8))
+    rows = g.node("Cast", [g.node("Gather", [table, "input_ids"])], to=TensorProto.FLOAT)
+    return g.node("Mul", [rows, g.node("Gather", [g.number("words@scale", scale.astype(np.float32)), "input_ids"])])
+
+
+def _embedded(g: base.Graph, f: Arrays, name: str, words: str) -> str:
+    """Add positions to word embeddings; for the reader, segments and how words are written besides."""
+    positions = (f["encoder.embed_position.weight"] + f["encoder.embed_token_type.weight"][0]).astype(np.float16)
+    size = g.node("Shape", [words], start=0, end=1)
+    here = g.node("Slice", [g.number(f"{name}.positions", positions), "zero", size])
+    states = g.node("Add", [words, g.node("Cast", [here], to=TensorProto.FLOAT)])
+    for kind, ids in (("segment", "segments"), ("shape", "shapes")):
+        if f"encoder.embed_{kind}.weight" in f:
+            table = g.number(f"{name}.{kind}", f[f"encoder.embed_{kind}.weight"])
+            states = g.node("Add", [states, g.node("Gather", [table, ids])])
+    norm = [g.number(f"{name}.norm.{kind}", f[f"encoder.embed_norm.{kind}"]) for kind in ("weight", "bias")]
+    states = g.node("LayerNormalization", [states, *norm], axis=-1, epsilon=base.NORM_EPSILON)
+    return g.node("Unsqueeze", [states, "zero"])
+
+
+def _behind(g: base.Graph, f: Arrays, states: str, first: int) -> list[str]:
+    """Give the states behind each layer; the layers' names are numbered from `first`."""
+    found: list[str] = []
+    for layer in range(layers_of(f)):
+        start = f"encoder.layers.{layer}."
+        part = {name.removeprefix(start): v for name, v in f.items() if name.startswith(start)}
+        states = base._layer(g, part, first + layer, states)
+        found.append(states)
+    return found
+
+
+def _vectors(g: base.Graph, f: Arrays, last: str) -> None:
+    own = g.node("Squeeze", [last, "zero"])
+    tokens = g.node("MatMul", [own, g.number("to_tokens", f["to_tokens.weight"].T)])
+    g.node("LpNormalization", [tokens], out="tokens", axis=-1, p=2)
+    mean = g.node("ReduceMean", [own], axes=[0], keepdims=1)
+    pooled = g.node("MatMul", [mean, g.number("to_pooled", f["to_pooled.weight"][: base.POOLED_DIMS].T)])
+    pooled = g.node("Add", [pooled, g.number("to_pooled@bias", f["to_pooled.bias"][: base.POOLED_DIMS])])
+    g.node("Squeeze", [g.node("LpNormalization", [pooled], axis=-1, p=2), "zero"], out="pooled")
+
+
+def _part(g: base.Graph, states: str, segment: int) -> str:
+    """Take the states of one segment."""
+    here = g.node("Equal", ["segments", g.number(f"segment{segment}-{len(g.nodes)}", np.array([segment], np.int64))])
+    return g.node("Compress", [states, here], axis=0)
+
+
+def _pair(g: base.Graph, f: Arrays, last: str) -> None:
+    first = g.node("Slice", [last, "zero", g.number("one", np.array([1], np.int64))])
+    means: list[str] = []
+    for segment in (0, 1):
+        # A row of one segment has no pair: its sum is nought, and the number is not used.
+        part = _part(g, last, segment)
+        size = g.node("Cast", [g.node("Shape", [part], start=0, end=1)], to=TensorProto.FLOAT)
+        size = g.node("Max", [size, g.number(f"least{segment}", np.array([1], np.float32))])
+        total = g.node("ReduceSum", [part, "zero"], keepdims=1)
+        means.append(g.node("Div", [total, size]))
+    a, b = means
+    features = [first, a, b, g.node("Mul", [a, b]), g.node("Abs", [g.node("Sub", [a, b])])]
+    hidden = _linear(g, f, "pair_hidden", g.node("Concat", features, axis=-1))
+    _linear(g, f, "pair", _gelu(g, hidden), out="pair")
+
+
+def _linear(g: base.Graph, f: Arrays, name: str, states: str, out: str | None = None) -> str:
+    # Heads are kept as float16: to round them further would cost more than the bytes are worth.
+    kept = g.number(f"{name}.weight", f[f"{name}.weight"].T.astype(np.float16))
+    made = g.node("MatMul", [states, g.node("Cast", [kept], to=TensorProto.FLOAT)])
+    return g.node("Add", [made, g.number(f"{name}.bias", f[f"{name}.bias"])], out=out)
+
+
+def _gelu(g: base.Graph, states: str) -> str:
+    return g.node("Gelu", [states], domain=base.OURS)
+
+
+def pack(work: Path, out: Path) -> None:
+    """Write the best run of those with all layers as `reader`, the best of the others as `small`, in parts."""
+    import torch
+
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(work.glob("*.json"))}
+    groups = {"reader": False, "small": True}
+    for target, fewer in groups.items():
+        names = [name for name in found if "plan" in found[name] and bool(found[name]["plan"]["layers"]) == fewer]
+        if not names:
+            continue
+        best = max(names, key=lambda name: found[name]["choose"]["headline"])
+        state = torch.load(work / f"{best}.pt", map_location="cpu")
+        write_parts({key: value.float().numpy() for key, value in state.items()}, out, target)
+        found[target] = {**found[best]}
+        print(f"packed {best} as {target}", flush=True)
+    (out / "runs.json").write_text(json.dumps(found, indent=1))
+
+
+def write_parts(arrays: Arrays, out: Path, name: str) -> None:
+    """Write weights as float16 in files small enough to come back, without word embeddings."""
+    parts: list[Arrays] = [{}]
+    size = 0
+    for key, value in arrays.items():
+        if key == WORDS:
+            continue
+        if size and size + 2 * value.size > PART_BYTES:
+            parts.append({})
+            size = 0
+        parts[-1][key] = value.astype(np.float16)
+        size += 2 * value.size
+    for number, part in enumerate(parts):
+        np.savez(out / f"{name}-{number}.npz", allow_pickle=False, **part)
+
+
+def read_parts(folder: Path, name: str) -> Arrays:
+    """Read what `write_parts` wrote; the word embeddings are those of everyword-small."""
+    arrays: Arrays = {}
+    for path in sorted(folder.glob(f"{name}-[0-9].npz")):
+        with np.load(path, allow_pickle=False) as file:
+            arrays |= {key: file[key].astype(np.float32) for key in file.files}
+    return arrays
+
+
+def write_folder(arrays: Arrays, about: dict[str, Any], to: Path) -> None:
+    """Write the graphs, reader.json and the tokenizer.
+
+    recall.onnx and reader.onnx share words.bin; their weights are int8. all.onnx gives everything at once, from one
+    file; all-fp32.onnx is not rounded. Size of the product: recall.onnx, reader.onnx and words.bin.
+    """
+    from training.reading.model import from_onnx
+
+    to.mkdir(parents=True, exist_ok=True)
+    recall = from_onnx(SMALL / "model.onnx")
+    for name, rounded in (("all.onnx", True), ("all-fp32.onnx", False)):
+        model = build(arrays, recall, rounded=rounded)
+        onnx.checker.check_model(model)
+        onnx.save(model, to / name)
+    for part in ("recall", "reader"):
+        onnx.save(
+            _words_apart(build(arrays, recall, rounded=True, parts=[part]), to / "words.bin"), to / f"{part}.onnx"
+        )
+    for path in sorted([*to.glob("*.onnx"), to / "words.bin"]):
+        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+    (to / "reader.json").write_text(json.dumps(about, indent=1))
+    shutil.copy(SMALL / "tokenizer.json", to / "tokenizer.json")
+
+
+def _words_apart(model: Any, path: Path) -> Any:
+    """Move the word embeddings into a file that several graphs can share."""
+    table = next(one for one in model.graph.initializer if one.name == "words")
+    path.write_bytes(table.raw_data)
+    external_data_helper.set_external_data(table, path.name, offset=0, length=len(table.raw_data))
+    table.ClearField("raw_data")
+    return model
+
+
+def main() -> None:
+    """Pack or export."""
+    parser = argparse.ArgumentParser()
+    kinds = parser.add_subparsers(dest="do", required=True)
+    packing = kinds.add_parser("pack")
+    packing.add_argument("--work", type=Path, required=True)
+    packing.add_argument("--to", type=Path, required=True)
+    exporting = kinds.add_parser("onnx")
+    exporting.add_argument("--parts", type=Path, required=True)
+    exporting.add_argument("--name", default="reader")
+    exporting.add_argument("--to", type=Path, required=True)
+    arguments = parser.parse_args()
+    if arguments.do == "pack":
+        pack(arguments.work, arguments.to)
+        return
+    about = json.loads((arguments.parts / "runs.json").read_text())[arguments.name]
+    write_folder(read_parts(arguments.parts, arguments.name), about, arguments.to)
+
+
+if __name__ == "__main__":
+    main()
