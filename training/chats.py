@@ -210,7 +210,7 @@ def lines_of(kind: str, text: str) -> list[tuple[str, str]]:
 def _parts(text: str) -> list[str]:
     """Cut an answer as long as a page into windows, as the product does."""
     whole = text.replace("<|im_end|>", "").strip()
-    return [whole[span.start : span.end] for span in windows(whole)]
+    return [window.text for window in windows(whole)]
 
 
 def main() -> None:

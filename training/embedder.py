@@ -67,18 +67,7 @@ class Trained:
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
-        return [Passage(pooled=to_int8(pooled), tokens=self.pack(tokens)) for tokens, pooled in self.kept(texts)]
-
-    def pack(self, tokens: Floats) -> bytes:
-        """Write token vectors with 4 bits a dimension.
-
-        TokenCodec.pack also drops near-duplicates. Fewer dimensions lie closer together: its limit, fitted to 384,
-        takes a third of these tokens away, and what they knew with them.
-        """
-        codec = self.codec
-        standard = (tokens - codec.mean) / codec.spread
-        codes = np.searchsorted((codec.levels[1:] + codec.levels[:-1]) / 2, standard.ravel()).astype(np.uint8)
-        return (codes[0::2] | codes[1::2] << 4).tobytes()
+        return [Passage(pooled=to_int8(pooled), tokens=self.codec.pack(tokens)) for tokens, pooled in self.kept(texts)]
 
     def kept(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
         """Give of each text the token vectors that are worth storing, and the pooled vector."""

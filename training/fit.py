@@ -1,7 +1,7 @@
 """Fit the storage codec of an exported model: python -m training.fit FOLDER --lines pools.jsonl.xz
 
-The model gives token vectors of the size that is stored: what is fitted is each dimension's mean and spread and the
-sixteen levels. The file has the form that everyword.models.token_codec reads.
+The model gives token vectors of the size that is stored: what is fitted are the centroids and the
+parts of differences from them. The file has the form that everyword.models.token_codec reads.
 """
 
 # ruff: noqa: T201
@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 
 import numpy as np
-from tools.fit_codec import LEVEL_SAMPLE, _levels, _sample  # pyright: ignore[reportPrivateUsage]
+from tools.fit_codec import _sample, quantizer, without_projection  # pyright: ignore[reportPrivateUsage]
 
 from everyword.models.token_codec import unit
 from training.embedder import Trained
@@ -31,23 +31,12 @@ def main() -> None:
     rng = np.random.default_rng(arguments.seed)
     lines = _sample(arguments.lines, arguments.count, random.Random(arguments.seed))
     tokens = np.concatenate([tokens for tokens, _ in model.kept(lines)])
-    mean, spread = tokens.mean(axis=0), tokens.std(axis=0)
-    standard = ((tokens - mean) / spread).ravel()
-    dims = tokens.shape[1]
-    codec = {
-        "projection": np.eye(dims, dtype=np.float16),
-        "mean": mean,
-        "spread": spread,
-        "levels": _levels(standard[rng.integers(0, len(standard), LEVEL_SAMPLE)]),
-        # The graph pools by itself; the codec's own way of pooling is not used.
-        "pooled_mean": np.zeros(dims, np.float32),
-        "pooled_projection": np.zeros((dims, 1), np.float16),
-    }
+    codec = without_projection(tokens.shape[1]) | quantizer(tokens, None, rng)
     with (arguments.folder / "codec.npz").open("wb") as file:
         np.savez(file, allow_pickle=False, **codec)
     fitted = Trained(arguments.folder).codec
     close = [(unit(fitted.unpack(fitted.pack(one[None]))) * one).sum() for one in tokens[:: len(tokens) // 300]]
-    print(f"{len(lines)} lines, {len(tokens)} tokens; mean cosine after 4 bits {np.mean(close):.4f}")
+    print(f"{len(lines)} lines, {len(tokens)} tokens; mean cosine with what is stored {np.mean(close):.4f}")
 
 
 if __name__ == "__main__":

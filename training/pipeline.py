@@ -53,7 +53,7 @@ def recipe_of(change: dict[str, float]) -> SearchConfig:
         scaled = {name: tuple(one * change["shares"] for one in getattr(near, name)) for name in SHARE_NAMES}
         recipe = replace(recipe, neighbours=replace(near, **scaled))
     if "boosts" in change:
-        names = ("speaker", "own", "told", "time", "superseded", "recency", "length")
+        names = ("speaker", "own", "assistant", "time", "superseded", "recency", "length")
         recipe = replace(recipe, **{name: getattr(recipe, name) * change["boosts"] for name in names})
     return recipe
 

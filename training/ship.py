@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from tools.fit_codec import quantizer, without_projection
 from torch import Tensor
 
 from training import export
 from training.scoring import encode_all
 from training.weights import Arrays
 
-LEVELS, ROUNDS = 16, 30  # of the codec: 4 bits a dimension, and how often levels are moved
-SAMPLE = 400_000  # values that levels are fitted to
 LINES = 6000  # of the training data that a codec is fitted to
 
 
@@ -40,7 +39,7 @@ def write_reranker(bench: Any, model: Any, folder: Path) -> None:
 
 
 def fitted(bench: Any, model: Any, projection: Tensor | None) -> Arrays:
-    """Fit each dimension's mean and spread and the sixteen levels, in the form that TokenCodec reads."""
+    """Fit centroids and parts to tokens, in the form that TokenCodec reads."""
     model.eval()
     lines = bench.plain()
     count = min(bench.plan.get("sample", LINES), len(bench.seen))
@@ -48,24 +47,4 @@ def fitted(bench: Any, model: Any, projection: Tensor | None) -> Arrays:
     vectors, _, _ = encode_all(model, lines, rows, bench.punctuation, 0)
     vectors = vectors.float() if projection is None else vectors.float() @ projection
     tokens = torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()
-    mean, spread = tokens.mean(axis=0), tokens.std(axis=0)
-    standard = ((tokens - mean) / spread).ravel()
-    dims = tokens.shape[1]
-    return {
-        "projection": np.eye(dims, dtype=np.float16),
-        "mean": mean,
-        "spread": spread,
-        "levels": levels(standard[np.random.default_rng(1).integers(0, len(standard), SAMPLE)]),
-        # The graph pools by itself; the codec's own way of pooling is not used.
-        "pooled_mean": np.zeros(dims, np.float32),
-        "pooled_projection": np.zeros((dims, 1), np.float16),
-    }
-
-
-def levels(sample: Any) -> Any:
-    """Place the levels where rounding to the nearest loses least (Lloyd-Max)."""
-    found = np.quantile(sample, (np.arange(LEVELS) + 0.5) / LEVELS)
-    for _ in range(ROUNDS):
-        nearest = np.searchsorted((found[1:] + found[:-1]) / 2, sample)
-        found = np.array([sample[nearest == level].mean() for level in range(LEVELS)])
-    return found.astype(np.float32)
+    return without_projection(tokens.shape[1]) | quantizer(tokens, None, np.random.default_rng(1))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -43,13 +43,15 @@ from training.reading.examples import (
     tags,
 )
 
+if TYPE_CHECKING:
+    from training.reading.label import SoftAsked, SoftReading
+
 LEAST_RELATION = 8  # statements that a relation needs to have a class of its own
 NONE = -100  # what cross-entropy leaves out
 # Sources whose lines answer their questions each by itself.
 ANSWERING = {"squad", "xquad", "friendsqa", "realmem", "timeqa"}
 LOWERED = 0.15  # rows that are read as if they had no capitals
 UNSHAPED = 0.05  # rows of which nothing is said about capitals
-MASK = 103  # the vocabulary's token for a word that is hidden
 TURNED = 0.3  # of the pairs that are the same in either order are read the other way about
 CANDIDATES = 6  # lines that a question is put to at once
 NEAR = 12  # turns that recall ranks first: from these come a question's wrong lines
@@ -143,7 +145,7 @@ class Table:
     def __init__(self, rows: Sequence[Reading | Joined], device: str) -> None:
         self.device = device
         self.sizes = np.array([len(row.ids) for row in rows])
-        found = np.zeros((3, len(rows), self.sizes.max()), np.int16)
+        found = np.zeros((3, len(rows), self.sizes.max()), np.int32)
         for n, row in enumerate(rows):
             found[:, n, : len(row.ids)] = row.ids, row.segments, row.shapes
         self._rows = torch.from_numpy(found).to(device)
@@ -182,14 +184,14 @@ class ReadTable(Table):
         return entity, statement, torch.cat([torch.as_tensor(rows, device=self.device)[:, None], spans], 1)
 
 
-def worn(batch: Batch, masked: float) -> Batch:
+def worn(batch: Batch, masked: float, mask: int) -> Batch:
     """Take capitals away from some rows, and the words behind some tokens."""
     drawn = torch.rand(len(batch.ids), 1, device=batch.ids.device)
     written = (batch.shapes != PLAIN) & (batch.shapes != MARK)
     shapes = torch.where((drawn < LOWERED) & written, LOWER, batch.shapes)
     shapes = torch.where((drawn > 1 - UNSHAPED), PLAIN, shapes)
     hidden = torch.rand_like(batch.ids, dtype=torch.float) < masked
-    ids = torch.where(hidden & (batch.shapes != PLAIN), MASK, batch.ids)
+    ids = torch.where(hidden & (batch.shapes != PLAIN), mask, batch.ids)
     return Batch(ids, batch.there, batch.segments, shapes)
 
 
@@ -400,3 +402,49 @@ def line_turn(line: dict[str, Any]) -> Turn:
 def named_readings(path: Path, writer: Writer) -> list[Reading]:
     """Write WNUT's sentences."""
     return [row for turn in wnut(path) for row in writer.windows(turn, None)]
+
+
+class SoftReadTable(Table):
+    """Readings with the chances that teachers give."""
+
+    def __init__(self, rows: Sequence[SoftReading], device: str) -> None:
+        super().__init__([row.reading for row in rows], device)
+        tagged = np.zeros((len(rows), self.sizes.max(), rows[0].tags.shape[1]), np.float16)
+        for n, row in enumerate(rows):
+            tagged[n, : len(row.tags)] = row.tags
+        self._tags = torch.from_numpy(tagged).to(device)
+        self._counts = np.array([len(row.spans) for row in rows])
+        self._firsts = np.concatenate([[0], np.cumsum(self._counts)])
+        self._spans = torch.tensor([one for row in rows for one in row.spans], device=device)
+        self._said = torch.from_numpy(np.concatenate([row.said for row in rows if row.spans])).to(device)
+
+    def tags(self, chosen: Indices) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the chances of tags; each statement's row, first and last token; the chances of what is said of it."""
+        index = torch.as_tensor(chosen, device=self.device)
+        tagged = self._tags[index, : int(self.sizes[chosen].max())].float()
+        places = np.concatenate([np.arange(self._firsts[n], self._firsts[n + 1]) for n in chosen]).astype(np.int64)
+        at = torch.as_tensor(places, device=self.device)
+        rows = torch.as_tensor(np.repeat(np.arange(len(chosen)), self._counts[chosen]), device=self.device)
+        return tagged, torch.cat([rows[:, None], self._spans[at]], 1), self._said[at].float()
+
+
+class SoftPairTable(Table):
+    """Pairs with the chances that teachers give."""
+
+    def __init__(self, rows: Sequence[tuple[Joined, Any]], device: str) -> None:
+        super().__init__([row for row, _ in rows], device)
+        self.chances = torch.from_numpy(np.stack([one for _, one in rows])).to(device).float()
+
+
+class SoftAskedTable(Table):
+    """Questions with CANDIDATES lines each, and what teachers think of these."""
+
+    def __init__(self, asked: Sequence[SoftAsked], device: str) -> None:
+        super().__init__([row for one in asked for row in one.rows], device)
+        self.widest = self.sizes.reshape(-1, CANDIDATES).max(1)
+        self.chances = torch.from_numpy(np.stack([one.chances for one in asked])).to(device)
+        self.spans = torch.tensor([[one.best, one.first, one.last] for one in asked], device=device)
+
+    def lines(self, chosen: Indices) -> Indices:
+        """Give the rows of some questions."""
+        return (chosen[:, None] * CANDIDATES + np.arange(CANDIDATES)).ravel()

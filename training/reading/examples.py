@@ -19,7 +19,6 @@ import numpy as np
 
 from training.reading.corpus import Conversation, Span, Statement, Turn, sentences
 
-CLS, SEP, QUESTION, PASSAGE = 101, 102, 1, 2
 TURN_TOKENS = 192  # a longer turn is read in windows of whole sentences
 CONTEXT_TOKENS = 64  # of the turn before, its end
 SIDE_TOKENS = 64  # of a statement in a pair
@@ -29,10 +28,25 @@ ASKED_TOKENS = 48
 # How a word is written; the vocabulary has lower case alone.
 PLAIN, LOWER, CAPITAL, CAPITALS, DIGITS, MARK = range(6)
 SHAPES = 6
+SEGMENTS = 5
 MONTHS = "January February March April May June July August September October November December".split()
 
 
 Side = tuple[Turn, Span, str, Turn | None]  # a statement: its turn, its quote, whom it is about, the turn before
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Token ids of a vocabulary that are no words."""
+
+    first: int
+    end: int  # of a part
+    question: int
+    passage: int
+    mask: int  # for a word that is hidden
+
+
+BERT = Markers(first=101, end=102, question=1, passage=2, mask=103)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +91,12 @@ class Joined:
 
 
 class Writer:
-    """Tokenise with the encoder's vocabulary."""
+    """Tokenise with the vocabulary of an encoder."""
 
-    def __init__(self, tokenizer: Path) -> None:
+    def __init__(self, tokenizer: Path, markers: Markers = BERT) -> None:
         from tokenizers import Tokenizer
 
+        self.markers = markers
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -99,7 +114,8 @@ class Writer:
         told = self._tokenizer.encode(whole, add_special_tokens=False)
         shapes = _shapes(whole, told)
         first = [n == 0 or told.word_ids[n] != told.word_ids[n - 1] for n in range(len(told.ids))]
-        starts = [start - len(prefix) for start, _ in told.offsets]
+        # Some vocabularies have the space before a word in its token.
+        starts = [start + _spaces(whole, start, end) - len(prefix) for start, end in told.offsets]
         return Piece(list(told.ids), shapes, starts, [end - len(prefix) for _, end in told.offsets], first)
 
     def readings(self, conversation: Conversation) -> Iterator[Reading]:
@@ -125,10 +141,11 @@ class Writer:
 
     def pair(self, a: Side, b: Side) -> Joined:
         """Write two statements with their dates, speakers, whom they are about, and their turns."""
-        ids, segments, shapes = [CLS, PASSAGE], [0, 0], [0, 0]
+        marked = self.markers
+        ids, segments, shapes = [marked.first, marked.passage], [0, 0], [0, 0]
         for number, side in enumerate((a, b)):
             quote, around = self._side(*side[:3]), self._around(side)
-            ids += [*quote.ids, SEP, *around.ids, SEP]
+            ids += [*quote.ids, marked.end, *around.ids, marked.end]
             shapes += [*quote.shapes, 0, *around.shapes, 0]
             segments += [number] * (len(quote.ids) + 1) + [3 + number] * (len(around.ids) + 1)
         return Joined(ids, segments, shapes, [-1] * len(ids), [-1] * len(ids))
@@ -138,15 +155,16 @@ class Writer:
         parts = [_cut(self.piece(question), ASKED_TOKENS), _cut(self.piece(turn.text, prefix(turn)), LINE_TOKENS)]
         if before is not None:
             parts.append(self._context(before))
-        return joined(QUESTION, parts)
+        return joined(self.markers, self.markers.question, parts)
 
-    def plain(self, text: str, marker: int, prefix: str = "") -> Joined:
-        """Write one text as the product encodes it today."""
-        return joined(marker, [_cut(self.piece(text, prefix), TURN_TOKENS)])
+    def plain(self, text: str, prefix: str | None = None) -> Joined:
+        """Write one text as the product encodes it today: a passage behind its prefix, or a question."""
+        marker = self.markers.question if prefix is None else self.markers.passage
+        return joined(self.markers, marker, [_cut(self.piece(text, prefix or ""), TURN_TOKENS)])
 
     def _reading(self, turn: Turn, part: Piece, before: Turn | None, window: Span) -> Reading:
         context = self._context(before) if before is not None else None
-        row = joined(PASSAGE, [part, *([context] if context else [])])
+        row = joined(self.markers, self.markers.passage, [part, *([context] if context else [])])
         size = 2 + len(part.ids) + 1
         starts = [-1, -1, *(n if n >= 0 else -1 for n in part.starts), -1]
         ends = [-1, -1, *part.ends, -1]
@@ -197,11 +215,11 @@ class Writer:
         return [*found, (start, len(text))]
 
 
-def joined(marker: int, parts: Sequence[Piece]) -> Joined:
+def joined(markers: Markers, marker: int, parts: Sequence[Piece]) -> Joined:
     """Put texts into one row."""
-    ids, segments, shapes, starts, ends = [CLS, marker], [0, 0], [0, 0], [-1, -1], [-1, -1]
+    ids, segments, shapes, starts, ends = [markers.first, marker], [0, 0], [0, 0], [-1, -1], [-1, -1]
     for segment, part in enumerate(parts):
-        ids += [*part.ids, SEP]
+        ids += [*part.ids, markers.end]
         segments += [segment] * (len(part.ids) + 1)
         shapes += [*part.shapes, 0]
         line = segment == 1
@@ -272,6 +290,10 @@ def _shape(word: str) -> int:
     if word.isupper() and len(word) > 1:
         return CAPITALS
     return CAPITAL if word[:1].isupper() else LOWER
+
+
+def _spaces(text: str, start: int, end: int) -> int:
+    return next((n for n in range(end - start) if not text[start + n].isspace()), 0)
 
 
 def _lists(part: Piece) -> tuple[list[Any], ...]:

@@ -1,6 +1,6 @@
 """Gather trained readers, and write one as ONNX.
 
-    python -m training.reading.export pack --work WORK --to OUT      # where it was trained: the best, as float16 parts
+    python -m training.reading.export pack --work WORK --to OUT --runs RUN ...  # where it was trained: the best
     python -m training.reading.export onnx --parts OUT --name reader --to FOLDER     # anywhere: fp32 and int8 graphs
 
 A graph takes one row at a time: `input_ids`, `segments` and `shapes` go in. recall.onnx gives `tokens` and `pooled`
@@ -158,22 +158,16 @@ def _gelu(g: base.Graph, states: str) -> str:
     return g.node("Gelu", [states], domain=base.OURS)
 
 
-def pack(work: Path, out: Path) -> None:
-    """Write the best run of those with all layers as `reader`, the best of the others as `small`, in parts."""
+def pack(work: Path, out: Path, names: Sequence[str]) -> None:
+    """Write the best of some runs in parts, and the scores of all."""
     import torch
 
     found = {path.stem: json.loads(path.read_text()) for path in sorted(work.glob("*.json"))}
-    groups = {"reader": False, "small": True}
-    for target, fewer in groups.items():
-        names = [name for name in found if "plan" in found[name] and bool(found[name]["plan"]["layers"]) == fewer]
-        if not names:
-            continue
-        best = max(names, key=lambda name: found[name]["choose"]["headline"])
-        state = torch.load(work / f"{best}.pt", map_location="cpu")
-        write_parts({key: value.float().numpy() for key, value in state.items()}, out, target)
-        found[target] = {**found[best]}
-        print(f"packed {best} as {target}", flush=True)
-    (out / "runs.json").write_text(json.dumps(found, indent=1))
+    best = max(names, key=lambda name: found[name]["choose"]["headline"])
+    state = torch.load(work / f"{best}.pt", map_location="cpu")
+    write_parts({key: value.float().numpy() for key, value in state.items()}, out, "reader")
+    (out / "runs.json").write_text(json.dumps({**found, "reader": found[best]}, indent=1))
+    print(f"packed {best}", flush=True)
 
 
 def write_parts(arrays: Arrays, out: Path, name: str) -> None:
@@ -241,13 +235,14 @@ def main() -> None:
     packing = kinds.add_parser("pack")
     packing.add_argument("--work", type=Path, required=True)
     packing.add_argument("--to", type=Path, required=True)
+    packing.add_argument("--runs", nargs="+", required=True)
     exporting = kinds.add_parser("onnx")
     exporting.add_argument("--parts", type=Path, required=True)
     exporting.add_argument("--name", default="reader")
     exporting.add_argument("--to", type=Path, required=True)
     arguments = parser.parse_args()
     if arguments.do == "pack":
-        pack(arguments.work, arguments.to)
+        pack(arguments.work, arguments.to, arguments.runs)
         return
     about = json.loads((arguments.parts / "runs.json").read_text())[arguments.name]
     write_folder(read_parts(arguments.parts, arguments.name), about, arguments.to)

@@ -18,14 +18,13 @@ from torch import Tensor, nn
 
 from training.network import WIDTH, Encoder
 from training.reading.corpus import ABOUT, KINDS, MODES, PAIRS, STATES, TYPES
-from training.reading.examples import SHAPES
+from training.reading.examples import SEGMENTS, SHAPES
 from training.weights import Arrays
 
 Model = TypeVar("Model", bound=nn.Module)
 
 TOKEN_DIMS = 80
 POINTER_DIMS = 32  # of the product that points from a statement to a name
-SEGMENTS = 5
 ENTITY_TAGS = 1 + 2 * len(TYPES)
 STATEMENT_TAGS = 3  # outside, begins, inside
 POINTERS = 4 * POINTER_DIMS  # from a statement: to the name's first and last token; from a token: as first, as last
@@ -55,6 +54,8 @@ def layout(relations: int) -> dict[str, slice]:
 class ShapedEncoder(Encoder):
     """The encoder, told besides how words are written and which part of the row they are in."""
 
+    width = WIDTH
+
     def __init__(self, layers: int, drop: float = 0.0) -> None:
         super().__init__(layers, drop)
         self.embed_shape = nn.Embedding(SHAPES, WIDTH)
@@ -63,8 +64,8 @@ class ShapedEncoder(Encoder):
         nn.init.zeros_(self.embed_shape.weight)
         nn.init.zeros_(self.embed_segment.weight)
 
-    def states(self, ids: Tensor, there: Tensor, segments: Tensor, shapes: Tensor) -> list[Tensor]:
-        """Give the states behind each layer."""
+    def ends(self, ids: Tensor, there: Tensor, segments: Tensor, shapes: Tensor) -> tuple[Tensor, Tensor]:
+        """Give the last states and those in the middle."""
         states = self.embed_word(ids) + self.embed_position.weight[: ids.shape[1]]
         states = states + self.embed_token_type.weight[0] + self.embed_segment(segments) + self.embed_shape(shapes)
         states = F.dropout(self.embed_norm(states), self.drop, self.training)
@@ -73,29 +74,29 @@ class ShapedEncoder(Encoder):
         for layer in self.layers:
             states = layer(states, mask, self.drop)
             found.append(states)
-        return found
+        return found[-1], found[(len(found) - 1) // 2]
 
 
 class Reader(nn.Module):
     """Token ids to a reading, the class of a pair and the place of an answer."""
 
-    def __init__(self, layers: int, relations: int, drop: float = 0.0) -> None:
+    def __init__(self, encoder: Any, relations: int, drop: float = 0.0) -> None:
         super().__init__()
-        self.drop = drop
-        self.encoder = ShapedEncoder(layers, drop)
+        self.drop, width = drop, encoder.width
+        self.encoder = encoder
         self.columns = layout(relations)
         # The layer in the middle helps: the last ones start out bound to recall.
-        self.read_hidden = nn.Linear(2 * WIDTH, WIDTH)
-        self.read = nn.Linear(WIDTH, self.columns["pointer"].stop)
-        self.pair_hidden = nn.Linear(5 * WIDTH, WIDTH)
-        self.pair = nn.Linear(WIDTH, len(PAIRS))
-        self.answer_hidden = nn.Linear(2 * WIDTH, WIDTH)
-        self.answer = nn.Linear(WIDTH, 2)
+        self.read_hidden = nn.Linear(2 * width, width)
+        self.read = nn.Linear(width, self.columns["pointer"].stop)
+        self.pair_hidden = nn.Linear(5 * width, width)
+        self.pair = nn.Linear(width, len(PAIRS))
+        self.answer_hidden = nn.Linear(2 * width, width)
+        self.answer = nn.Linear(width, 2)
 
     def both(self, ids: Tensor, there: Tensor, segments: Tensor, shapes: Tensor) -> tuple[Tensor, Tensor]:
         """Give the last states, and these beside the middle ones."""
-        behind = self.encoder.states(ids, there, segments, shapes)
-        return behind[-1], torch.cat([behind[-1], behind[(len(behind) - 1) // 2]], -1)
+        last, middle = self.encoder.ends(ids, there, segments, shapes)
+        return last, torch.cat([last, middle], -1)
 
     def reading(self, both: Tensor) -> Tensor:
         """Give the reading's columns at every token."""
@@ -172,7 +173,7 @@ def make(arrays: Arrays, relations: int, *, layers: list[int] | None = None, dro
     """Make a reader that starts from an encoder; `layers` keeps only some of its layers."""
     count = 1 + max(int(name.split(".")[2]) for name in arrays if name.startswith("encoder.layers."))
     kept = list(range(count)) if layers is None else layers
-    return _filled(Reader(len(kept), relations, drop), arrays, kept)
+    return _filled(Reader(ShapedEncoder(len(kept), drop), relations, drop), arrays, kept)
 
 
 def recall(arrays: Arrays) -> Recall:
@@ -188,7 +189,8 @@ def _filled(model: Model, arrays: Arrays, kept: list[int]) -> Model:
         if name.startswith("encoder.layers."):
             _, _, layer, rest = name.split(".", 3)
             source = f"encoder.layers.{kept[int(layer)]}.{rest}"
-        if source in arrays:
+        # A head with other classes starts anew.
+        if source in arrays and arrays[source].shape == tuple(own[name].shape):
             own[name] = torch.from_numpy(np.array(arrays[source]))
     model.load_state_dict(own)
     return model

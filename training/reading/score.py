@@ -18,7 +18,7 @@ from training.reading import corpus
 from training.reading.corpus import Conversation
 from training.reading.decoding import Matrix, Settings
 from training.reading.evaluation import Chosen, evaluate, headline
-from training.reading.examples import PASSAGE, QUESTION, Joined, Reading, Writer, prefix
+from training.reading.examples import Joined, Reading, Writer, prefix
 from training.reading.model import layout
 
 
@@ -53,10 +53,10 @@ def ranked(runner: OnnxRunner, writer: Writer, c: Conversation) -> list[list[int
     """Order the turns of a conversation for each of its questions by late interaction."""
     if not c.questions:
         return []
-    lines = [runner.run("tokens", writer.plain(t.text, PASSAGE, prefix(t))) for t in c.turns]
+    lines = [runner.run("tokens", writer.plain(t.text, prefix(t))) for t in c.turns]
     found: list[list[int]] = []
     for question in c.questions:
-        asked = runner.run("tokens", writer.plain(question.text, QUESTION))
+        asked = runner.run("tokens", writer.plain(question.text))
         scores = [float((asked @ line.T).max(1).sum()) for line in lines]
         found.append(np.argsort(scores)[::-1].tolist())
     return found

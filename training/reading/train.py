@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import pickle
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.reading import corpus
+from training.reading import corpus, llama
 from training.reading.corpus import KINDS, MODES, PAIRS, Conversation
 from training.reading.data import (
     CANDIDATES,
@@ -32,6 +33,9 @@ from training.reading.data import (
     PairTable,
     ReadTable,
     Rng,
+    SoftAskedTable,
+    SoftPairTable,
+    SoftReadTable,
     Source,
     labelled,
     named_readings,
@@ -42,11 +46,13 @@ from training.reading.data import (
 )
 from training.reading.decoding import Matrix
 from training.reading.evaluation import Chosen, evaluate, headline
-from training.reading.examples import PASSAGE, QUESTION, Joined, Reading, Writer, prefix
+from training.reading.examples import Joined, Reading, Writer, prefix
+from training.reading.export import read_parts
 from training.reading.model import POINTER_DIMS, Reader, Recall, from_onnx, make, recall
 
 SMALL = Path("packages/everyword-models/src/everyword_models/everyword-small")
 EVERY = 20.0  # seconds between lines of progress
+LIKE = 1.6  # lengths of batches that are encoded together
 KEPT = 0.998  # of the running mean of the weights, a step
 
 Weights = dict[str, Tensor]
@@ -75,14 +81,24 @@ class Plan:
     answer: float = 1.0
     public: float = 0.6  # public questions for each of our own
     looks: int = 3  # how often it is scored, from the second half of the way on
+    ahead: int = 0  # of the teacher: the first layer that looks ahead
+    echo: bool = False  # of the teacher: reads every row twice
+    silver: float = 0.5  # steps that learn from teachers, where there are any
+    fresh: bool = False  # starts from the encoder even where an earlier reader is at hand
 
 
 class Bench:
     """What all runs share: the corpus, the encoder that they start from, what recall finds for each question."""
 
-    def __init__(self, inputs: Path | None, device: str, *, most: int = 0, public: int = 20_000) -> None:
+    def __init__(
+        self, inputs: Path | None, device: str, *, most: int = 0, public: int = 20_000, smol: Path | None = None,
+        start: Path | None = None, silver: Path | None = None,
+    ) -> None:  # fmt: skip
         self.device, self.began, self._said = device, time.time(), 0.0
-        self.writer = Writer(SMALL / "tokenizer.json")
+        self.smol = smol  # where the teacher's network is; none if a reader is to be trained
+        self.silver = silver  # what teachers labelled; it may come later
+        self.start = read_parts(start, "reader") if start else {}
+        self.writer = Writer(smol / "tokenizer.json", llama.MARKERS) if smol else Writer(SMALL / "tokenizer.json")
         talk = inputs if inputs and (inputs / "talk.jsonl.xz").exists() else None
         pools = inputs if inputs and (inputs / "pools.jsonl.xz").exists() else None
         conversations = [one for one in corpus.load(talk=talk, pools=pools) if one.split != "held"]
@@ -93,13 +109,11 @@ class Bench:
         self.train = [one for one in self.conversations if one.split == "train"]
         self.choose = [one for one in self.conversations if one.split == "choose"]
         self.relations = relations_of(self.train)
-        self.arrays = from_onnx(SMALL / "model.onnx")
+        self.arrays = {} if smol else from_onnx(SMALL / "model.onnx")
         wnut = inputs / "wnut17-train.conll.xz" if inputs else None
         self.names = named_readings(wnut, self.writer) if wnut and wnut.exists() else []
         self.public = public_questions(pools)[:public] if pools else []
-        self.say("ranks the turns for every question", always=True)
-        encoder = recall(self.arrays).to(device)
-        self.ranked = {one.id: self._rank(encoder, one) for one in self.conversations}
+        self.ranked = self._ranked(inputs / "ranked.json" if inputs else None)
         count = sum(len(one.turns) for one in self.train)
         self.say(
             f"{len(self.train)} conversations, {count} turns to train, {len(self.relations)} relations, "
@@ -114,11 +128,32 @@ class Bench:
             self._said = now
             print(f"{now:6.1f} s  {text}", flush=True)
 
-    def _rank(self, encoder: Recall, c: Conversation) -> list[list[int]]:
-        if not c.questions:
-            return []
-        lines = [self.writer.plain(t.text, PASSAGE, prefix(t)) for t in c.turns]
-        return rank(encoder, lines, [self.writer.plain(q.text, QUESTION) for q in c.questions], self.device)
+    def _ranked(self, kept: Path | None) -> dict[str, list[list[int]]]:
+        """Rank the turns for every question, or read what an earlier run kept."""
+        found: dict[str, list[list[int]]] = json.loads(kept.read_text()) if kept and kept.exists() else {}
+        found = {one.id: found.get(one.id, []) for one in self.conversations}
+        missing = [one for one in self.conversations if len(found[one.id]) != len(one.questions)]
+        if missing:
+            self.say("ranks the turns for every question", always=True)
+            writer = Writer(SMALL / "tokenizer.json")
+            encoder = recall(from_onnx(SMALL / "model.onnx")).to(self.device)
+        for one in missing:
+            lines = [writer.plain(t.text, prefix(t)) for t in one.turns]
+            asked = [writer.plain(q.text) for q in one.questions]
+            found[one.id] = rank(encoder, lines, asked, self.device)
+        if kept and missing:
+            kept.write_text(json.dumps(found))
+        return found
+
+    def model(self, plan: Plan) -> Reader:
+        """Make the network that a run begins with."""
+        if self.smol is None:
+            kept = [int(one) for one in plan.layers.split(".")] if plan.layers else None
+            arrays = self.arrays if plan.fresh else {**self.arrays, **self.start}
+            return make(arrays, len(self.relations), layers=kept, drop=plan.drop).to(self.device)
+        encoder = llama.LlamaEncoder(ahead=plan.ahead, echo=plan.echo)
+        llama.load(encoder, self.smol)
+        return Reader(encoder, len(self.relations), plan.drop).to(self.device)
 
 
 class TorchRunner:
@@ -170,6 +205,7 @@ class Material:
 
     def __init__(self, bench: Bench, plan: Plan, conversations: list[Conversation]) -> None:
         writer, device = bench.writer, bench.device
+        self.mask = writer.markers.mask
         own = [labelled(row, bench.relations) for one in conversations for row in writer.readings(one)]
         later = [turn for one in conversations for turn in one.turns[1:]]
         bare = [labelled(row, bench.relations) for turn in later for row in writer.windows(turn, None)]
@@ -199,38 +235,68 @@ class Material:
             )
 
 
+class SilverMaterial:
+    """What a reader learns from its teachers."""
+
+    def __init__(self, silver: Any, plan: Plan, device: str) -> None:
+        self.readings = SoftReadTable(silver.readings, device)
+        self.pairs = SoftPairTable(silver.pairs, device)
+        self.questions = SoftAskedTable(silver.asked, device)
+        self.read = _whole(self.readings.sizes, plan.batch, plan.seed)
+        self.pair = _whole(self.pairs.sizes, plan.batch * 3 // 8, plan.seed)
+        self.question = _whole(self.questions.widest, plan.batch // 5, plan.seed)
+
+
+def _whole(sizes: Indices, batch: int, seed: int) -> Source:
+    return Source(lambda chance: np.arange(len(sizes)), sizes, max(2, batch), seed)
+
+
+def wait_for(path: Path) -> Any:
+    """Read what teachers labelled, once it is there."""
+    while not path.exists():
+        time.sleep(1)
+    with path.open("rb") as file:
+        return pickle.load(file)
+
+
 def train(bench: Bench, plan: Plan, name: str, work: Path) -> None:
     """Train one reader; keep the best of several looks at the conversations for choosing."""
     device, began = bench.device, time.time()
     torch.manual_seed(plan.seed)
-    kept = [int(one) for one in plan.layers.split(".")] if plan.layers else None
-    model = make(bench.arrays, len(bench.relations), layers=kept, drop=plan.drop).to(device)
+    model = bench.model(plan)
     average = copy.deepcopy(model)
+    if bench.smol and device == "cuda":
+        model.encoder.bfloat16()
     conversations = _some(bench.train, plan.turns)
     material = Material(bench, plan, conversations)
     weights = class_weights(conversations, device)
     steps = max(8, round(plan.epochs * material.turns * 1.25 / plan.batch))
-    learner = learner_of(model, plan)
+    exact = exact_weights(model, average)
+    learner = learner_of(model, plan, exact)
     bench.say(f"{name}: {material.turns} readings, {steps} steps at most", always=True)
     best, number, done, looked = -1.0, 0, 0.0, 0
-    # What it took to write the rows is taken off the time.
+    silver = SilverMaterial(wait_for(bench.silver), plan, device) if bench.silver and plan.silver else None
+    # What it took to write the rows is taken off the time; the wait for teachers is not.
     started = time.time()
-    seconds = plan.seconds - (started - began)
+    seconds = plan.seconds if silver else plan.seconds - (started - began)
     parts: list[Tensor] = []
     while done < 1:
         set_rate(learner, done)
         model.train()
-        losses = step_losses(material, plan, model, weights)
+        if silver and material.chance.random() < plan.silver:
+            losses = silver_losses(silver, plan, model, material.mask)
+        else:
+            losses = step_losses(material, plan, model, weights)
         loss = torch.stack(list(losses.values())).sum()
-        learner.zero_grad(set_to_none=True)
+        model.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        learner.step()
+        step(learner, exact)
         number += 1
-        _follow(average, model, min(KEPT, (1 + number) / (10 + number)))
-        parts = [*parts[-49:], torch.stack([one.detach() for one in losses.values()])]
+        _follow(average, exact, min(KEPT, (1 + number) / (10 + number)))
+        if len(losses) == 9:
+            parts = [*parts[-49:], torch.stack([one.detach() for one in losses.values()])]
         done = max(number / steps, (time.time() - started) / seconds)
-        if number % 10 == 0 and time.time() - bench.began - bench._said >= EVERY:
+        if number % 10 == 0 and len(losses) == 9 and time.time() - bench.began - bench._said >= EVERY:
             means = torch.stack(parts).mean(0).tolist()
             told = " ".join(f"{key} {value:.3f}" for key, value in zip(losses, means, strict=True))
             bench.say(f"{name} {number}/{steps} {done:.2f}: {told}")
@@ -244,53 +310,162 @@ def train(bench: Bench, plan: Plan, name: str, work: Path) -> None:
                 keep(bench, work, name, vars(plan), average, result, chosen)
         looked = int(done * plan.looks)
     bench.say(f"{name} done after {number} steps: {best}", always=True)
+    (work / f"{name}.done").touch()
 
 
-def _follow(average: Reader, model: Reader, kept: float) -> None:
+def exact_weights(model: Reader, average: Reader) -> dict[nn.Parameter, Tensor]:
+    """Give each weight the float one that learns: a copy where the weight is rounded, else the weight itself."""
+    return {
+        one: one if one.dtype == torch.float32 else exact.detach().clone()
+        for one, exact in zip(model.parameters(), average.parameters(), strict=True)
+    }
+
+
+def step(learner: torch.optim.Optimizer, exact: dict[nn.Parameter, Tensor]) -> None:
+    """Learn from the gradients, and round the weights anew."""
+    rounded = [(one, kept) for one, kept in exact.items() if kept is not one and one.grad is not None]
+    for one, kept in rounded:
+        kept.grad = one.grad.float()
+    learning = [kept for one, kept in exact.items() if one.grad is not None]
+    nn.utils.clip_grad_norm_(learning, 1.0)
+    learner.step()
+    if rounded:
+        with torch.no_grad():
+            torch._foreach_copy_([one for one, _ in rounded], [kept for _, kept in rounded])
+
+
+def _follow(average: Reader, exact: dict[nn.Parameter, Tensor], kept: float) -> None:
     """Move the running mean of the weights."""
     with torch.no_grad():
-        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - kept)
+        torch._foreach_lerp_(list(average.parameters()), list(exact.values()), 1 - kept)
 
 
 def step_losses(material: Material, plan: Plan, model: Reader, weights: Weights) -> dict[str, Tensor]:
-    """Compute the losses of one batch of each task."""
-    device = material.readings.device
-    losses: dict[str, Tensor] = {}
-    chosen = next(material.read)
-    batch = worn(material.readings.batch(chosen), plan.masked)
-    with half(device):
-        told = model.reading(model.both(*batch.parts)[1])
-    losses |= reading_losses(model, told, batch, material.readings.tags(chosen), plan, weights)
+    """Compute the losses of one batch of each task, which go through the encoder together."""
+    read = next(material.read)
+    batches = [worn(material.readings.batch(read), plan.masked, material.mask)]
+    pair, told_rows = None, None
     if material.pairs and material.pair:
-        chosen = next(material.pair)
-        batch = worn(material.pairs.batch(chosen), plan.masked)
-        with half(device):
-            logits = model.pairs(model.both(*batch.parts)[0], batch.there, batch.segments)
-        labels = material.pairs.labels[torch.as_tensor(chosen, device=device)]
-        losses["pair"] = plan.pair * F.cross_entropy(logits, labels, weights["pair"], label_smoothing=plan.smooth)
+        pair = next(material.pair)
+        batches.append(worn(material.pairs.batch(pair), plan.masked, material.mask))
     if material.questions and material.question:
         told_rows = material.questions.candidates(next(material.question), material.chance)
-        losses |= answer_losses(material.questions, plan, model, *told_rows)
+        batches.append(worn(material.questions.batch(told_rows[0]), plan.masked / 2, material.mask))
+    states = encoded(model, batches)
+    batch, both = batches.pop(0), states.pop(0)
+    losses = reading_losses(model, _told(model, both), batch, material.readings.tags(read), plan, weights)
+    if material.pairs and pair is not None:
+        batch, both = batches.pop(0), states.pop(0)
+        labels = material.pairs.labels[torch.as_tensor(pair, device=both.device)]
+        losses["pair"] = plan.pair * F.cross_entropy(
+            _paired(model, both, batch), labels, weights["pair"], label_smoothing=plan.smooth
+        )
+    if told_rows is not None:
+        losses |= answer_losses(model, states[0], batches[0], plan, *told_rows[1:])
     return losses
 
 
+def silver_losses(silver: SilverMaterial, plan: Plan, model: Reader, mask: int) -> dict[str, Tensor]:
+    """Compute how far the reader is from its teachers, in one batch of each task."""
+    read, pair, asked = next(silver.read), next(silver.pair), next(silver.question)
+    device = silver.readings.device
+    batches = [
+        worn(silver.readings.batch(read), plan.masked, mask),
+        worn(silver.pairs.batch(pair), plan.masked, mask),
+        worn(silver.questions.batch(silver.questions.lines(asked)), plan.masked / 2, mask),
+    ]
+    states = encoded(model, batches)
+    told, columns = _told(model, states[0]), model.columns
+    tags, spans, said = silver.readings.tags(read)
+    split = columns["entity"].stop - columns["entity"].start
+    losses = {
+        "entity": 2 * _soft_loss(told[..., columns["entity"]], tags[..., :split]),
+        "statement": 2 * _soft_loss(told[..., columns["statement"]], tags[..., split:]),
+    }
+    row, first, last = spans.unbind(1)
+    at = torch.arange(told.shape[1], device=device)
+    inside = (at >= first[:, None]) & (at <= last[:, None])
+    mean = (told[row] * inside[..., None]).sum(1) / inside.sum(1, keepdim=True)
+    begin = 0
+    for part, weight in (("kind", plan.kind), ("mode", 0.5), ("state", 0.3), ("about", 0.5)):
+        logits = mean[:, columns[part]]
+        losses[part] = weight * _soft_loss(logits, said[:, begin : begin + logits.shape[1]])
+        begin += logits.shape[1]
+    chances = silver.pairs.chances[torch.as_tensor(pair, device=device)]
+    losses["pair"] = plan.pair * _soft_loss(_paired(model, states[1], batches[1]), chances)
+    scores, lines = line_scores(model, states[2], batches[2])
+    which = torch.as_tensor(asked, device=device)
+    losses["line"] = plan.answer * _soft_loss(scores, silver.questions.chances[which])
+    best, first, last = silver.questions.spans[which].unbind(1)
+    # An answer counts as much as the teachers believe that its line has one.
+    sure = silver.questions.chances[which].gather(1, best[:, None])[:, 0] * (first != NONE)
+    spots = lines[torch.arange(len(best), device=device) * CANDIDATES + best]
+    off = sum(
+        F.cross_entropy(spots[..., n], end, ignore_index=NONE, reduction="none") for n, end in enumerate((first, last))
+    )
+    losses["answer"] = plan.answer * 0.5 * (off * sure).sum() / sure.sum().clamp(min=1)
+    return losses
+
+
+def _soft_loss(logits: Tensor, chances: Tensor) -> Tensor:
+    """Compute the mean cross-entropy over what has chances; nought if nothing has."""
+    total = -(chances * logits.log_softmax(-1)).sum()
+    return total / chances.sum().clamp(min=1)
+
+
+def encoded(model: Reader, batches: list[Batch]) -> list[Tensor]:
+    """Encode batches of like length as one: what takes time is to start the many small computations."""
+    groups: list[list[int]] = []
+    for n in sorted(range(len(batches)), key=lambda n: batches[n].ids.shape[1]):
+        if groups and batches[n].ids.shape[1] <= LIKE * batches[groups[-1][0]].ids.shape[1]:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    found: dict[int, Tensor] = {}
+    for group in groups:
+        some = [batches[n] for n in group]
+        length = max(one.ids.shape[1] for one in some)
+        rows = [
+            torch.cat([F.pad(part, (0, length - part.shape[1])) for part in parts])
+            for parts in zip(*(one.parts for one in some), strict=True)
+        ]
+        with half(some[0].ids.device.type):
+            both = model.both(*rows)[1].split([len(one.ids) for one in some])
+        found |= {n: states[:, : batches[n].ids.shape[1]] for n, states in zip(group, both, strict=True)}
+    return [found[n] for n in range(len(batches))]
+
+
+def _told(model: Reader, both: Tensor) -> Tensor:
+    with half(both.device.type):
+        return model.reading(both)
+
+
+def _paired(model: Reader, both: Tensor, batch: Batch) -> Tensor:
+    with half(both.device.type):
+        return model.pairs(both.chunk(2, -1)[0], batch.there, batch.segments)
+
+
 def answer_losses(
-    table: AskedTable, plan: Plan, model: Reader, rows: Indices, right: Tensor, first: Tensor, last: Tensor
+    model: Reader, both: Tensor, batch: Batch, plan: Plan, right: Tensor, first: Tensor, last: Tensor
 ) -> dict[str, Tensor]:
     """Compute how far off the choice among a question's lines is, or of none of them, and the answer in the line."""
-    batch = worn(table.batch(rows), plan.masked / 2)
-    with half(table.device):
-        logits = model.answers(model.both(*batch.parts)[1])
-    # The first token stands for no answer in this line.
-    lines = logits.masked_fill(~((batch.segments == 1) & batch.there)[..., None], -1e4)
-    scores = (lines.logsumexp(1) - logits[:, 0]).sum(-1).view(-1, CANDIDATES)
-    scores = torch.cat([scores, torch.zeros_like(scores[:, :1])], 1)
-    chosen = torch.arange(len(right), device=table.device) * CANDIDATES + right.clamp(max=CANDIDATES - 1)
+    scores, lines = line_scores(model, both, batch)
+    chosen = torch.arange(len(right), device=right.device) * CANDIDATES + right.clamp(max=CANDIDATES - 1)
     spans = lines[chosen]
     return {
         "line": plan.answer * F.cross_entropy(scores, right),
         "answer": plan.answer * 0.5 * (_mean_loss(spans[..., 0], first) + _mean_loss(spans[..., 1], last)),
     }
+
+
+def line_scores(model: Reader, both: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Score each of a question's lines, and none of them in the last place; besides, the answer's places in a line."""
+    with half(both.device.type):
+        logits = model.answers(both)
+    # The first token stands for no answer in this line.
+    lines = logits.masked_fill(~((batch.segments == 1) & batch.there)[..., None], -1e4)
+    scores = (lines.logsumexp(1) - logits[:, 0]).sum(-1).view(-1, CANDIDATES)
+    return torch.cat([scores, torch.zeros_like(scores[:, :1])], 1), lines
 
 
 def reading_losses(
@@ -349,7 +524,7 @@ def class_weights(conversations: list[Conversation], device: str) -> Weights:
     return found
 
 
-def learner_of(model: Reader, plan: Plan) -> torch.optim.Optimizer:
+def learner_of(model: Reader, plan: Plan, exact: dict[nn.Parameter, Tensor]) -> torch.optim.Optimizer:
     """Make the optimiser: lower layers learn more slowly, heads faster, word embeddings not at all."""
     layers = len(model.encoder.layers)
     groups: dict[tuple[float, bool], list[Any]] = {}
@@ -363,7 +538,7 @@ def learner_of(model: Reader, plan: Plan) -> torch.optim.Optimizer:
             rate = plan.rate * plan.lower ** (layers - 1 - int(name.split(".")[2]))
         elif name.startswith("encoder.") and "shape" not in name and "segment" not in name:
             rate = plan.rate * plan.lower**layers
-        groups.setdefault((rate, one.ndim > 1), []).append(one)
+        groups.setdefault((rate, one.ndim > 1), []).append(exact[one])
     rows = [
         {"params": some, "weight_decay": plan.decay * decayed, "peak": rate} for (rate, decayed), some in groups.items()
     ]
@@ -428,15 +603,29 @@ def main() -> None:
     parser.add_argument("--inputs", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--run", nargs="+", action="append", default=[], metavar="NAME SETTING=VALUE")
+    parser.add_argument("--mean", nargs="+", action="append", default=[], metavar="NAME RUN")
     parser.add_argument("--seconds", type=float, default=480.0, help="for all runs together, loading included")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--conversations", type=int, default=0, help="take about so many of them, to try the code")
+    parser.add_argument("--smol", type=Path, help="folder of SmolLM2: train a teacher on it")
+    parser.add_argument("--start", type=Path, help="folder of an earlier reader's parts, to go on from")
+    parser.add_argument("--silver", type=Path, help="what teachers label; waits for it")
     parser.add_argument("--public", type=int, default=20_000, help="public questions, at most")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     torch.backends.cuda.matmul.allow_tf32 = True
-    bench = Bench(arguments.inputs, arguments.device, most=arguments.conversations, public=arguments.public)
+    bench = Bench(
+        arguments.inputs,
+        arguments.device,
+        most=arguments.conversations,
+        public=arguments.public,
+        smol=arguments.smol,
+        start=arguments.start,
+        silver=arguments.silver,
+    )
     ends = bench.began + arguments.seconds
+    for name, *of in arguments.mean:
+        mean(bench, arguments.work, name, of)
     runs = [parse_run(words) for words in arguments.run]
     for place, (name, plan) in enumerate(runs):
         # What comes before the first step, and the last scoring after its time is up.
@@ -447,6 +636,18 @@ def main() -> None:
         # Equal shares of what is left; a run that ends early leaves more to the others.
         plan = replace(plan, seconds=min(plan.seconds, left / (len(runs) - place)))
         train(bench, plan, name, arguments.work)
+
+
+def mean(bench: Bench, work: Path, name: str, of: list[str]) -> None:
+    """Score the mean of some runs' weights; of none, the reader that all began with."""
+    model = bench.model(Plan())
+    if of:
+        found = [torch.load(work / f"{one}.pt", map_location=bench.device) for one in of]
+        model.load_state_dict({key: sum(one[key].float() for one in found) / len(found) for key in found[0]})
+    result, chosen = _evaluated(bench, model)
+    result["headline"] = headline(result)
+    bench.say(f"{name}: {_brief(result)}", always=True)
+    keep(bench, work, name, {**vars(Plan()), "of": of}, model, result, chosen)
 
 
 def keep(
