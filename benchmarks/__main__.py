@@ -10,12 +10,26 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import table, times
 
-PARTS = ("start", "writing", "extracting", "folding", "linking", "recall", "survival", "serving", "page", "postgres")
+PARTS = (
+    "start",
+    "encoding",
+    "writing",
+    "extracting",
+    "folding",
+    "linking",
+    "recall",
+    "forgetting",
+    "survival",
+    "serving",
+    "page",
+    "postgres",
+)
 
 
 def main() -> None:
@@ -31,18 +45,13 @@ def main() -> None:
     }
     if "start" in asked.only:
         results["help_ms"] = _start()
-    if "writing" in asked.only:
-        from benchmarks.writing import writing
+    if "encoding" in asked.only:
+        from benchmarks.encoding import encoding
 
-        results["writing"] = writing(folder)
-    if "extracting" in asked.only:
-        from benchmarks.extracting import extracting
-
-        results["extracting"] = extracting(folder, max(asked.sizes))
-    if "folding" in asked.only:
-        from benchmarks.folding import folding
-
-        results["folding"] = folding(folder, max(asked.sizes))
+        results["encoding"] = encoding(asked.texts)
+    for name, sizes in (("writing", ()), ("extracting", (max(asked.sizes),)), ("folding", (max(asked.sizes),))):
+        if name in asked.only:
+            results[name] = getattr(import_module(f"benchmarks.{name}"), name)(folder, *sizes)
     if "linking" in asked.only:
         from benchmarks.linking import linking
 
@@ -51,6 +60,10 @@ def main() -> None:
         from benchmarks.recalling import recalling
 
         results["recall"] = recalling(folder, asked.sizes, peers=not asked.no_peers, filled=asked.filled)
+    if "forgetting" in asked.only:
+        from benchmarks.forgetting import forgetting
+
+        results["forgetting"] = forgetting(folder)
     if "survival" in asked.only:
         results["survival"] = _survival(folder, asked.kills, asked.storm_s)
     if "serving" in asked.only:
@@ -71,8 +84,10 @@ def main() -> None:
         results["page"] = page(folder, events=max(asked.sizes), filled=asked.filled)
     if "postgres" in asked.only:
         from benchmarks.postgres import serving as on_a_server
+        from benchmarks.postgres import writes
 
         results["postgres"] = on_a_server(folder)
+        results["postgres_writes"] = writes()
     (folder / "results.json").write_text(json.dumps(results, indent=1, default=_plain))
 
 
@@ -125,6 +140,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=",".join(PARTS))
     parser.add_argument("--sizes", type=lambda text: [int(one) for one in text.split(",")], default=[10_000, 100_000])
+    parser.add_argument("--texts", type=Path, nargs="*", default=[], help="files whose texts are encoded as well")
     parser.add_argument("--no-peers", action="store_true", help="leave out Chroma")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--storm-s", type=float, default=30.0)

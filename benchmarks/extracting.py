@@ -61,16 +61,16 @@ def _written(memory: Memory, events: list[dict[str, object]]) -> dict[str, float
 
 def _asked(memory: Memory) -> dict[str, float]:
     """Ask as recall does of what words find, and tell what both arms take of it."""
-    assert HYBRID.artifacts is not None
+    assert HYBRID.statements is not None
     assert HYBRID.links is not None
     took: dict[str, list[float]] = {"statements": [], "links": []}
     with memory.scope.engine.store.reader("default") as reader:
         for text in QUESTIONS * ROUNDS:
             terms = dict.fromkeys(question_terms(text), 1.0)
-            found = reader.by_words(terms, HYBRID.artifacts.reach, None)
+            found = reader.by_words(terms, HYBRID.statements.reach, None)
             ranked = list(zip(found.seqs.tolist(), found.scores.tolist(), strict=True))
             begun = time.process_time()
-            by_statements(reader, terms, [seq for seq, _ in ranked], HYBRID.artifacts)
+            by_statements(reader, terms, [seq for seq, _ in ranked], HYBRID.statements)
             between = time.process_time()
             by_links(reader, ranked[:100], HYBRID.links)
             took["statements"].append(1e3 * (between - begun))

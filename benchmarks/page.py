@@ -30,7 +30,7 @@ SHOWS = {
     "palace": ".walk .door",
     "intents": "article.hit",
     "sessions": "article.hit",
-    "artifacts": "article.hit, .hit",
+    "statements": "article.hit, .hit",
     "forget": "form, .card",
     "health": ".tiles",
 }

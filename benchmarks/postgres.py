@@ -1,4 +1,8 @@
-"""A file and a server side by side: the same events in as many spaces, one client and many, each a process."""
+"""A file and a server side by side: the same events in as many spaces, one client and many, each a process.
+
+`python -m benchmarks.postgres writes --against PATH` compares this checkout with another one (PATH is its `src`) on one
+server, in turns: adds a second and the median recall of 16 clients.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 EMBEDDER = "hashing"
 BATCH = 50
 MANY_SPACES = 10_000
+_BARE = {"extract": False, "fold": False}  # derived layers are not part of the write then
+WRITE_ROUNDS = 3  # in which checkouts take turns
 OPENINGS = 7  # new processes that ask one question
 
 
@@ -64,13 +70,14 @@ def serving(
     return results
 
 
-def fill(location: str, events: int, spaces: int) -> None:
+def fill(location: str, events: int, spaces: int, **settings: bool) -> None:
     """Write events in batches, to one space after the other."""
     made = lines()
-    with Memory.open(location, embedder=EMBEDDER, durability="normal") as memory:
+    with Memory.open(location, embedder=EMBEDDER, durability="normal", **settings) as memory:
         for number in range(0, events, BATCH):
             memory.space(f"tenant {number // BATCH % spaces}").add_many(list(islice(made, min(BATCH, events - number))))
-        memory.admin.settle()  # what waits would be folded while adding is timed
+        if not settings:
+            memory.admin.settle()  # what waits would be folded while adding is timed
 
 
 def _copied(source: str, target: str) -> dict[str, float]:
@@ -91,13 +98,18 @@ def _size(location: str) -> float:
         store.close()
 
 
-def _load(location: str, spaces: int, clients: int, seconds: float) -> dict[str, Any]:
+def _load(
+    location: str, spaces: int, clients: int, seconds: float, *, source: str | None = None, derives: bool = True
+) -> dict[str, Any]:
     """Let clients ask, then write, for some seconds each; every client is a process."""
     measured: dict[str, Any] = {}
+    command = [sys.executable, "-m", "benchmarks.postgres"]
+    env = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parent.parent}"} if source else None
     for what in ("recall", "add"):
         processes = [
             subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.postgres", what, location, str(spaces), str(number), str(seconds)],
+                [*command, what, location, *map(str, (spaces, number, seconds, derives))],
+                env=env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -120,11 +132,47 @@ def _load(location: str, spaces: int, clients: int, seconds: float) -> dict[str,
     return measured
 
 
-def _client(what: str, location: str, spaces: int, number: int, seconds: float) -> None:
+def writes(*, against: str | None = None, events: int = 5_000, spaces: int = 32, seconds: float = 10) -> dict[str, Any]:
+    """Let 16 clients add and recall with each checkout in turns, with and without derived layers in the write."""
+    from postgres_server import running
+
+    ours = str(Path(__file__).parent.parent / "src")
+    runs = {"now, nothing derived": ("now", ours, False)}
+    if against:
+        runs = {"before": ("before", against, True), "before, nothing derived": ("bare", against, False)} | runs
+    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
+    with running(durable=True) as server:
+        for schema, _, derives in runs.values():
+            fill(f"{server.location}?schema={schema}", events, spaces, **({} if derives else _BARE))
+        for _ in range(WRITE_ROUNDS):
+            for name, (schema, source, derives) in runs.items():
+                location = f"{server.location}?schema={schema}"
+                measured[name].append(_load(location, spaces, 16, seconds, source=source, derives=derives))
+    results = {
+        name: {
+            what: {value: float(np.median([one[what][value] for one in several])) for value in ("per_s", "p50", "p99")}
+            for what in ("add", "recall")
+        }
+        for name, several in measured.items()
+    }
+    rows: list[list[object]] = []
+    for name, one in results.items():
+        rows.append([name])
+        for what in ("add", "recall"):
+            rows[-1] += [f"{one[what]['per_s']:.0f}", f"{one[what]['p50']:.1f} / {one[what]['p99']:.1f}"]
+    table(
+        f"16 clients, {events:,} events in {spaces} spaces, {os.cpu_count()} cores",
+        ["", "adds/s", "ms p50 / p99", "recalls/s", "ms p50 / p99"],
+        rows,
+    )
+    return results
+
+
+def _client(what: str, location: str, spaces: int, number: int, seconds: float, *, derives: bool) -> None:
     chance = np.random.default_rng(number)
     made: Iterator[dict[str, object]] = lines(seed=time.time_ns() % 1_000_000_007 + number)
     taken: list[float] = []
-    with Memory.open(location, embedder=EMBEDDER) as memory:
+    with Memory.open(location, embedder=EMBEDDER, **({} if derives else _BARE)) as memory:
         handles = [memory.space(f"tenant {n}") for n in range(spaces)]
         for handle in handles:  # what is measured is a process that has been running, not one that begins
             handle.recall(QUESTIONS[0])
@@ -161,16 +209,18 @@ def _openings(server: Any, spaces: int) -> dict[str, float]:
 
 
 def _spread(location: str, spaces: int) -> None:
+    from everyword.ingest.redaction.redact import rules_of
     from everyword.ingest.validation import drafts_of
     from everyword.types.times import utc_now
 
-    store = open_store(location, Settings(durability="normal"))
+    settings = Settings(durability="normal")
+    store, rules = open_store(location, settings), rules_of(settings, None)
     made = lines(seed=7)
     for start in range(0, spaces, 100):
         with store.file_writer() as writer:
             for number in range(start, start + 100):
-                drafts = drafts_of([next(made)], wing=None, clock=utc_now, settings=Settings())
-                writer.writer(f'spread {number}').append(drafts, None, now=time.time_ns() // 1000, queue=False)
+                drafts = drafts_of([next(made)], wing=None, clock=utc_now, settings=settings, rules=rules)
+                writer.writer(f"spread {number}").append(drafts, None, now=time.time_ns() // 1000, queue=False)
     store.close()
 
 
@@ -198,8 +248,15 @@ def _print(results: dict[str, Any]) -> None:
 def main() -> None:
     """Be a client, or measure with sizes of one's own."""
     if sys.argv[1:2] in (["recall"], ["add"]):
-        what, location, spaces, number, seconds = sys.argv[1:6]
-        _client(what, location, int(spaces), int(number), float(seconds))
+        what, location, spaces, number, seconds, derives = sys.argv[1:7]
+        _client(what, location, int(spaces), int(number), float(seconds), derives=derives == "True")
+        return
+    if sys.argv[1:2] == ["writes"]:
+        parser = argparse.ArgumentParser(description="Compare two checkouts on one server.")
+        parser.add_argument("--against", metavar="SRC", help="the src folder of another checkout")
+        parser.add_argument("--seconds", type=float, default=10)
+        asked = parser.parse_args(sys.argv[2:])
+        writes(against=asked.against, seconds=asked.seconds)
         return
     parser = argparse.ArgumentParser(description="Compare a file and a server.")
     parser.add_argument("--folder", default=".bench")

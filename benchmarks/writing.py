@@ -1,4 +1,4 @@
-"""How fast events are written: beside the embedder alone, and without one."""
+"""How fast events are written by kind of text, how fast views follow, and how large the file becomes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import statistics
 import time
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from benchmarks.material import lines
 from benchmarks.measure import table
@@ -16,43 +17,47 @@ from everyword.types.events import Event
 from everyword.types.times import as_datetime
 
 BATCH = 256
+_SHORT_WORDS = 12  # of a chat line
+_LONG_CHARS = 1_800  # of an assistant's turn
+
+Events = list[dict[str, Any]]
 
 
-def writing(folder: Path, *, embedded: int = 768, plain: int = 50_000) -> dict[str, float]:
-    """Measure add_many with the bundled model, with hashing, and without any; print and give events a second."""
-    events = list(islice(lines(7), plain))
-    alone = _embedder_alone(events[:embedded])
-    with_model = _written(folder / "model.db", events[:embedded], None)
-    single = _singly(folder / "single.db", events[embedded : embedded + 64])
-    hashing = _written(folder / "hashing.db", events[: plain // 2], "hashing")
-    without = _written(folder / "none.db", events, "none", batch=1000, extract=False, fold=False)
-    stating = _written(folder / "stating.db", events, "none", batch=1000)
+def writing(folder: Path, *, short: int = 1_024, long: int = 96, words: int = 20_000) -> dict[str, float]:
+    """Measure writes; print and give events a second, milliseconds of one `add`, and bytes an event."""
+    made = list(islice(lines(7), words))
+    chat = [{**one, "text": " ".join(str(one["text"]).split()[:_SHORT_WORDS])} for one in made]
+    answers = [
+        {**one, "role": "assistant", "text": ". ".join(str(next_["text"]) for next_ in made[n : n + 9])[:_LONG_CHARS]}
+        for n, one in enumerate(made[: long + 32])
+    ]
+    found: dict[str, float] = {"encoder, chat lines": _encoder_alone(chat[:short])}
+    found["chat lines"], found["bytes a chat line"] = _written(folder / "chat.db", chat[:short])
+    found["assistant turns"], found["bytes an assistant turn"] = _written(folder / "long.db", answers[:long])
+    found["before encoding"], _ = _written(folder / "words.db", chat, wait=False)
+    found["add p50 ms"], found["add p99 ms"] = _single(folder / "single.db", chat[:200])
+    found["views"] = _derived(folder / "views.db", chat[:short])
     table(
-        "Writing, events a second (events of 40 words, batches, each committed to disk)",
-        ["", "events/s", "goal"],
+        "Writing, each batch or event committed to disk",
+        ["", "measured", "goal"],
         [
-            ["the embedder alone", f"{alone:.0f}", ""],
-            ["add_many with embedding", f"{with_model:.0f} ({with_model / alone:.0%})", "90% of it"],
-            ["add, one by one, with embedding", f"{single:.0f}", ""],
-            ["add_many, hashing", f"{hashing:.0f}", ""],
-            ["add_many without embedding, artifacts and concepts to follow", f"{without:.0f}", "8,000"],
-            ["add_many without embedding", f"{stating:.0f}", ""],
+            ["the encoder alone, chat lines/s", f"{found['encoder, chat lines']:.0f}", ""],
+            ["add_many, chat lines of 12 words/s", f"{found['chat lines']:.0f}", "150"],
+            ["add_many, assistant turns of 1,800 characters/s", f"{found['assistant turns']:.1f}", "12"],
+            ["add_many(wait=False), chat lines/s", f"{found['before encoding']:.0f}", "2,000"],
+            ["one add, p50 / p99 ms", f"{found['add p50 ms']:.1f} / {found['add p99 ms']:.1f}", "12"],
+            ["views that follow, events/s", f"{found['views']:.0f}", ""],
+            ["bytes a chat line, all views", f"{found['bytes a chat line']:,.0f}", "3,500 at 100,000"],
+            ["bytes an assistant turn, all views", f"{found['bytes an assistant turn']:,.0f}", "10,000"],
         ],
     )
-    slow = {known: _one_more(known) for known in _KNOWN}
-    table(
-        "One more statement about somebody, ms (read by rules, compared, stored; median)",
-        ["known about them already", "ms", "goal"],
-        [[f"{known:,}", f"{took:.2f}", "2"] for known, took in slow.items()],
-    )
-    rates = {"embedder": alone, "add_many": with_model, "add": single, "hashing": hashing}
-    return {**rates, "without": without, "stating": stating}
+    return found
 
 
-def _embedder_alone(events: list[dict[str, object]]) -> float:
+def _encoder_alone(events: Events) -> float:
     model = EverywordSmall()
     texts = [
-        encoder_prefix(Event(text="", speaker=str(one["speaker"]), at=as_datetime(one["at"]))) + str(one["text"])  # type: ignore[arg-type]
+        encoder_prefix(Event(text="", speaker=str(one["speaker"]), at=as_datetime(one["at"]))) + str(one["text"])
         for one in events
     ]
     model.passages(texts[:64])
@@ -62,54 +67,35 @@ def _embedder_alone(events: list[dict[str, object]]) -> float:
     return len(texts) / (time.perf_counter() - begun)
 
 
-def _written(
-    path: Path, events: list[dict[str, object]], embedder: str | None, batch: int = BATCH, **settings: bool
-) -> float:
-    with Memory.open(path, embedder=embedder, **settings) as memory:
-        memory.space("warm").add_many(events[:64])
+def _written(path: Path, events: Events, *, wait: bool = True) -> tuple[float, float]:
+    """Write in batches; give events a second, and bytes an event with all views."""
+    with Memory.open(path, background=False) as memory:
+        memory.space("warm").add_many(events[:32])
         begun = time.perf_counter()
-        for start in range(0, len(events), batch):
-            memory.add_many(events[start : start + batch])
-        return len(events) / (time.perf_counter() - begun)
+        for start in range(0, len(events), BATCH):
+            memory.add_many(events[start : start + BATCH], wait=wait)
+        rate = len(events) / (time.perf_counter() - begun)
+        if wait:
+            memory.admin.settle()
+        return rate, memory.stats().bytes / (len(events) + 32)
 
 
-def _one_more(known: int) -> float:
-    """Measure what a statement adds to a write, where much is known about the one it speaks of; in milliseconds."""
-    said = [{"text": _statement(number), "speaker": "Ana"} for number in range(known + _MORE)]
-    took: dict[bool, list[float]] = {}
-    for extract in (False, True):
-        with Memory.open(":memory:", embedder="none", extract=extract) as memory:
-            memory.add_many(said[:known])
-            took[extract] = []
-            for event in said[known:]:
-                begun = time.perf_counter()
-                memory.add_many([event])
-                took[extract].append(1e3 * (time.perf_counter() - begun))
-    return statistics.median(took[True]) - statistics.median(took[False])
-
-
-def _statement(number: int) -> str:
-    thing = f"{_KINDS[number % len(_KINDS)]} {_THINGS[number // 7 % len(_THINGS)]} {number}"
-    return _FORMS[number % len(_FORMS)].format(thing)
-
-
-_KNOWN = (30, 300, 3_000)  # statements
-_MORE = 200
-_KINDS = "old new red small big quiet loud French Spanish early late".split()
-_THINGS = "lamp kettle chair record novel jacket bicycle poster camera clock guitar tent rug puzzle".split()
-_FORMS = (
-    "I love the {}.",
-    "I need to buy the {}.",
-    "I bought the {} last week.",
-    "I don't like the {}.",
-    "I own the {}.",
-)
-
-
-def _singly(path: Path, events: list[dict[str, object]]) -> float:
+def _single(path: Path, events: Events) -> tuple[float, float]:
     with Memory.open(path) as memory:
-        memory.space("warm").add("hello")
-        begun = time.perf_counter()
+        memory.add("hello")
+        took: list[float] = []
         for event in events:
+            begun = time.perf_counter()
             memory.add_many([event])
+            took.append(1e3 * (time.perf_counter() - begun))
+    return statistics.median(took), statistics.quantiles(took, n=100)[98]
+
+
+def _derived(path: Path, events: Events) -> float:
+    with Memory.open(path, "hashing", background=False) as memory:
+        memory.space("warm").add_many(events[:32])
+        memory.admin.settle()
+        memory.add_many(events)
+        begun = time.perf_counter()
+        memory.admin.settle()
         return len(events) / (time.perf_counter() - begun)

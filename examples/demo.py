@@ -109,7 +109,7 @@ def weigh(memory: Memory) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_row("events", f"{stats.events:,} in {stats.sessions} sessions, by {stats.speakers} speakers")
     table.add_row("file", f"{stats.bytes / 1e6:.1f} MB, {memory.location}")
-    table.add_row("statements", ", ".join(f"{count} {kind}" for kind, count in stats.artifacts.items()))
+    table.add_row("statements", ", ".join(f"{count} {kind}" for kind, count in stats.statements.items()))
     table.add_row("model", str(stats.model))
     table.add_row("verified", "every index agrees with the log" if memory.admin.verify().ok else "[red]problems[/]")
     console.print()

@@ -32,7 +32,7 @@ PICTURES = (
     Picture("recall", "recall/Who leads the team now?"),
     Picture("timeline", "timeline"),
     Picture("graph", "graph"),
-    Picture("statements", "artifacts", colours="dark"),
+    Picture("statements", "statements", colours="dark"),
     Picture("phone", "recall/When did Ana move to Porto?", PHONE),
 )
 

@@ -53,6 +53,7 @@ class EverywordSystem:
         begun = time.perf_counter()
         for start in range(0, len(lines), _BATCH):
             memory.add_many([event_of(line) for line in lines[start : start + _BATCH]])
+        memory.admin.settle()  # all views, so that each question finds them alike
         _check_whole(memory)
         took_ms = (time.perf_counter() - begun) * 1e3 + self._embedder.saved_ms()
         self._leave()
@@ -113,6 +114,7 @@ class EverywordSystem:
                 llm_extract=False,  # it only reads what was found
                 tokenizer=self._tokenizer,
                 durability="normal",  # a file of this harness need not survive a power cut
+                background=False,
             )
             self._open = (path, memory)
         return self._open[1]

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         WrittenSentence,
     )
     from everyword.types.graph import Entity, EntityEdit, EntityType, Fact
-    from everyword.types.intents import Belief, Evidence, Identity, Intent, Palace, Told, WakeUp, Window
-    from everyword.types.statements import Artifact, ArtifactKind, History, Status, Version
+    from everyword.types.intents import Belief, Evidence, Identity, Intent, Palace, WakeUp, WakeUpLine, Window
+    from everyword.types.statements import History, Statement, StatementKind, Status, Version
 
 # Loaded when first used: `everyword --help` and a hook must not pay for numpy.
 _WHERE = {
@@ -70,16 +70,14 @@ _WHERE = {
         "everyword.types.events",
     ),
     **dict.fromkeys(("Concept", "ConceptEdge", "ConceptView", "Folded", "JournalEntry"), "everyword.types.concepts"),
-    **dict.fromkeys(("Identity", "Told", "WakeUp"), "everyword.types.intents"),
+    **dict.fromkeys(("Identity", "WakeUpLine", "WakeUp"), "everyword.types.intents"),
     **dict.fromkeys(("Belief", "Evidence", "Intent", "Palace", "Window"), "everyword.types.intents"),
-    **dict.fromkeys(("Artifact", "ArtifactKind", "History", "Status", "Version"), "everyword.types.statements"),
+    **dict.fromkeys(("Statement", "StatementKind", "History", "Status", "Version"), "everyword.types.statements"),
     **dict.fromkeys(("Entity", "EntityEdit", "EntityType", "Fact"), "everyword.types.graph"),
 }
 
 __all__ = [
     "Answer",
-    "Artifact",
-    "ArtifactKind",
     "AsyncMemory",
     "Belief",
     "Change",
@@ -112,12 +110,14 @@ __all__ = [
     "Session",
     "Settings",
     "Span",
+    "Statement",
+    "StatementKind",
     "Stats",
     "Status",
     "Theme",
-    "Told",
     "Version",
     "WakeUp",
+    "WakeUpLine",
     "Window",
     "Written",
     "WrittenBatch",

@@ -145,14 +145,14 @@ class AsyncAdmin:
         *,
         format: str | None = None,
         redact: str | None = None,
-        defer_embeddings: bool = False,
+        wait: bool = False,
         every_s: float = LOOK_EVERY_S,
         stop: threading.Event | None = None,
     ) -> AsyncIterator[Imported | EverywordError]:
         """Import a folder and whatever comes to it from then on; see `Admin.follow`."""
         left = stop or threading.Event()
         found = self.sync.follow(
-            path, format=format, redact=redact, defer_embeddings=defer_embeddings, every_s=every_s, stop=left
+            path, format=format, redact=redact, wait=wait, every_s=every_s, stop=left
         )
         return _each(found, left)
 
@@ -248,12 +248,13 @@ class AsyncMemory:
             for event in batch:
                 yield event
 
-    async def on(self, what: str, told: Callable[[Any], Any]) -> Callable[[], None]:
+    async def on(self, what: str, callback: Callable[[Any], Any]) -> Callable[[], None]:
         """Call a function with what is new; see `Memory.on`.
 
         What it gives to be awaited, as an `async def` does, runs on the loop that this was called from.
         """
-        return await asyncio.to_thread(self.sync.on, what, self._on_loop(told, _loop()) if callable(told) else told)
+        on_loop = self._on_loop(callback, _loop()) if callable(callback) else callback
+        return await asyncio.to_thread(self.sync.on, what, on_loop)
 
     def watch(
         self, *, kinds: Sequence[str] = (), every: float = 1.0, stop: Callable[[], bool] | None = None
@@ -266,14 +267,14 @@ class AsyncMemory:
 
         return _each(self.sync.watch(kinds=kinds, every=every, stop=ended), left)
 
-    def _on_loop(self, told: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
-        @wraps(told)
-        def tell(news: Any) -> None:
-            outcome = told(news)
+    def _on_loop(self, callback: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any], None]:
+        @wraps(callback)
+        def notify(news: Any) -> None:
+            outcome = callback(news)
             if inspect.isawaitable(outcome):
                 asyncio.run_coroutine_threadsafe(self._awaited(outcome), loop)
 
-        return tell
+        return notify
 
     async def _awaited(self, outcome: Awaitable[Any]) -> None:
         try:

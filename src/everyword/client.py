@@ -40,7 +40,7 @@ from everyword.storage.open_files import opened
 from everyword.types.events import Event, Imported
 from everyword.types.feed import Page
 from everyword.types.serialization import element_type, event_to_json, from_json
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 from everyword.types.times import as_datetime
 
 P = ParamSpec("P")
@@ -48,7 +48,7 @@ R = TypeVar("R")
 
 _PROBLEM_PREFIX = "urn:everyword:error:"
 _PAGE = 500  # entries asked for at a time
-_ONLY_HERE = ("progress", "told", "hits")  # objects of this process, which can't be sent
+_ONLY_HERE = ("progress", "on_text", "on_found", "on_done", "hits")  # objects of this process, which can't be sent
 _NOT_OF_EVENTS = ("id", "space", "recorded_at", "text_bytes")  # given by the memory that keeps an event
 _CHUNK = 1 << 16
 _JSON, _LINES, _FILE = "application/json", "application/x-ndjson", "application/vnd.sqlite3"  # what the service sends
@@ -177,9 +177,9 @@ class RemoteAdmin:
         return self.connection.page(_OPERATIONS["events"], Event, _bound(Admin.page_of_events, (), filters))
 
     @wraps(Admin.page_of_statements)
-    def page_of_statements(self, **filters: Any) -> Page[Artifact]:
+    def page_of_statements(self, **filters: Any) -> Page[Statement]:
         """Read a page of statements."""
-        return self.connection.page(_OPERATIONS["statements"], Artifact, _bound(Admin.page_of_statements, (), filters))
+        return self.connection.page(_OPERATIONS["statements"], Statement, _bound(Admin.page_of_statements, (), filters))
 
     def export(
         self,
@@ -285,13 +285,13 @@ class Client:
         *,
         format: str | None = None,
         redact: str | None = None,
-        defer_embeddings: bool = False,
+        wait: bool = False,
         again: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Imported:
         """Send a file or a zip, and have it imported there."""
-        if defer_embeddings or again:
-            raise InvalidInput("A service embeds what it is sent, and reads it each time it is sent.")
+        if wait or again:
+            raise InvalidInput("A service encodes in the background, and reads what it is sent each time.")
         source = Path(path).expanduser()
         if not source.is_file():
             raise BadLocation(f"{source} is no file that could be sent.", fix="Pack a folder into a zip.")

@@ -43,10 +43,10 @@ from everyword.api.statements import (
 from everyword.api.wake_up import WAKE_UP_TOKENS, read_identity, set_identity, write_wake_up
 from everyword.engine.encoding import Models
 from everyword.engine.engine import Engine, LLMSpec, Progress, RerankerSpec, silent
-from everyword.engine.lag import lag
 from everyword.engine.retry import again
 from everyword.errors import InvalidEvent, InvalidFilter, InvalidInput, NotAllowed, NotFound
 from everyword.ingest.validation import checked_name
+from everyword.jobs.deriver import BackgroundDeriver, lag
 from everyword.jobs.feed import feed, feed_scope
 from everyword.jobs.subscriptions import ChangeKind, subscribe, watch_changes
 from everyword.knowledge.sessions import with_summaries
@@ -54,9 +54,9 @@ from everyword.models.embedders import EmbedderSpec
 from everyword.models.tokenizers import TokenizerSpec
 from everyword.retrieval.config import HYBRID, SearchConfig
 from everyword.retrieval.context import LEADS, STYLES
-from everyword.settings import AUTO, Settings
+from everyword.settings import AUTO, DEFAULT_PROFILE, Settings
 from everyword.storage.opening import open_store
-from everyword.storage.protocol import Cursor, Reader, Seqs
+from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, Cursor, Reader, Seqs, Workplace
 from everyword.types.events import (
     DEFAULT_SPACE,
     Answer,
@@ -73,11 +73,11 @@ from everyword.types.events import (
     Written,
     WrittenBatch,
 )
-from everyword.types.feed import Feed
+from everyword.types.feed import NOW, Feed
 from everyword.types.graph import Fact
 from everyword.types.intents import Identity, WakeUp
 from everyword.types.records import Reason
-from everyword.types.statements import Artifact, History, Status
+from everyword.types.statements import History, Statement, Status
 from everyword.types.times import Clock, as_datetime, from_micros, utc_now
 
 # What writes, imports and looks after a memory is imported where it is needed: reading what events state brings many
@@ -103,13 +103,14 @@ class Memory:
     that `open` returned closes them all. Handles may be used from any number of threads.
     """
 
-    def __init__(self, scope: Scope, *, owner: bool = False) -> None:
+    def __init__(self, scope: Scope, *, owner: bool = False, deriver: BackgroundDeriver | None = None) -> None:
         self.scope = scope
         self.graph = Graph(scope)
         self.concepts = Concepts(scope)
         self.intents = Intents(scope)
         self.admin = Admin(scope)
         self._owner = owner  # closes the store
+        self._deriver = deriver
 
     @classmethod
     def open(
@@ -152,7 +153,16 @@ class Memory:
             )
             # A wrong setting is told at once, not at the first question.
             _ = engine.llm, engine.reranker
-            return cls(Scope(engine, checked_name("space", space, chosen)), owner=True)
+            if chosen.profile != DEFAULT_PROFILE:
+                from everyword.knowledge.legacy.fold.themes import load_profile
+
+                load_profile(chosen.profile)
+            scope = Scope(engine, checked_name("space", space, chosen))
+            deriver = None
+            if chosen.background and not store.read_only and not isinstance(store, Workplace):
+                deriver = BackgroundDeriver(engine)
+                engine.listeners.append(deriver.wake)
+            return cls(scope, owner=True, deriver=deriver)
         except BaseException:
             store.close()
             raise
@@ -202,6 +212,7 @@ class Memory:
         source: str | None = None,
         meta: Mapping[str, Json] | None = None,
         redact: str | None = None,
+        wait: bool = True,
     ) -> Written: ...
 
     @overload
@@ -215,6 +226,7 @@ class Memory:
         source: str | None = None,
         meta: Mapping[str, Json] | None = None,
         redact: str | None = None,
+        wait: bool = True,
     ) -> WrittenBatch: ...
 
     @public_in_steps
@@ -231,6 +243,7 @@ class Memory:
         source: str | None = None,
         meta: Mapping[str, Json] | None = None,
         redact: str | None = None,
+        wait: bool = True,
     ) -> Written | WrittenBatch:
         """Remember one event, or a list of chat messages. It is on disk and searchable when this returns.
 
@@ -238,6 +251,8 @@ class Memory:
         follows from the role. What comes from a tool or a web page is trusted less than what a person said.
         redact: what is taken out of its text, names and meta first: "credentials", "personal" (also numbers of persons)
         or "none" (default: as the memory is set). What was taken out is in `redacted` of the result, by kind.
+        wait: False stores the words and returns; the event is searched by words alone until it is encoded, which the
+        background does.
 
         Messages are {"role", "content"}, as the SDKs of OpenAI and Anthropic have them, where "name" is the speaker and
         "at" or "timestamp" the time; all other arguments hold for each of them. The result is a list, in their order.
@@ -245,7 +260,7 @@ class Memory:
         if isinstance(text, str) or not isinstance(text, Sequence):
             event: dict[str, Json] = {"text": text, "speaker": speaker, "key": key, "role": role}
             event |= {"session": session, "at": at, "wing": wing, "source": source, "meta": meta}
-            return self._write([event], redact)[0]
+            return self._write([event], redact, wait)[0]
         if (speaker, key, role) != (None, None, None):
             raise InvalidInput(
                 "speaker, key and role are for one event.", fix='Say who speaks in each message: "role", "name".'
@@ -254,19 +269,19 @@ class Memory:
 
         clock = self.scope.engine.clock
         events = events_of_messages(text, session=session, at=at, wing=wing, source=source, meta=meta, clock=clock)
-        return self._write(events, redact)
+        return self._write(events, redact, wait)
 
     @public_in_steps
-    def add_many(self, events: Iterable[Given], *, redact: str | None = None) -> WrittenBatch:
+    def add_many(self, events: Iterable[Given], *, redact: str | None = None, wait: bool = True) -> WrittenBatch:
         """Remember a batch in one transaction: all of it or, on any error, nothing.
 
         An event that is known already (by its key, or by text, session, speaker and time) is left as it is and reported
         as not new. The same key with other content is a KeyConflict; so is, without a key, the same event for another
-        wing than it is in. redact: as for `add`.
+        wing than it is in. redact, wait: as for `add`.
         """
         if isinstance(events, str | Mapping) or not isinstance(events, Iterable):
             raise InvalidEvent("add_many takes a list of events.")
-        return self._write(list(events), redact)
+        return self._write(list(events), redact, wait)
 
     @public_in_steps
     def import_events(
@@ -275,7 +290,7 @@ class Memory:
         *,
         format: str | None = None,
         redact: str | None = None,
-        defer_embeddings: bool = False,
+        wait: bool = False,
         again: bool = False,
         progress: Progress = silent,
     ) -> Imported:
@@ -283,16 +298,17 @@ class Memory:
 
         Running it again reads what is new: files that have not changed are not opened, those that have grown are read
         from where reading stopped. format: its name, where it can't be told by looking. redact: "credentials",
-        "personal" or "none", as `add` has it; what an export wrote stays as it was. defer_embeddings: make words
-        searchable at once; vectors and statements follow with admin.settle(). again: read also what was read before,
-        and bring back what was forgotten since. `admin.follow` goes on for as long as something comes.
+        "personal" or "none", as `add` has it; what an export wrote stays as it was. wait: True encodes each batch
+        before the next; otherwise words are searchable at once and the background encodes, or admin.settle(). again:
+        read also what was read before, and bring back what was forgotten since. `admin.follow` goes on for as long as
+        something comes.
         """
         return import_path(
             self.scope,
             path,
             format=format,
             redact=redact,
-            defer=defer_embeddings,
+            encode=wait,
             again=again,
             progress=progress,
             waits=False,
@@ -340,7 +356,7 @@ class Memory:
 
         hits: what `recall` gave for the question, to be packed instead of searching again. style: "reasoning" puts an
         instruction before the lines that fits the kind of question, for an LLM that answers from them. lead:
-        "artifacts" begins with the statements that hold now and fit the question, each with its date and citation.
+        "statements" begins with the statements that hold now and fit the question, each with its date and citation.
         """
         which, question = self.scope.filter(**conditions), checked_question(query)
         if style not in STYLES:
@@ -364,18 +380,18 @@ class Memory:
         query: str,
         budget: int = 1200,
         *,
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         now: Time | None = None,
         **conditions: Unpack[Conditions],
     ) -> Answer:
         """Answer a question from the memory alone, with citations, or say that it holds no answer.
 
         Without an LLM the answer is a quote, or the date that the quote comes to. With one it is written from a context
-        of `budget` tokens, and its citations are checked; told: gets the words as they are written.
+        of `budget` tokens, and its citations are checked; on_text: gets the words as they are written.
         """
         question, which = checked_question(query), self.scope.filter(**conditions)
         checked_count("budget", budget, 1_000_000)
-        return answer_from_memory(self.scope, question, budget, which, self.scope.moment(now), told)
+        return answer_from_memory(self.scope, question, budget, which, self.scope.moment(now), on_text)
 
     @public
     def wake_up(
@@ -476,7 +492,7 @@ class Memory:
         """List sessions, the latest first, each with what it was about."""
         which = self.scope.filter(wing=wing, speaker=speaker, since=since, until=until, as_of=as_of)
         most = None if limit is None else checked_count("limit", limit, 1 << 62)
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS, SESSIONS) as reader:
             return with_summaries(reader, reader.sessions(which, limit=most), which)
 
     @public
@@ -489,7 +505,7 @@ class Memory:
         tag: str | None = None,
         as_of: Time | None = None,
         limit: int | None = None,
-    ) -> list[Artifact]:
+    ) -> list[Statement]:
         """List typed statements, each with the words that it rests on, in the order in which they were learned.
 
         status: "current", "superseded", "retracted" or "any". as_of: what was known then, as it was known then.
@@ -499,7 +515,7 @@ class Memory:
         return list(statement_pages(self.scope, which, most))
 
     @public
-    def statement(self, id: str) -> Artifact:
+    def statement(self, id: str) -> Statement:
         """Read one statement by its id."""
         return read_statement(self.scope, id)
 
@@ -509,7 +525,7 @@ class Memory:
         return read_history(self.scope, id)
 
     @public_in_steps
-    def correct(self, id: str, text: str, *, by: str | None = None) -> Artifact:
+    def correct(self, id: str, text: str, *, by: str | None = None) -> Statement:
         """Put a statement right in your own words, and the facts that rest on it; the old version stays in the history.
 
         by: who corrects it (default: "user").
@@ -519,7 +535,7 @@ class Memory:
     @public_in_steps
     def retract(
         self, id: str, *, reason: str = Reason.ENDED, at: Time | None = None, by: str | None = None
-    ) -> Artifact:
+    ) -> Statement:
         """Take a statement back, and end the facts that rest on it; it stays in the history.
 
         reason: "ended", it was so and is no longer, since `at` (default: now); or "never_true", so that also what is
@@ -551,7 +567,7 @@ class Memory:
             tally = reader.tally()
             active = next((model for model in reader.file.models() if model.state == "active"), None)
             spaces, total = len(reader.file.spaces()), reader.file.total_events()
-            artifacts, tags = reader.artifact_counts(), reader.tag_counts()
+            statements, tags = reader.statement_counts(), reader.tag_counts()
             graph, concepts = reader.graph_counts(), reader.concept_count()
             not_yet = lag(reader)
         size, by_part = (0, {}) if self.scope.walled else self.scope.engine.store.size(by_part=parts)
@@ -572,7 +588,7 @@ class Memory:
             bytes=size,
             bytes_by_part=by_part,
             schema=self.scope.engine.store.schema(),
-            artifacts=artifacts,
+            statements=statements,
             tags=tags,
             graph=graph,
             concepts=concepts,
@@ -596,8 +612,8 @@ class Memory:
 
         Several conditions narrow: an event must meet all of them. At least one is needed; a handle on a wing never
         reaches beyond it. `admin.verify` checks from then on that none of them is still there. The receipt says whether
-        bytes of them may be left, and where. A file is rewritten at once. On a server that would lock the tables of
-        everybody who uses it, so that they are rewritten only with scrub=True, here or in `admin.settle`.
+        bytes of them may be left, and where. In a file they are overwritten at once. On a server that would lock the
+        tables of everybody who uses it, so that they are rewritten only with scrub=True, here or in `admin.settle`.
         """
         from everyword.jobs import upkeep
 
@@ -632,19 +648,19 @@ class Memory:
         from. limit: how many of each kind at most.
         """
         checked_count("limit", limit, _MOST_NEWS)
-        with self.scope.reader() as reader:
+        with self.scope.reader(*(() if after == NOW else (FACTS, INTENTS))) as reader:
             return feed(feed_scope(self.scope.engine, reader, self.scope.wing), after, limit=limit)
 
     @public
-    def on(self, what: str, told: Callable[[Any], None]) -> Callable[[], None]:
+    def on(self, what: str, callback: Callable[[Any], None]) -> Callable[[], None]:
         """Call a function with each new "event", "concept", "intent" or "job" that a write of this process brings.
 
         Gives a function that ends it. Never twice with the same one; of intents and concepts, with a few an hour at
         most. An error in the function is a notice: what was written is written.
         """
-        if not callable(told):
-            raise InvalidInput(f"{told!r} can't be called.")
-        return subscribe(self.scope.engine, self.scope.space, self.scope.wing, _kind_of_change(what), told)
+        if not callable(callback):
+            raise InvalidInput(f"{callback!r} can't be called.")
+        return subscribe(self.scope.engine, self.scope.space, self.scope.wing, _kind_of_change(what), callback)
 
     @public
     def watch(
@@ -666,6 +682,8 @@ class Memory:
     def close(self) -> None:
         """Let go of the file. A handle from space() or wing() leaves that to the memory it came from."""
         if self._owner:
+            if self._deriver is not None:
+                self._deriver.close()
             self.scope.engine.accesses.flush_all(self.scope.engine.store)
             self.scope.engine.store.close()
             self.scope.engine.close()
@@ -684,10 +702,10 @@ class Memory:
 
     # Inside
 
-    def _write(self, events: Sequence[Given], redact: str | None) -> WrittenBatch:
+    def _write(self, events: Sequence[Given], redact: str | None, wait: bool) -> WrittenBatch:
         from everyword.ingest.write import write
 
-        return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact)
+        return write(self.scope.engine, self.scope.space, events, wing=self.scope.wing, redact=redact, encode=wait)
 
     def _pages(self, which: Filter, *, newest_first: bool, limit: int | None) -> Iterator[Event]:
         after = None

@@ -9,6 +9,7 @@ from typing import Literal
 
 from everyword.errors import BadLocation, InvalidSetting
 
+DEFAULT_PROFILE = "general"
 REDACTION_LEVELS = ("credentials", "personal", "none")
 LONGEST_WAIT_S = 2_000_000  # three weeks: databases count milliseconds in 31 bits
 
@@ -20,7 +21,7 @@ _MINIMUMS = {
     "llm_tokens_per_day": 0,
     "pool_size": 1,
 }
-_SWITCHES = ("embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
+_SWITCHES = ("background", "embed_on_write", "extract", "fold", "llm_extract", "llm_fold", "read_only")
 _STRINGS: dict[str, tuple[type, ...]] = {
     "profile": (str,),
     "secret_patterns": (str, os.PathLike, type(None)),
@@ -44,13 +45,16 @@ class Settings:
     max_name_chars: int = 1024
     # False: settle() computes the vectors, in any process. Words are searchable at once either way.
     embed_on_write: bool = True
-    # False: settle() derives the statements. Events are searchable at once either way.
+    # Whether a thread encodes and derives after writes. False: what is derived is brought up to date when it is read. A
+    # database server has workers for this: everyword worker.
+    background: bool = True
+    # False: only settle() derives statements, facts, session summaries and intents.
     extract: bool = True
-    # False: settle() derives the concepts, from events in order of arrival.
+    # False: only settle() derives concepts.
     fold: bool = True
     # How concepts are found and named: "general", "personal", "software" ..., or a TOML file. A graph keeps its profile
     # until rebuild().
-    profile: str = "general"
+    profile: str = DEFAULT_PROFILE
     # Whether settle() lets an LLM, if there is one, read events for what rules miss. False queues no jobs for it.
     llm_extract: bool = True
     # Whether settle() lets an LLM, if there is one, summarise sessions and word and link concepts. False queues no jobs

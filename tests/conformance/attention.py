@@ -70,17 +70,12 @@ class AttentionConformance:
             assert reader.most_recalled(limit=9) == [one, two]
             assert reader.most_recalled(limit=1) == [one]
 
-    def test_how_far_marks_are_is_kept_and_all_can_be_dropped(self, store: Store) -> None:
+    def test_all_marks_can_be_dropped(self, store: Store) -> None:
         (seq,) = put(store, drafts(["one"]))
         with store.writer(SPACE) as writer:
-            assert writer.marked_upto() is None
-            writer.owe_marks(7)
             writer.put_marks([MarkRow(seq, "goal", Span(0, 3), {})])
-            assert writer.marked_upto() == 7
-            writer.owe_marks(None)
             writer.drop_marks()
         with store.reader(SPACE) as reader:
-            assert reader.marked_upto() is None
             assert reader.marks("goal", ANY, limit=9) == []
 
     def test_the_newest_events_and_the_wings(self, store: Store) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.artifacts import change, put_stated
 from conformance.making import SPACE, START, draft
+from conformance.statements import change, put_stated
 from everyword.storage.protocol import Store
-from everyword.types.statements import ArtifactKind, Status
+from everyword.types.statements import StatementKind, Status
 
 
 class LayersConformance:
@@ -13,16 +13,16 @@ class LayersConformance:
 
     def test_the_newest_of_a_kind_come_first_and_only_what_is_current(self, store: Store) -> None:
         made = [put_stated(store, draft(f"Ana is {n}.", speaker="Ana", wing="w" if n % 2 else None)) for n in range(5)]
-        put_stated(store, draft("Decided.", speaker="Ana"), kind=ArtifactKind.DECISION)
+        put_stated(store, draft("Decided.", speaker="Ana"), kind=StatementKind.DECISION)
         put_stated(store, draft("Elsewhere.", speaker="Ana"), space="other")
         with store.writer(SPACE) as writer:
-            writer.close_artifact(made[4][1].id, status=Status.RETRACTED, valid_to=START, at=1)
-        ids = [artifact.id for _, artifact in made]
+            writer.close_statement(made[4][1].id, status=Status.RETRACTED, valid_to=START, at=1)
+        ids = [statement.id for _, statement in made]
         with store.file_reader() as file:
 
             def latest(wing: str | None = None, limit: int = 10, space: str = SPACE) -> list[str]:
-                found = file.reader(space).latest_artifacts(ArtifactKind.ATTRIBUTE, wing=wing, limit=limit)
-                return [artifact.id for artifact in found]
+                found = file.reader(space).latest_statements(StatementKind.ATTRIBUTE, wing=wing, limit=limit)
+                return [statement.id for statement in found]
 
             assert latest() == [ids[3], ids[2], ids[1], ids[0]]
             assert latest(limit=2) == [ids[3], ids[2]]
@@ -36,7 +36,7 @@ class LayersConformance:
         _, once = put_stated(store, draft("Ana sails.", speaker="Ana"))
         with store.writer(SPACE) as writer:
             said = [change(event.event, "none", target=one.id) for one in (often, often, once)]
-            others = [change(event.event, "add", artifact=often.id), change(event.event, "update", target=once.id)]
+            others = [change(event.event, "add", statement=often.id), change(event.event, "update", target=once.id)]
             writer.put_changes([(seq, one) for one in (*said, *others)])
         with store.file_reader() as file:
             reader = file.reader(SPACE)

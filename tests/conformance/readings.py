@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.artifacts import change, edge, put_stated
 from conformance.making import NOW, SPACE, draft, drafts, put, remove
+from conformance.statements import change, edge, put_stated
 from everyword.storage.protocol import EMBED, READ, Store
 
 HOUR = 3_600_000_000
@@ -72,7 +72,7 @@ class ReadingsConformance:
         assert any("readings" in what and "no event" in what for what in told)
         assert any("sources" in what for what in told)
         with store.writer(SPACE) as writer:
-            writer.drop_artifacts(None)
+            writer.drop_statements(None)
         assert store.audit(deep=False).problems == ()
         with store.reader(SPACE) as reader:
             assert reader.readings([one, 99]) == {one: "1"}
@@ -137,10 +137,10 @@ class ReadingsConformance:
 
     def test_what_was_refused_goes_and_the_rest_of_the_journal_stays(self, store: Store) -> None:
         made = draft("I live here")
-        seq, artifact = put_stated(store, made)
+        seq, statement = put_stated(store, made)
         with store.writer(SPACE) as writer:
             writer.put_changes(
-                [(seq, change(made.event, "reject")), (seq, change(made.event, "add", artifact=artifact.id))]
+                [(seq, change(made.event, "reject")), (seq, change(made.event, "add", statement=statement.id))]
             )
             writer.drop_refusals([seq])
             assert writer.change_counts() == {"add": 1}

@@ -71,7 +71,7 @@ class ServiceConformance:
 
     def test_numbers_grow_and_are_never_given_twice(self, store: Store) -> None:
         with store.reader(SPACE) as reader:
-            tables = ("events", "artifacts", "receipts", "fold_journal", "jobs")
+            tables = ("events", "statements", "receipts", "fold_journal", "jobs")
             assert {reader.last_number(table) for table in tables} == {0}
         seqs = put(store, drafts(["one", "two", "three"]))
         with store.reader(SPACE) as reader:

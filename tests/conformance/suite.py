@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.artifacts import ArtifactsConformance
 from conformance.attention import AttentionConformance
 from conformance.graph import GraphConformance
 from conformance.imports import ImportsConformance
@@ -16,6 +15,7 @@ from conformance.log import LogConformance
 from conformance.readings import ReadingsConformance
 from conformance.service import ServiceConformance
 from conformance.sources import SourcesConformance
+from conformance.statements import StatementsConformance
 from conformance.upkeep import UpkeepConformance
 from conformance.vectors import VectorsConformance
 from conformance.words import WordsConformance
@@ -28,7 +28,7 @@ class StoreConformance(
     SourcesConformance,
     WordsConformance,
     VectorsConformance,
-    ArtifactsConformance,
+    StatementsConformance,
     ImportsConformance,
     ServiceConformance,
     AttentionConformance,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from crash_children import FORGET_AND_DIE
+from raw_pages import unused_bytes
 
 from everyword import EverywordNotice, Memory
 from everyword.errors import NotFound, StoreBusy
@@ -112,7 +113,8 @@ def test_no_byte_is_left_where_sqlite_moved_rows_between_pages(
 
     still = datetime(2026, 1, 1, tzinfo=UTC)
     path = tmp_path / "memory.db"
-    with Memory.open(path, embedder="hashing", durability="normal", clock=lambda: still) as memory:
+    # Deriving later moves rows too, but none that was forgotten.
+    with Memory.open(path, embedder="hashing", durability="normal", clock=lambda: still, background=False) as memory:
         for round_ in range(60):
             memory.add_many([event(round_ * 10 + n) for n in range(10)])
             if draw.random() < 0.3:
@@ -121,6 +123,45 @@ def test_no_byte_is_left_where_sqlite_moved_rows_between_pages(
         assert len(secrets) > 100
         assert re.findall(rb"secret\d+q", _bytes_on_disk(tmp_path)) == []
         assert memory.admin.verify().ok
+    assert unused_bytes(path) == []  # nothing of anybody's in space that no row uses
+
+
+def _named(draw: random.Random, tag: str) -> dict:
+    name = f"{draw.random():.6f} {tag} " + "p" * draw.choice([0, 300, 800])
+    return {"text": f"{tag}.", "session": name, "speaker": f"Mx {name}", "key": f"k {name}", "wing": tag[:6]}
+
+
+def test_pages_that_a_connection_has_in_memory_bring_nothing_back(tmp_path: Path) -> None:
+    # Both keep pages with copies of moved rows in memory. They must not write them after they were overwritten.
+    draw = random.Random(0)
+    path = tmp_path / "memory.db"
+    options = {"embedder": "hashing", "durability": "normal", "extract": False, "fold": False}
+    with Memory.open(path, **options) as memory, Memory.open(path, **options) as other:
+        for _ in range(10):
+            for writer in (memory, other):
+                writer.add_many([_named(draw, f"secret{n}q" if n % 3 else f"public{n}") for n in range(30)])
+            memory.forget(wing="secret")
+            for writer in (memory, other):
+                writer.add_many([_named(draw, f"public{n}") for n in range(10)])
+        assert re.findall(rb"secret\d+q", _bytes_on_disk(tmp_path)) == []
+    assert re.findall(rb"secret\d+q", path.read_bytes()) == []
+
+
+def test_forgetting_a_little_does_not_rewrite_the_file(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    path = tmp_path / "memory.db"
+    with Memory.open(path, embedder="hashing", durability="normal", extract=False, fold=False) as memory:
+        memory.add_many([_named(draw, f"public{n}") for n in range(3000)])
+        gone = memory.add("The word is zanzibarvortex.", session="secret").id
+        memory.forget(ids=[memory.add("One that goes first.").id])  # overwrites what moved rows had left
+        before = path.read_bytes()
+        assert memory.forget(ids=[gone]).scrubbed
+        after = path.read_bytes()
+        _assert_gone(tmp_path, ["zanzibarvortex"])
+    page = 16384
+    changed = [at for at in range(0, len(after), page) if before[at : at + page] != after[at : at + page]]
+    assert len(before) == len(after) > 400 * page
+    assert len(changed) < 50
 
 
 def test_a_rebuilt_or_migrated_memory_leaves_no_old_copies(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import multiprocessing
 import os
 import subprocess
@@ -225,11 +226,13 @@ def test_a_thread_that_does_not_finish_makes_the_child_refuse(path: Path, monkey
 
 
 def test_a_fork_that_python_was_not_told_of(path: Path) -> None:
-    with Memory.open(path, embedder="hashing") as memory:
+    # Without the background thread: if another thread waits for the GIL at such a fork, CPython itself hangs in the child.
+    with Memory.open(path, settings=Settings(background=False), embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.")
         child = ctypes.PyDLL(None).fork()
         if child == 0:
             status = 1
+            faulthandler.dump_traceback_later(30, exit=True, file=sys.__stderr__)
             try:
                 refused = _refuses(memory.stats) and _refuses(lambda: Memory.open(path, embedder="hashing"))
                 status = 0 if refused else 2

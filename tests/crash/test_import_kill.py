@@ -23,7 +23,7 @@ from everyword import Memory
 
 with Memory.open(sys.argv[1], embedder="hashing", durability="normal") as memory:
     told = lambda what, done, total: print(done, flush=True)
-    memory.import_events(sys.argv[2], format="claude-code", defer_embeddings=True, progress=told)
+    memory.import_events(sys.argv[2], format="claude-code", progress=told)
 """
 SESSIONS, TURNS = 6, 600
 
@@ -69,7 +69,7 @@ def test_a_killed_import_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert stored == sorted(stored)
     assert stored[1] > 0
     with Memory.open(path, embedder="hashing") as memory:
-        done = memory.import_events(source, format="claude-code", defer_embeddings=True)
+        done = memory.import_events(source, format="claude-code")
         # What was stored is not even read again, but for the turns of one record.
         assert done.added == SESSIONS * TURNS - stored[-1]
         assert done.read - done.added <= 1
@@ -82,7 +82,7 @@ def test_a_killed_import_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_watching_ends_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     source, path = tmp_path / "sessions", tmp_path / "memory.db"
     write_sessions(source, 10)
-    command = [sys.executable, "-m", "everyword", "import", str(source), "--watch", "--defer-embeddings", "--json"]
+    command = [sys.executable, "-m", "everyword", "import", str(source), "--watch", "--json"]
     environment = {**os.environ, "EVERYWORD_MEMORY": str(path), "EVERYWORD_EMBEDDER": "hashing"}
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None

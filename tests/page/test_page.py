@@ -18,7 +18,7 @@ Browser, Page, expect = playwright.Browser, playwright.Page, playwright.expect
 pytestmark = needs_browser
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 RIGHT_TO_LEFT = "שלום עולם, this is said from right to left \u202e evil"
-VIEWS = ["recall", "timeline", "graph", "palace", "intents", "sessions", "artifacts", "forget", "health"]
+VIEWS = ["recall", "timeline", "graph", "palace", "intents", "sessions", "statements", "forget", "health"]
 SAID = [
     ("Ana", "I moved to Lisbon in March."),
     ("Ana", "We decided to ship the radar feed on Friday."),
@@ -103,7 +103,7 @@ def test_hostile_words_are_words(filled: Served, page: Page) -> None:
 
 
 def test_a_statement_is_corrected_and_keeps_its_history(filled: Served, page: Page) -> None:
-    page.goto(f"{filled.url}#/artifacts")
+    page.goto(f"{filled.url}#/statements")
     page.get_by_role("link", name=re.compile("Lisbon")).first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".versions section")).to_have_count(1)

@@ -101,7 +101,7 @@ def test_how_much_was_found_is_told_to_who_does_not_see(filled: Served, page: Pa
 
 
 def test_a_closed_dialog_gives_the_focus_back_and_stays_closed(filled: Served, page: Page) -> None:
-    opened(page, filled, "artifacts")
+    opened(page, filled, "statements")
     second = page.locator("article a").nth(1)
     second.focus()
     page.keyboard.press("Enter")

@@ -13,8 +13,8 @@ import pytest
 
 from clocks import Clock
 from everyword import Memory
+from everyword.api import questions
 from everyword.errors import EverywordError
-from everyword.knowledge import concepts as folding
 from everyword.storage.sql import writer
 from everyword.types.events import Hit
 
@@ -135,10 +135,10 @@ def _same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_operations_come_to_the_same(location: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(writer, "SEAL_AT", 40)  # both sealed parts and tails
-    for limit in ("A_WRITE_S", "BEHIND_S"):  # a slow machine folds less within a write: then they would rightly differ
-        monkeypatch.setattr(folding, limit, 3600.0)
+    # A slow machine derives less while a question waits: then they would rightly differ.
+    monkeypatch.setattr(questions, "DERIVE_S", 3600.0)
     draw, clock = random.Random(seed), Clock(START)
-    settings = {"embedder": "hashing", "clock": clock, "fence_key": "the same for both"}
+    settings = {"embedder": "hashing", "clock": clock, "fence_key": "the same for both", "background": False}
     with Memory.open(":memory:", **settings) as one, Memory.open(location, **settings) as other:
         for number in range(40):
             clock.now += timedelta(minutes=30)

@@ -83,7 +83,7 @@ def _arguments(memory: Memory) -> dict[str, dict[str, Any]]:
         "context": {"query": "Where does Ana live?"},
         "ask": {"query": "Where does Ana live?"},
         "show": {"id": next(memory.events()).id},
-        "artifact": {"id": memory.statements()[0].id},
+        "statement": {"id": memory.statements()[0].id},
         "history": {"id": memory.statements()[0].id},
         "entity": {"name": "Ana"},
         "timeline": {"entity": "Ana"},
@@ -101,7 +101,7 @@ def test_every_reading_operation_waits_for_a_server_that_cuts_it_off(
 ) -> None:
     given = _arguments(memory)
     reading = [one for one in OPERATIONS if one.read_only and given.get(one.name, {}) is not None]
-    assert {"concepts", "intents", "artifacts", "timeline", "window", "palace", "journal"} <= {r.name for r in reading}
+    assert {"concepts", "intents", "statements", "timeline", "window", "palace", "journal"} <= {r.name for r in reading}
     now = "2026-05-01"
     for operation in reading:
         arguments = dict(given.get(operation.name) or {})
@@ -156,12 +156,12 @@ def test_every_write_that_is_cut_off_is_done_once(
     assert [event.text for event in memory.events()].count("I bought a bicycle.") == 1
     assert memory.stats().events == len(SAID) + 1  # an identity is a record, not an event
 
-    artifact = memory.statements()[0]
-    versions = len(memory.history(artifact.id).versions)
+    statement = memory.statements()[0]
+    versions = len(memory.history(statement.id).versions)
     with cut():
-        corrected = memory.correct(artifact.id, "I moved to Braga.")
-    assert corrected.replaces == artifact.id
-    assert len(memory.history(artifact.id).versions) == versions + 1
+        corrected = memory.correct(statement.id, "I moved to Braga.")
+    assert corrected.replaces == statement.id
+    assert len(memory.history(statement.id).versions) == versions + 1
     with cut():
         memory.retract(corrected.id)
     with pytest.raises(OutOfDate):

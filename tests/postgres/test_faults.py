@@ -250,24 +250,24 @@ def test_idle_connections_that_were_cut_are_replaced(location: str, postgres: Se
 def test_a_writer_that_waits_too_long_says_so(location: str) -> None:
     store = PostgresStore(location, Settings(busy_timeout_s=0.3))
     with store.writer("home") as first:
-        first.owe_derivation(1)
+        first.set_cursor("facts", 1)
         with store.writer("away") as elsewhere:
-            elsewhere.owe_derivation(1)  # another space: nobody waits
+            elsewhere.set_cursor("facts", 1)  # another space: nobody waits
         with pytest.raises(StoreBusy), store.writer("home") as second:
-            second.owe_derivation(2)
+            second.set_cursor("facts", 2)
     store.close()
 
 
 def test_a_writer_may_have_less_patience_than_others(location: str) -> None:
     store = PostgresStore(location, Settings())
     with store.writer("home") as first:
-        first.owe_derivation(1)
+        first.set_cursor("facts", 1)
         began = time.monotonic()
         with pytest.raises(StoreBusy), store.writer('home', patience_s=0.1) as second:
-            second.owe_derivation(2)
+            second.set_cursor("facts", 2)
         assert time.monotonic() - began < 10
     with store.writer('home', patience_s=0.1) as third:
-        third.owe_derivation(2)
+        third.set_cursor("facts", 2)
     store.close()
 
 
@@ -316,9 +316,9 @@ def test_deadlocked_writers_are_told_apart_and_one_goes_on(location: str) -> Non
     def write(mine: str, yours: str) -> None:
         try:
             with store.file_writer() as writer:
-                writer.writer(mine).owe_derivation(1)
+                writer.writer(mine).set_cursor("facts", 1)
                 meet.wait()
-                writer.writer(yours).owe_derivation(1)
+                writer.writer(yours).set_cursor("facts", 1)
             outcomes.append("done")
         except StoreInterrupted:
             outcomes.append("interrupted")

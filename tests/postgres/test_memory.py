@@ -12,7 +12,6 @@ import pytest
 from clocks import Clock
 from conformance.making import append, drafts
 from everyword import Memory
-from everyword.knowledge import concepts as folding
 from everyword.storage.protocol import Access
 from everyword.text import terms as words
 from everyword.types.events import Event
@@ -46,13 +45,15 @@ def clock() -> Clock:
 def both(location: str, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
     """Give a memory in a file and one on a server, with the same story."""
     given: dict[str, Any] = {"embedder": "hashing", "tokenizer": "words", "clock": clock, "profile": EVERYDAY}
-    given["fence_key"] = "the same for both"
+    given |= {"fence_key": "the same for both", "background": False}
     with Memory.open(":memory:", **given) as file, Memory.open(location, **given) as server:
         for number, (speaker, session, wing, text) in enumerate(STORY):
             clock.now = START + timedelta(days=number)
             for memory in (file, server):
                 memory.add(text, speaker=speaker, session=session, wing=wing, at=clock.now)
         clock.now = NOW
+        for memory in (file, server):
+            memory.admin.settle()
         yield file, server
 
 
@@ -61,7 +62,7 @@ def _all(memory: Memory) -> dict[str, Any]:
     concepts = memory.concepts.list()
     return {
         "events": list(memory.events()),
-        "artifacts": memory.statements(),
+        "statements": memory.statements(),
         "sessions": memory.sessions(),
         "recalled": [[hit.event.id for hit in memory.recall(one)] for one in ("Where does Ana live?", "sleep", "tea")],
         "context": memory.context("Where does Ana live?", budget=200).text,
@@ -96,7 +97,7 @@ def _agree(file: Memory, server: Memory) -> dict[str, Any]:
 def test_a_server_remembers_what_a_file_does(both: tuple[Memory, Memory]) -> None:
     seen = _agree(*both)
     assert {"Sleep", "Gardening"} <= {one.label for one in seen["concepts"]}
-    for name in ("facts", "entities", "intents", "artifacts", "journal", "concepts of a wing", "news"):
+    for name in ("facts", "entities", "intents", "statements", "journal", "concepts of a wing", "news"):
         assert seen[name], name
     assert all(memory.admin.verify(deep=True).ok for memory in both)
 
@@ -118,6 +119,7 @@ def test_texts_that_look_like_our_own_marks_come_back_as_they_were(both: tuple[M
 def test_what_is_forgotten_and_rebuilt_is_the_same_on_both(both: tuple[Memory, Memory]) -> None:
     for memory in both:
         assert len(memory.forget(session="s2").ids) == 4
+        memory.admin.settle()
     seen = _agree(*both)
     assert "Gardening" not in {one.label for one in seen["concepts"]}
     for memory in both:
@@ -150,6 +152,8 @@ def test_files_are_imported_and_read_on(both: tuple[Memory, Memory], tmp_path: P
         more.write('{"text": "The boat was sold.", "at": "2026-01-03T10:00:00Z"}\n')
     second = [memory.import_events(notes) for memory in both]
     assert [one.added for one in first] == [one.added for one in second] == [1, 1]
+    for memory in both:
+        memory.admin.settle()
     _agree(*both)
 
 
@@ -170,16 +174,13 @@ def test_what_is_recalled_is_counted_for_each_space(both: tuple[Memory, Memory])
     assert max(one.times for one in counted[0][1].values()) == 3
 
 
-def test_a_worker_folds_what_a_write_had_no_time_for(
-    location: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_derives_what_was_written(location: str, clock: Clock) -> None:
     with Memory.open(location, embedder="hashing", clock=clock, profile=EVERYDAY) as memory:
-        with monkeypatch.context() as hurried:
-            hurried.setattr(folding, "A_WRITE_S", 0.0)
-            hurried.setattr(folding, "BEHIND_S", 0.0)
-            memory.add_many([{"text": text, "speaker": who, "session": at} for who, at, _, text in STORY])
+        memory.add_many([{"text": text, "speaker": who, "session": at} for who, at, _, text in STORY])
+        assert set(memory.stats().behind.values()) == {len(STORY)}
         assert memory.concepts.fold(dry_run=True).events
         memory.admin.work(once=True)
+        assert memory.stats().behind == {}
         assert not memory.concepts.fold(dry_run=True).events
         assert {"Sleep", "Gardening"} <= {one.label for one in memory.concepts.list()}
 
@@ -211,7 +212,7 @@ def test_followers_are_told_the_same(both: tuple[Memory, Memory], clock: Clock) 
         [(one.kind, one.at, getattr(one.item, "id", None)) for one in memory.changes(limit=1_000)]
         for memory in (file, server)
     ]
-    assert {kind for kind, _, _ in told[0]} >= {"event", "artifact", "concept", "intent"}
+    assert {kind for kind, _, _ in told[0]} >= {"event", "statement", "concept", "intent"}
     assert told[0] == told[1]
     for wing in ("home", "work"):
         of_wing = [[one.kind for one in memory.wing(wing).changes(limit=1_000)] for memory in (file, server)]

@@ -26,7 +26,7 @@ THEMES = (
 
 
 def _fill(location: str) -> None:
-    with Memory.open(location, embedder="hashing") as memory:
+    with Memory.open(location, embedder="hashing", background=False) as memory:
         for name in ("default", "tenant 1", "名前"):
             space = memory.space(name)
             space.add_many(
@@ -42,12 +42,14 @@ def _fill(location: str) -> None:
             space.recall("Where does Ana live?")
             space.admin.add_webhook("http://example.org/told")
         memory.admin.create_key("laptop", permission="read", spaces=["*"])
-    with Memory.open(location, embedder="hashing", embed_on_write=False) as memory:
+    with Memory.open(location, embedder="hashing", embed_on_write=False, background=False) as memory:
         memory.add("This waits for its vector.")
+        for name in ("default", "tenant 1", "名前"):
+            memory.space(name).changes(limit=1)  # all views are up to date
 
 
 def _seen(location: str) -> list:
-    with Memory.open(location, embedder="hashing") as memory:
+    with Memory.open(location, embedder="hashing", background=False) as memory:
         assert memory.admin.verify(deep=True).ok
         seen: list = []
         for name in ("default", "tenant 1", "名前"):

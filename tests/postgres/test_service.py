@@ -62,7 +62,7 @@ def test_every_reading_route_answers_alike(services: tuple[httpx.Client, httpx.C
         seen = [_rounded(answer.json()) for answer in answers]
         assert seen[0] == seen[1], name
         compared.append(name)
-    assert {"recall", "context", "ask", "artifacts", "facts", "timeline", "events", "sessions", "intents"} <= set(
+    assert {"recall", "context", "ask", "statements", "facts", "timeline", "events", "sessions", "intents"} <= set(
         compared
     )
 

@@ -21,6 +21,7 @@ def schema(location: str) -> str:
                 [{"text": f"I moved to Lisbon, said {name} {n}.", "speaker": "Ana", "session": "s"} for n in range(5)]
             )
             memory.space(name).add("I moved to Porto.", speaker="Ana")
+        memory.admin.settle()
     return location.rpartition("=")[2]
 
 
@@ -38,7 +39,7 @@ def _as_owner(postgres: Server, schema: str) -> psycopg.Connection:
 def test_a_transaction_that_says_nothing_sees_nothing(schema: str, postgres: Server) -> None:
     with _as_owner(postgres, schema) as connection:
         tables = _walled(connection)
-        assert {"events", "vectors", "artifacts", "jobs", "readings"} <= set(tables)
+        assert {"events", "vectors", "statements", "jobs", "readings"} <= set(tables)
         assert [connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables] == [(0,)] * len(
             tables
         )
@@ -54,11 +55,11 @@ def test_a_query_that_forgets_the_space_sees_its_own_alone(schema: str, postgres
         assert len(texts) == 6
         assert not any("yours" in text for text in texts)
         assert connection.execute("UPDATE events SET text = 'gone'").rowcount == 6
-        assert connection.execute("DELETE FROM artifacts").rowcount > 0
+        assert connection.execute("DELETE FROM statements").rowcount > 0
     with _as_owner(postgres, schema) as connection, connection.transaction():
         connection.execute("SELECT set_config('everyword.space', %s, true)", [str(space_number("yours"))])
         assert connection.execute("SELECT count(*) FROM events WHERE text = 'gone'").fetchone() == (0,)
-        assert connection.execute("SELECT count(*) FROM artifacts").fetchone() > (0,)
+        assert connection.execute("SELECT count(*) FROM statements").fetchone() > (0,)
 
 
 def test_nothing_can_be_written_into_another_space(schema: str, postgres: Server) -> None:
@@ -150,7 +151,7 @@ def test_a_space_that_has_the_number_of_another_is_refused(location: str, monkey
     monkeypatch.setattr(snapshot, "space_number", lambda name: 7)
     store = PostgresStore(location, Settings())
     with store.writer("one") as writer:
-        writer.owe_derivation(1)
+        writer.set_cursor("facts", 1)
     with pytest.raises(StoreError, match="choose another name"), store.writer("another") as writer:
-        writer.owe_derivation(1)
+        writer.set_cursor("facts", 1)
     store.close()

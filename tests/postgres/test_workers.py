@@ -15,7 +15,7 @@ from postgres_server import Server
 
 
 def _owing(location: str, spaces: int, events: int = 3) -> Memory:
-    """Open a memory whose spaces wait for vectors and artifacts."""
+    """Open a memory whose spaces wait for vectors and statements."""
     memory = Memory.open(location, embedder="hashing", embed_on_write=False, extract=False)
     for number in range(spaces):
         memory.space(f"tenant {number}").add_many(
@@ -27,13 +27,13 @@ def _owing(location: str, spaces: int, events: int = 3) -> Memory:
 def test_a_worker_does_all_that_waits(location: str) -> None:
     with _owing(location, 4) as memory:
         told: list[tuple[str, int]] = []
-        done = memory.admin.work(once=True, told=lambda space, count: told.append((space, count)))
+        done = memory.admin.work(once=True, on_done=lambda space, count: told.append((space, count)))
         assert done == sum(count for _, count in told) > 0
         assert sorted(space for space, _ in told) == [f"tenant {n}" for n in range(4)]
         for number in range(4):
             stats = memory.space(f"tenant {number}").stats()
             assert (stats.pending, stats.vectors) == (0, 3)
-            assert stats.artifacts
+            assert stats.statements
         assert memory.admin.verify().ok
         assert memory.admin.work(once=True) == 0
 
@@ -62,7 +62,9 @@ def test_a_space_is_worked_on_by_one_at_a_time(location: str) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(working, "settle", watched)
             workers = [
-                threading.Thread(target=lambda: memory.admin.work(once=True, told=lambda space, _: told.append(space)))
+                threading.Thread(
+                    target=lambda: memory.admin.work(once=True, on_done=lambda space, _: told.append(space))
+                )
                 for _ in range(4)
             ]
             for worker in workers:
@@ -103,7 +105,7 @@ def test_a_waiting_worker_hears_of_new_work_at_once(location: str) -> None:
     with _owing(location, 0) as memory:
         stop, heard = threading.Event(), threading.Event()
         worker = threading.Thread(
-            target=lambda: memory.admin.work(stop=stop, told=lambda _space, _done: (heard.set(), stop.set()))
+            target=lambda: memory.admin.work(stop=stop, on_done=lambda _space, _done: (heard.set(), stop.set()))
         )
         worker.start()
         try:

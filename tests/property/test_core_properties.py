@@ -24,6 +24,7 @@ from everyword.storage.postings import (
     unpack_terms,
     without,
 )
+from everyword.text.skipping import searchable_spans
 from everyword.text.spans import MAX_WINDOWS, WINDOW_CHARS, sentences, windows
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Event, Span
@@ -74,18 +75,19 @@ def test_sentences_of_a_part_lie_in_it(text: str, one: int, other: int) -> None:
 @quick
 @given(st.text(st.sampled_from("ab cd.\n你好é🧠"), max_size=200).map(lambda text: text * 40))
 @example("x" * 1_000_000)
+@example("```\n" + "x = 1\n" * 2_000)
 @example("你" * 10_000)
 @example("word " * 5_000)
 @example(" " * 5_000)
-def test_windows_overlap_and_cover_the_text(text: str) -> None:
-    spans = windows(text)
-    assert 1 <= len(spans) <= MAX_WINDOWS
-    assert spans[0].start == 0
-    for before, after in pairwise(spans):
-        assert before.start < after.start <= before.end < after.end
-    assert all(end - start <= WINDOW_CHARS for start, end in spans)
-    if len(spans) < MAX_WINDOWS:
-        assert spans[-1].end == len(text)
+def test_windows_hold_what_is_searchable_of_a_text_once(text: str) -> None:
+    found = windows(text)
+    assert 1 <= len(found) <= MAX_WINDOWS
+    for before, after in pairwise(found):
+        assert before.span.start < before.span.end <= after.span.start
+    assert all(len(window.text) <= WINDOW_CHARS for window in found)
+    if len(found) < MAX_WINDOWS:
+        searchable = "".join(text[start:end] for start, end in searchable_spans(text))
+        assert "".join("".join(window.text for window in found).split()) == "".join(searchable.split())
 
 
 # Words

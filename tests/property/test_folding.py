@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from everyword import Memory
-from everyword.knowledge import concepts as folding
+from everyword.jobs.deriver import derive_batch
 
 EVERYDAY = str(Path(__file__).parents[1] / "data" / "folding" / "everyday.toml")  # themes that events fold by
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -117,9 +117,8 @@ def test_a_pass_may_stop_and_another_process_go_on_anywhere(
         engine = halting.scope.engine
         for limit in stops * len(history):
             vars(engine).pop("folds", None)  # as a new process: nothing is remembered
-            with engine.store.writer("default") as writer:
-                if not folding._fold(engine, writer, {}, seconds=None, limit=limit)[0]:
-                    break
+            if not derive_batch(engine, engine.store, "default", ("concepts",), limit)[0]:
+                break
         halting.concepts.fold()
         assert graph(halting) == graph(whole)
 
@@ -138,7 +137,7 @@ def test_what_is_forgotten_was_never_there(
             before = graph(memory)
             memory.admin.rebuild()
             assert graph(memory) == before
-            memory.forget(ids=[next(record.id for record in memory.admin.records() if record.kind == "unfold")])
+            memory.forget(ids=[next(record.id for record in memory.admin.records() if record.kind == "undo_change")])
         keys = [str(number) for number in sorted(gone) if number < len(history)]
         if not keys:
             return

@@ -46,7 +46,7 @@ class History:
             (
                 *(self.add, self.add, self.add_many, self.add_many, self.add_many),
                 *(self.forget, self.forget_session, self.correct, self.retract, self.copy, self.merge, self.split),
-                *(self.undo, self.unfold, self.rebuild, self.settle, self.reopen, self.ask),
+                *(self.undo, self.undo_change, self.rebuild, self.settle, self.reopen, self.ask),
             )
         )
         with suppress(OutOfDate):  # what was picked can't be split
@@ -92,7 +92,7 @@ class History:
         if known := [edit for edit in memory.graph.edits() if not edit.undone]:
             memory.graph.undo(self.pick.choice(known).number)
 
-    def unfold(self, memory: Memory) -> None:
+    def undo_change(self, memory: Memory) -> None:
         if known := [entry for entry in memory.concepts.journal() if not entry.undone]:
             memory.concepts.undo(self.pick.choice(known).id)
 

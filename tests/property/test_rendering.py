@@ -34,7 +34,7 @@ from everyword.text.rendering import (
     json_text,
     name,
     one_line,
-    said,
+    speaker_line,
     visible,
 )
 from everyword.text.terms import shortened
@@ -256,14 +256,14 @@ def test_a_name_is_one_field_of_one_line(text: str) -> None:
 
 @given(any_text, names)
 def test_who_speaks_can_be_read_back(text: str, speaker: str | None) -> None:
-    line = said(text, speaker=speaker)
+    line = speaker_line(text, speaker=speaker)
     assert speaker_in(line) == shown_name(speaker)
 
 
 def test_labels_stand_beside_the_speaker() -> None:
-    assert said("Hello.", speaker="Ana", labels=["tool"]) == "Ana (tool): Hello."
-    assert said("Hello.", labels=["tool"]) == "(no speaker) (tool): Hello."
-    assert said("(user) Hello.") == "(no speaker) (user) Hello."
+    assert speaker_line("Hello.", speaker="Ana", labels=["tool"]) == "Ana (tool): Hello."
+    assert speaker_line("Hello.", labels=["tool"]) == "(no speaker) (tool): Hello."
+    assert speaker_line("(user) Hello.") == "(no speaker) (user) Hello."
     event = Event(text="Hello.", id="ev_1", speaker="Ana", session="a:b", at=MONDAY)
     assert event_line(event, labels=["from a tool"]) == (
         '[ev_1] 2026-04-06 09:00 (Ana, session "a:b", from a tool): Hello.'
@@ -394,7 +394,7 @@ def test_what_mcp_writes(tmp_path: Path) -> None:
         for tool, arguments in {
             "events": {},
             "sessions": {},
-            "artifacts": {},
+            "statements": {},
             "entities": {},
             "facts": {},
             "intents": {},
@@ -489,7 +489,7 @@ def test_what_the_command_line_writes(
         written = run(*command)
         assert not hidden_in(written.out)
         inside(written.out.removesuffix("\n"))
-    for command in (("events",), ("artifacts",), ("entities",), ("intents",), ("palace",), ("stats",)):
+    for command in (("events",), ("statements",), ("entities",), ("intents",), ("palace",), ("stats",)):
         written = run(*command)
         assert written.code == 0
         assert not hidden_in(written.out), command

@@ -147,7 +147,7 @@ class TestMem0:
     def test_secrets_stay_out_and_statements_are_derived(self, mem0: Mem0, memory: Memory) -> None:
         mem0.add("I prefer tea over coffee. My token is ghp_" + "a1B2c3D4" * 4 + "e5F6", user_id="Ana")
         assert "ghp_" not in mem0.get_all(user_id="Ana")["results"][0]["memory"]
-        assert [artifact.about for artifact in memory.statements(kind="preference")] == ["Ana"]
+        assert [statement.about for statement in memory.statements(kind="preference")] == ["Ana"]
 
 
 class TestLangGraph:

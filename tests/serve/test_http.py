@@ -31,6 +31,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
             }
             for number in range(50)
         )
+        memory.admin.settle()
         yield memory
 
 
@@ -131,7 +132,7 @@ def test_pages_of_events_hold_each_event_once_while_others_write(web: httpx.Clie
 def test_pages_of_statements_and_sessions_go_on_where_they_ended(web: httpx.Client, memory: Memory) -> None:
     statements = [one.id for one in memory.statements()]
     assert len(statements) > 20
-    assert collected(web, "artifacts", "id", limit=7) == statements
+    assert collected(web, "statements", "id", limit=7) == statements
     sessions = [one.name for one in memory.sessions()]
     assert collected(web, "sessions", "name", limit=2) == sessions
 
@@ -148,7 +149,7 @@ def collected(web: httpx.Client, name: str, member: str, *, limit: int) -> list[
         params["cursor"] = page["next"]
 
 
-@pytest.mark.parametrize("name", ["events", "artifacts", "sessions"])
+@pytest.mark.parametrize("name", ["events", "statements", "sessions"])
 @pytest.mark.parametrize("cursor", ["x", "", "1.x y", "é", "9" * 500, "1..2", "٣.١", "1.2.3"])
 def test_a_cursor_that_was_never_given_is_refused(web: httpx.Client, name: str, cursor: str) -> None:
     assert problem(web.get(f"/v1/{name}", params={"cursor": cursor})) == (400, "InvalidInput")

@@ -37,7 +37,7 @@ class Tenants:
     memory: Memory
     keys: dict[str, str]
     event_id: str
-    artifact_id: str
+    statement_id: str
     cursor: str
 
 
@@ -70,7 +70,7 @@ def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 memory=memory,
                 keys={name: one.secret for name, one in made.items()},
                 event_id=next(iter(acme.events())).id,
-                artifact_id=acme.statements()[0].id,
+                statement_id=acme.statements()[0].id,
                 cursor=page.next or "",
             )
 
@@ -80,7 +80,7 @@ WRONG = ["other reads", "other writes", "other admins", "like acme"]
 # Every way to name something of another's: as arguments, each for the operations that have such a parameter.
 REACHING: dict[str, list[Any]] = {
     "query": [SECRET, f"which {SECRET} did we decide to buy?"],
-    "id": ["EVENT", "ARTIFACT"],
+    "id": ["EVENT", "STATEMENT"],
     "key": ["f0"],
     "keys": [["f0", "f1"]],
     "ids": [["EVENT"]],
@@ -88,7 +88,7 @@ REACHING: dict[str, list[Any]] = {
     "speaker": ["Ana"],
     "about": ["Ana", "we"],
     "cursor": ["CURSOR"],
-    "after": ["artifact.0,event.0,forgotten.0"],
+    "after": ["statement.0,event.0,forgotten.0"],
     "text": ["harmless"],
     "path": [],
     "events": [[{"text": "harmless", "space": "acme/ana"}]],
@@ -118,7 +118,7 @@ REQUIRED: dict[str, Any] = {
 
 def attempts(tenants: Tenants) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """List every route with every reaching argument."""
-    stand_ins = {"EVENT": tenants.event_id, "ARTIFACT": tenants.artifact_id, "CURSOR": tenants.cursor}
+    stand_ins = {"EVENT": tenants.event_id, "STATEMENT": tenants.statement_id, "CURSOR": tenants.cursor}
 
     def real(value: Any) -> Any:
         return [real(one) for one in value] if isinstance(value, list) else stand_ins.get(str(value), value)
@@ -213,7 +213,7 @@ def test_a_key_sees_only_its_own_spaces_in_lists_and_counts(tenants: Tenants) ->
 
 def test_streams_tell_nothing_of_another_s(tenants: Tenants) -> None:
     headers = bearer(tenants.keys["other reads"])
-    params = {"after": "artifact.0,event.0,forgotten.0"}
+    params = {"after": "statement.0,event.0,forgotten.0"}
     with tenants.web.stream("GET", "/v1/stream", params=params, headers=headers) as answer:
         heard = ""
         for piece in answer.iter_text():

@@ -140,12 +140,12 @@ def test_reads_agree(unchanged: Both) -> None:
         unchanged.agree(lambda one, given=wanted: one.events(**given))
     unchanged.agree(lambda one: one.sessions())
     unchanged.agree(lambda one: one.sessions(speaker="Will"))
-    artifacts = unchanged.agree(lambda one: one.statements(status="any"))
-    assert artifacts
+    statements = unchanged.agree(lambda one: one.statements(status="any"))
+    assert statements
     unchanged.agree(lambda one: one.statements(about="Ana", limit=1))
-    for artifact in artifacts:
-        unchanged.agree(lambda one, id=artifact.id: one.statement(id))
-        unchanged.agree(lambda one, id=artifact.id: one.history(id))
+    for statement in statements:
+        unchanged.agree(lambda one, id=statement.id: one.statement(id))
+        unchanged.agree(lambda one, id=statement.id: one.history(id))
     unchanged.agree(lambda one: one.stats())
     unchanged.agree(lambda one: one.admin.verify())
     unchanged.agree(lambda one: one.admin.jobs())
@@ -237,8 +237,8 @@ def test_writes_agree(both: Both) -> None:
         lambda one: one.add_many("x"),
         lambda one: one.add_many([{"text": "x", "colour": "red"}]),
         lambda one: one.statements(kind="nonsense"),
-        lambda one: one.history("ar_x"),
-        lambda one: one.retract("ar_x"),
+        lambda one: one.history("st_x"),
+        lambda one: one.retract("st_x"),
         lambda one: one.forget(),
         lambda one: one.wing("a").recall("x", wing="b"),
         lambda one: one.space("").recall("x"),

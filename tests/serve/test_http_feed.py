@@ -57,7 +57,7 @@ def test_the_feed_tells_everything_once_and_in_order(memory: Memory) -> None:
         if not part.more:
             break
     assert [one.item.text for one in told if one.kind == "event"] == [event.text for event in memory.events()]
-    stated = [one.item.id for one in told if one.kind == "artifact"]
+    stated = [one.item.id for one in told if one.kind == "statement"]
     assert sorted(stated) == sorted(one.id for one in memory.statements())
     assert memory.changes(after=position) == []
     gone = memory.forget(ids=[next(iter(memory.events())).id])
@@ -154,14 +154,14 @@ def messages(answer: httpx.Response) -> Iterator[dict[str, str]]:
 
 
 def test_what_is_written_here_and_elsewhere_is_streamed(memory: Memory, tmp_path: Path) -> None:
-    with serving(memory) as address, stream(address, kinds=["event", "artifact", "jobs"]) as heard:
+    with serving(memory) as address, stream(address, kinds=["event", "statement", "jobs"]) as heard:
         assert next(heard)["event"] == "position"
         assert next(heard)["event"] == "jobs"
         # How much waits is told whenever it changes, so at any moment between the others.
         told = (one for one in heard if one["event"] != "jobs")
         httpx.post(f"{address}/v1/add", json={"text": "We decided to paint it green."})
         first, second = next(told), next(told)
-        assert (first["event"], second["event"]) == ("event", "artifact")
+        assert (first["event"], second["event"]) == ("event", "statement")
         assert json.loads(first["data"])["item"]["text"] == "We decided to paint it green."
         with Memory.open(tmp_path / "memory.db", embedder="none") as other_process:
             other_process.add("written by somebody else")
@@ -173,7 +173,7 @@ def test_what_is_written_here_and_elsewhere_is_streamed(memory: Memory, tmp_path
 def test_a_follower_that_was_cut_off_goes_on_where_it_was(memory: Memory) -> None:
     memory.add_many({"text": f"line {number}"} for number in range(3))
     with serving(memory) as address:
-        with stream(address, kinds="event", after="artifact.0,event.0,forgotten.0") as told:
+        with stream(address, kinds="event", after="statement.0,event.0,forgotten.0") as told:
             heard = [next(told) for _ in range(4)]
         assert [json.loads(one["data"])["item"]["text"] for one in heard[1:]] == ["line 0", "line 1", "line 2"]
         # Cut off before the last one of a batch: all of it comes again, from the position before it.

@@ -18,10 +18,10 @@ from everyword.memory import method_named
 EVERYWHERE = {"memory", "space", "wing", "embedder", "llm", "reranker", "json"}
 PROGRAMS = {"init", "mcp", "hook", "serve", "keys", "webhooks", "worker", "migrate"}  # listed, and run by themselves
 ONLY_HERE = {"recall": {"explain"}, "forget": {"yes"}, "import": {"watch"}, "wake_up": {"explain"}}
-ONLY_IN_PYTHON = {"hits", "told"}  # objects of the library: no surface can give them
-VERBS = """add import recall context ask wake_up identity artifacts history correct retract records entities entity
+ONLY_IN_PYTHON = {"hits", "on_text", "on_found", "on_done"}  # objects of the library: no surface can give them
+VERBS = """add import recall context ask wake_up identity statements history correct retract records entities entity
 facts
-timeline conflicts merge split edits undo concepts concept fold journal unfold intents answer_intent beliefs
+timeline conflicts merge split edits undo concepts concept fold journal undo_change intents answer_intent beliefs
 window palace sessions events show records forget stats verify rebuild settle backup export doctor watch init mcp
 hook serve keys webhooks worker migrate"""
 

@@ -11,7 +11,7 @@ from everyword import errors
 from everyword.errors import EverywordError, InvalidSetting, InvalidTime, MissingExtra
 from everyword.extras import need
 from everyword.settings import Settings
-from everyword.text.spans import sentences, windows
+from everyword.text.spans import WINDOW_CHARS, TextWindow, sentences, windows
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import EVERYTHING, Event, Filter, Hit, Report, Score, Span, Written, WrittenBatch
 from everyword.types.times import as_datetime, from_micros, to_micros, utc_now
@@ -140,12 +140,74 @@ def test_a_sentence_ends_where_a_word_only_looks_abbreviated(text: str, pieces: 
 
 
 def test_a_short_text_is_one_window_and_a_long_one_several() -> None:
-    assert windows("short") == [Span(0, 5)]
+    assert windows("short") == [TextWindow(Span(0, 5), "short")]
     text = "word " * 1000
-    spans = windows(text)
-    assert len(spans) > 3
+    spans = [window.span for window in windows(text)]
+    assert len(spans) == 5
     assert all(text[start - 1].isspace() for start, _ in spans[1:])  # cut between words
     assert len(windows("你" * 1000)) > len(windows("a" * 1000))  # a Chinese character is a token
+
+
+def test_windows_end_where_sentences_end_and_do_not_overlap() -> None:
+    text = " ".join(f"This is sentence number {number}, and it is not short." for number in range(60))
+    found = windows(text)
+    assert [text[span.start : span.end] for span, _ in found] == [window.text for window in found]
+    assert " ".join(window.text for window in found) == text
+    assert all(window.text.endswith("short.") for window in found)
+    sizes = [len(window.text) for window in found]
+    assert max(sizes) <= WINDOW_CHARS
+    assert max(sizes) < 1.3 * min(sizes)  # of about the same size
+
+
+def _encoded(text: str) -> str:
+    return "".join(window.text for window in windows(text))
+
+
+LOG = [f"2026-04-0{1 + n % 9} 10:00:{n:02} INFO request {n} served in {n} ms" for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("block", "skipped"),
+    [
+        (["```python", *(f"value_{n} = compute({n})" for n in range(40)), "```"], "compute(30)"),
+        (LOG, "request 30 served"),
+        ([f"| {n} | {n * n} | {n / 7:.3f} |" for n in range(40)], "| 30 |"),
+        (
+            [f"> line {word} of what you wrote" for word in "one two three four five six seven eight nine ten".split()],
+            "line six",
+        ),
+        (["aGVsbG8gd29ybGQh" * 60], "aGVsbG8gd29ybGQh" * 6),
+    ],
+    ids=["code", "log", "numbers", "quotation", "base64"],
+)
+def test_only_the_beginning_of_a_block_is_encoded(block: list[str], skipped: str) -> None:
+    text = "\n".join(["Here is what I found.", *block, "So the disk was full."])
+    encoded = _encoded(text)
+    assert skipped in text
+    assert skipped not in encoded
+    assert "Here is what I found." in encoded
+    assert "So the disk was full." in encoded
+    assert block[1 if block[0].startswith("`") else 0][:20] in encoded
+    assert len(encoded) < len(text) / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"{n}. Take {word} to Ana's flat." for n, word in enumerate("bread milk rice tea jam salt".split())),
+        "\n".join(f"| {row} |" for row in ("Mon | yoga", "Tue | swim", "Wed | run", "Thu | rest", "Fri | climb")),
+        "See https://example.org/a/long/path?with=some&parameters=that-are-not-so-short-at-all-but-still-an-address",
+        "```\nshort\n```",
+    ],
+    ids=["list", "table of words", "address", "short code"],
+)  # fmt: skip
+def test_lists_tables_of_words_and_addresses_are_encoded_whole(text: str) -> None:
+    assert all(word in _encoded(text) for word in text.replace("```", "").split())
+
+
+def test_a_text_of_nothing_but_data_has_a_window() -> None:
+    for text in ("9" * 5000, "\n".join("12345" for _ in range(400)), "```\n" * 10, " ", "\n" * 20, ""):
+        assert windows(text)
 
 
 # Words

@@ -18,20 +18,20 @@ from everyword.knowledge.legacy.extract.compare import (
 )
 from everyword.knowledge.legacy.extract.rules import extract
 from everyword.types.events import Event
-from everyword.types.statements import Artifact, ArtifactDraft, Status, adopt
+from everyword.types.statements import Statement, StatementDraft, Status, adopt
 
 START = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 DAYS_APART = 10
 
 
-def told(text: str, day: int = 0, speaker: str = "Ana") -> list[ArtifactDraft]:
+def told(text: str, day: int = 0, speaker: str = "Ana") -> list[StatementDraft]:
     event = Event(text=text, id=f"ev_{day}", speaker=speaker, at=START + timedelta(days=day))
-    return list(extract(event).artifacts)
+    return list(extract(event).statements)
 
 
 def story(*lines: str) -> list[Outcome]:
     """Tell sentences ten days apart, each compared with all that came of those before; the outcomes, in order."""
-    known: list[Artifact] = []
+    known: list[Statement] = []
     outcomes: list[Outcome] = []
     for number, line in enumerate(lines):
         drafts = told(line, number * DAYS_APART)
@@ -45,7 +45,7 @@ def story(*lines: str) -> list[Outcome]:
     return outcomes
 
 
-def _after(known: list[Artifact], draft: ArtifactDraft, outcome: Outcome) -> list[Artifact]:
+def _after(known: list[Statement], draft: StatementDraft, outcome: Outcome) -> list[Statement]:
     if outcome.action is Action.NONE:
         return known
     target = outcome.target
@@ -250,7 +250,7 @@ def test_what_is_closed_is_not_closed_again() -> None:
 
 
 def test_reading_an_event_again_changes_nothing() -> None:
-    known: list[Artifact] = []
+    known: list[Statement] = []
     for draft in told("My brother Tom moved to Oslo. I love jazz. We decided to use Rust."):
         known = _after(known, draft, decide(draft, known))
     again = [
@@ -295,7 +295,7 @@ _SAID = tuple(
 
 
 def test_what_shares_no_key_is_never_touched() -> None:
-    known: list[Artifact] = []
+    known: list[Statement] = []
     seen: set[Action] = set()
     for number, text in enumerate(_SAID * 2):
         for draft in told(text, number):

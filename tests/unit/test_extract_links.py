@@ -1,4 +1,4 @@
-"""Links between artifacts, and the tags of artifacts and events."""
+"""Links between statements, and the tags of statements and events."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from everyword.knowledge.legacy.extract.links import MOST_FOLLOWS, MOST_REFERENC
 from everyword.knowledge.legacy.extract.rules import extract
 from everyword.knowledge.legacy.extract.tags import ACTION_REQUIRED, tags_of_event
 from everyword.types.events import Event
-from everyword.types.statements import Artifact, adopt
+from everyword.types.statements import Statement, adopt
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 
 
 def placed(text: str, turn: int) -> Placed:
     event = Event(text=text, id=f"ev_{turn}", speaker="Ana", at=AT + timedelta(minutes=turn))
-    (draft,) = extract(event).artifacts
-    return Placed(artifact=adopt(draft, recorded_at=AT), turn=turn)
+    (draft,) = extract(event).statements
+    return Placed(statement=adopt(draft, recorded_at=AT), turn=turn)
 
 
-def alike(cosine: float) -> Callable[[Artifact, Artifact], float]:
+def alike(cosine: float) -> Callable[[Statement, Statement], float]:
     return lambda one, other: cosine
 
 
@@ -37,13 +37,13 @@ EVENT = "I visited my aunt yesterday."
 
 
 @pytest.mark.parametrize(("cosine", "linked"), [(0.5, True), (0.49, False)])
-def test_similar_artifacts_refer_to_one_another(cosine: float, linked: bool) -> None:
+def test_similar_statements_refer_to_one_another(cosine: float, linked: bool) -> None:
     earlier, later = placed("I love pottery.", 1), placed("I bought a kiln yesterday.", 40)
     links = link([later], [earlier], alike(cosine))
     assert (kinds(links) == [LinkKind.REFERENCE]) is linked
     if linked:
-        assert (links[0].source, links[0].target) == (later.artifact.id, earlier.artifact.id)
-        assert links[0].at == later.artifact.valid_from
+        assert (links[0].source, links[0].target) == (later.statement.id, earlier.statement.id)
+        assert links[0].at == later.statement.valid_from
         assert links[0].weight == cosine
 
 
@@ -60,15 +60,15 @@ def test_a_todo_comes_of_a_decision_shortly_before(turns: int, linked: bool) -> 
     links = link([effect], [cause], alike(0.45))
     assert (LinkKind.CAUSAL in kinds(links)) is linked
     if linked:
-        assert (links[0].source, links[0].target) == (cause.artifact.id, effect.artifact.id)
+        assert (links[0].source, links[0].target) == (cause.statement.id, effect.statement.id)
 
 
 def test_a_todo_has_one_decision_behind_it() -> None:
     decisions = [placed("We decided to use Rust.", 1), placed("We decided to rent a bigger office.", 2)]
     todo = placed(TODO, 3)
-    closeness = {decisions[0].artifact.id: 0.46, decisions[1].artifact.id: 0.48}
+    closeness = {decisions[0].statement.id: 0.46, decisions[1].statement.id: 0.48}
     links = link([todo], decisions, lambda one, other: closeness[one.id])
-    assert [found.source for found in links if found.kind is LinkKind.CAUSAL] == [decisions[1].artifact.id]
+    assert [found.source for found in links if found.kind is LinkKind.CAUSAL] == [decisions[1].statement.id]
 
 
 def test_order_alone_is_a_weak_link() -> None:
@@ -88,15 +88,15 @@ def test_what_follows_is_never_the_cause() -> None:
 def test_links_are_capped_and_the_nearest_stay() -> None:
     earlier = [placed(f"I love band number {turn}.", turn) for turn in range(20)]
     later = placed("I love music festivals.", 30)
-    closeness = {one.artifact.id: 0.5 + one.turn / 100 for one in earlier}
+    closeness = {one.statement.id: 0.5 + one.turn / 100 for one in earlier}
     links = link([later], earlier, lambda one, other: closeness[one.id])
     assert len(links) == MOST_REFERENCES
-    assert [found.target for found in links] == [one.artifact.id for one in reversed(earlier[-MOST_REFERENCES:])]
+    assert [found.target for found in links] == [one.statement.id for one in reversed(earlier[-MOST_REFERENCES:])]
     decisions = [placed(f"We decided to paint wall number {turn}.", turn) for turn in range(1, 8)]
     assert len(link([placed(EVENT, 9)], decisions, alike(0.0))) == MOST_FOLLOWS
 
 
-def test_new_artifacts_are_linked_among_themselves_and_the_same_each_time() -> None:
+def test_new_statements_are_linked_among_themselves_and_the_same_each_time() -> None:
     new = [placed(DECISION, 1), placed(TODO, 2)]
     links = link(new, [], alike(0.6))
     assert kinds(links) == [LinkKind.REFERENCE, LinkKind.CAUSAL]
@@ -117,12 +117,12 @@ def test_new_artifacts_are_linked_among_themselves_and_the_same_each_time() -> N
         ("I'm allergic to peanuts.", "topic:wellness"),
     ],
 )
-def test_artifacts_carry_facets(text: str, tag: str) -> None:
-    assert tag in placed(text, 1).artifact.tags
+def test_statements_carry_facets(text: str, tag: str) -> None:
+    assert tag in placed(text, 1).statement.tags
 
 
 def test_what_need_not_be_done_requires_no_action() -> None:
-    assert ACTION_REQUIRED not in placed("I don't need to send the report any more.", 1).artifact.tags
+    assert ACTION_REQUIRED not in placed("I don't need to send the report any more.", 1).statement.tags
 
 
 @pytest.mark.parametrize(

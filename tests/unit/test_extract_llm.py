@@ -24,7 +24,7 @@ from everyword.models.llm.json_schema import check_schema, is_closed
 from everyword.settings import Settings
 from everyword.storage.opening import open_store
 from everyword.types.events import Event, Span
-from everyword.types.statements import Artifact, ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt
+from everyword.types.statements import Category, Slot, Stance, Statement, StatementDraft, StatementKind, adopt
 from llm_server import Asked, LLMServer, Step, chat, raw, serving
 
 AT = datetime(2026, 4, 2, 10, 0, tzinfo=UTC)  # a Thursday
@@ -80,9 +80,9 @@ def read(scene: Scene, *statements: dict[str, Any], second: tuple[dict[str, Any]
         return found
 
 
-def known(content: str, **more: Any) -> Artifact:
+def known(content: str, **more: Any) -> Statement:
     draft = {
-        "kind": ArtifactKind.ATTRIBUTE,
+        "kind": StatementKind.ATTRIBUTE,
         "content": content,
         "category": Category.LIFESTYLE,
         "quote": content,
@@ -93,7 +93,7 @@ def known(content: str, **more: Any) -> Artifact:
         "confidence": 0.9,
         "valid_from": AT,
     }
-    return adopt(ArtifactDraft(**{**draft, **more}), recorded_at=AT)
+    return adopt(StatementDraft(**{**draft, **more}), recorded_at=AT)
 
 
 # What is sent
@@ -311,12 +311,12 @@ def test_a_reading_is_kept_whole_and_its_quotes_are_read_from_the_event() -> Non
 
 def test_what_rules_found_stays_theirs() -> None:
     here = event("I live in Lisbon. I hate mornings.")
-    rules = extract(here).artifacts
+    rules = extract(here).statements
     lisbon = next(draft for draft in rules if draft.value == "Lisbon")
     same = statement(lisbon.quote, "Ana lives in Lisbon", kind=lisbon.kind.value)
     other = statement("I live in Lisbon", "Ana is in Lisbon these days", kind="insight")
     found = read(Scene(event=here), same, other)
-    assert [noted.draft.kind for noted in beside(rules, found.noted)] == [ArtifactKind.INSIGHT]
+    assert [noted.draft.kind for noted in beside(rules, found.noted)] == [StatementKind.INSIGHT]
 
 
 # The budget

@@ -10,7 +10,7 @@ import pytest
 from everyword.knowledge.legacy.extract.quotes import Checked, Fault, Rejected, check, check_all
 from everyword.knowledge.legacy.extract.rules import extract
 from everyword.types.events import Event, Span
-from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, SaidDate
+from everyword.types.statements import Category, SaidDate, StatementDraft, StatementKind
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)
 TEXT = "I live in Porto. My sister Mia has two cats. I live in Porto. The rent is 940 euros."
@@ -20,10 +20,10 @@ QUOTE = "My sister Mia has two cats."
 
 def draft(
     quote: str = QUOTE, content: str = "Ana's sister Mia has two cats", start: int | None = None
-) -> ArtifactDraft:
+) -> StatementDraft:
     begin = TEXT.find(quote) if start is None else start
-    return ArtifactDraft(
-        kind=ArtifactKind.KEY_FACT,
+    return StatementDraft(
+        kind=StatementKind.KEY_FACT,
         content=content,
         category=Category.MISC,
         quote=quote,
@@ -36,7 +36,7 @@ def draft(
     )
 
 
-def fault(checked: ArtifactDraft | Rejected) -> Fault:
+def fault(checked: StatementDraft | Rejected) -> Fault:
     assert isinstance(checked, Rejected), checked
     return checked.fault
 
@@ -47,7 +47,7 @@ def test_a_true_quote_passes_untouched() -> None:
 
 def test_a_wrong_span_is_put_right_where_there_is_one_place() -> None:
     fixed = check(EVENT, draft(start=3))
-    assert isinstance(fixed, ArtifactDraft)
+    assert isinstance(fixed, StatementDraft)
     assert TEXT[fixed.span.start : fixed.span.end] == QUOTE
 
 
@@ -114,12 +114,12 @@ def test_content_adds_no_names_and_no_numbers(content: str, expected: Fault) -> 
     ],
 )
 def test_other_words_for_the_same_are_fine(content: str) -> None:
-    assert isinstance(check(EVENT, replace(draft(), content=content)), ArtifactDraft)
+    assert isinstance(check(EVENT, replace(draft(), content=content)), StatementDraft)
 
 
 def test_a_person_must_be_known_or_named() -> None:
     assert fault(check(EVENT, replace(draft(), about="Tom"))) is Fault.NEW_NAME
-    assert isinstance(check(EVENT, replace(draft(), about="Tom"), known=["Tom"]), ArtifactDraft)
+    assert isinstance(check(EVENT, replace(draft(), about="Tom"), known=["Tom"]), StatementDraft)
     assert fault(check(EVENT, replace(draft(), entities=("Acme",)))) is Fault.NEW_NAME
 
 
@@ -133,7 +133,7 @@ def test_a_resolved_date_may_be_written_out() -> None:
         content="Ana went climbing on 3 March 2026",
         about="Ana",
     )
-    assert isinstance(check(event, replace(written, date=day)), ArtifactDraft)
+    assert isinstance(check(event, replace(written, date=day)), StatementDraft)
     assert fault(check(event, written)) is Fault.NEW_NUMBER
 
 
@@ -158,6 +158,6 @@ def test_rejections_are_counted_by_reason() -> None:
 )
 def test_what_rules_find_passes(text: str) -> None:
     event = Event(text=text, id="ev_9", speaker="Ana", at=AT)
-    found = extract(event).artifacts
+    found = extract(event).statements
     assert found
     assert check_all(event, found).accepted == found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from everyword.knowledge.legacy.extract.noise import MOST_READ, Reason
 from everyword.knowledge.legacy.extract.rules import EXTRACTOR, extract
 from everyword.types.events import Event, Span
-from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, Slot, Stance, adopt, artifact_id
+from everyword.types.statements import Category, Slot, Stance, StatementDraft, StatementKind, adopt, statement_id
 
 AT = datetime(2026, 3, 10, 9, 0, tzinfo=UTC)  # a Tuesday
 
@@ -21,14 +21,14 @@ def said(text: str, speaker: str | None = "Ana", role: str | None = None) -> Eve
     return Event(text=text, id="ev_1", speaker=speaker, role=role, at=AT)
 
 
-def one(text: str, speaker: str | None = "Ana") -> ArtifactDraft:
-    (draft,) = extract(said(text, speaker)).artifacts
+def one(text: str, speaker: str | None = "Ana") -> StatementDraft:
+    (draft,) = extract(said(text, speaker)).statements
     return draft
 
 
 def reasons(text: str) -> set[Reason]:
     extraction = extract(said(text))
-    assert extraction.artifacts == ()
+    assert extraction.statements == ()
     return {skip.reason for skip in extraction.skipped}
 
 
@@ -41,7 +41,7 @@ def test_a_find_names_its_subject_and_cites_its_words() -> None:
     assert draft.content == "Ana: lives in Porto"
     assert draft.quote == "I live in Porto."
     assert text[draft.span.start : draft.span.end] == draft.quote
-    assert (draft.kind, draft.category) == (ArtifactKind.ATTRIBUTE, Category.IDENTITY)
+    assert (draft.kind, draft.category) == (StatementKind.ATTRIBUTE, Category.IDENTITY)
     assert (draft.slot, draft.value) == (Slot("Ana", "lives_in"), "Porto")
     assert (draft.speaker, draft.about, draft.event_id) == ("Ana", "Ana", "ev_1")
     assert draft.entities == ("Porto", "Ana")
@@ -51,7 +51,7 @@ def test_a_find_names_its_subject_and_cites_its_words() -> None:
 
 
 def test_without_a_speaker_the_role_stands_in() -> None:
-    (draft,) = extract(said("I live in Porto.", speaker=None, role="user")).artifacts
+    (draft,) = extract(said("I live in Porto.", speaker=None, role="user")).statements
     assert draft.content == "User: lives in Porto"
     assert draft.speaker is None
 
@@ -102,7 +102,7 @@ def test_a_plan_in_the_present_tense_lies_ahead_and_a_deed_behind(text: str, yea
     "text", ["The shop closes on Sundays.", "We open at 9.", "We may start to march.", "I fly kites."]
 )
 def test_a_habit_or_an_hour_is_no_date_that_is_planned(text: str) -> None:
-    assert all(draft.date is None for draft in extract(said(text)).artifacts)
+    assert all(draft.date is None for draft in extract(said(text)).statements)
 
 
 def test_what_was_decided_does_not_lie_before_the_deciding() -> None:
@@ -127,7 +127,7 @@ def test_the_surer_of_two_dates_is_meant() -> None:
 )
 def test_an_instruction_keeps_its_qualifier(text: str, value: str) -> None:
     draft = one(text)
-    assert draft.kind is ArtifactKind.PREFERENCE
+    assert draft.kind is StatementKind.PREFERENCE
     assert draft.quote == text
     assert draft.value is not None
     assert draft.value.endswith(value)
@@ -151,21 +151,21 @@ def test_a_condition_on_a_fact_makes_it_a_possibility() -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("It's settled: we paint the fence green.", ArtifactKind.DECISION),
-        ("Oak it is for the kitchen floor.", ArtifactKind.DECISION),
-        ("From now on we lock the shed at night.", ArtifactKind.DECISION),
-        ("Reminder for me: the library closes on 8 January.", ArtifactKind.REMINDER),
-        ("House rule: shoes off at the door.", ArtifactKind.PREFERENCE),
+        ("It's settled: we paint the fence green.", StatementKind.DECISION),
+        ("Oak it is for the kitchen floor.", StatementKind.DECISION),
+        ("From now on we lock the shed at night.", StatementKind.DECISION),
+        ("Reminder for me: the library closes on 8 January.", StatementKind.REMINDER),
+        ("House rule: shoes off at the door.", StatementKind.PREFERENCE),
     ],
 )
-def test_what_is_announced_is_quoted_whole(text: str, kind: ArtifactKind) -> None:
+def test_what_is_announced_is_quoted_whole(text: str, kind: StatementKind) -> None:
     draft = one(text)
     assert (draft.kind, draft.quote) == (kind, text)
 
 
 @pytest.mark.parametrize("text", ["I love how simple it is.", "Yes it is!", "Here it is.", "It is what it is."])
 def test_it_is_does_not_always_decide(text: str) -> None:
-    assert extract(said(text)).artifacts == ()
+    assert extract(said(text)).statements == ()
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_what_is_presupposed_is_found_with_less_confidence() -> None:
 
 
 def test_a_relation_and_what_is_said_of_it_are_two() -> None:
-    relation, home = extract(said("My brother Tom just moved to Oslo.")).artifacts
+    relation, home = extract(said("My brother Tom just moved to Oslo.")).statements
     assert (relation.kind, relation.about, relation.content) == (
-        ArtifactKind.RELATIONSHIP,
+        StatementKind.RELATIONSHIP,
         "Ana",
         "Ana's brother is Tom",
     )
@@ -211,7 +211,7 @@ def test_a_relation_and_what_is_said_of_it_are_two() -> None:
 
 
 def test_relations_of_others_are_theirs() -> None:
-    relation, *_ = extract(said("Rui's sister Eva teaches maths in Coimbra.", speaker="Ben")).artifacts
+    relation, *_ = extract(said("Rui's sister Eva teaches maths in Coimbra.", speaker="Ben")).statements
     assert (relation.about, relation.content) == ("Rui", "Rui's sister is Eva")
 
 
@@ -220,21 +220,21 @@ def test_somebody_without_a_name_is_named_by_the_relation() -> None:
 
 
 def test_she_is_who_was_just_spoken_of() -> None:
-    *_, likes = extract(said("My sister Mia visited last week. She loves jazz.")).artifacts
+    *_, likes = extract(said("My sister Mia visited last week. She loves jazz.")).statements
     assert (likes.about, likes.value) == ("Mia", "jazz")
 
 
 def test_nobody_is_made_up_for_a_pronoun() -> None:
-    assert extract(said("She loves jazz.")).artifacts == ()
+    assert extract(said("She loves jazz.")).statements == ()
 
 
 def test_known_speakers_are_named_as_they_are_known() -> None:
-    (draft,) = extract(said("Mia is allergic to cats."), known_speakers=["MIA"]).artifacts
+    (draft,) = extract(said("Mia is allergic to cats."), known_speakers=["MIA"]).statements
     assert draft.about == "MIA"
 
 
 def test_one_sentence_can_state_two_things() -> None:
-    loved, disliked = extract(said("I love the mountains, but I don't like camping.")).artifacts
+    loved, disliked = extract(said("I love the mountains, but I don't like camping.")).statements
     assert (loved.value, loved.negated) == ("the mountains", False)
     assert (disliked.value, disliked.negated) == ("camping", True)
     assert disliked.quote == "I don't like camping."
@@ -242,7 +242,7 @@ def test_one_sentence_can_state_two_things() -> None:
 
 def test_a_reason_stays_with_what_it_explains() -> None:
     text = "We moved to Leeds because my mother was ill."
-    assert extract(said(text)).artifacts[0].quote == text
+    assert extract(said(text)).statements[0].quote == text
 
 
 def test_what_stands_before_a_question_counts() -> None:
@@ -263,7 +263,7 @@ def test_what_is_a_favourite_is_the_speakers() -> None:
 
 def test_amounts_stay_whole() -> None:
     draft = one("Our budget for the offsite is 12,000 euros.")
-    assert (draft.kind, draft.value) == (ArtifactKind.KEY_FACT, "12,000 euros")
+    assert (draft.kind, draft.value) == (StatementKind.KEY_FACT, "12,000 euros")
 
 
 def test_considering_is_kept_as_no_more_than_that() -> None:
@@ -297,23 +297,23 @@ def test_noise_is_labelled(text: str, reason: Reason) -> None:
 def test_code_between_sentences_does_not_hide_them() -> None:
     text = "We decided to use Rust.\n```\nlet me = live_in(porto);\n```\nI live in Porto."
     extraction = extract(said(text))
-    assert [draft.quote for draft in extraction.artifacts] == ["We decided to use Rust.", "I live in Porto."]
+    assert [draft.quote for draft in extraction.statements] == ["We decided to use Rust.", "I live in Porto."]
     assert [skip.reason for skip in extraction.skipped] == [Reason.CODE]
 
 
 def test_words_between_quotation_marks_are_somebody_elses() -> None:
-    assert extract(said('He told me, "I live in Porto and I love it."')).artifacts == ()
+    assert extract(said('He told me, "I live in Porto and I love it."')).statements == ()
 
 
 def test_an_assistants_advice_is_not_a_fact() -> None:
     advice = "Always preheat the oven. I love that idea! You should drink water. I live in the cloud."
-    assert extract(said(advice, speaker="Assistant", role="assistant")).artifacts == ()
-    (cause,) = extract(said("The bug was caused by a stale cache entry.", role="assistant")).artifacts
-    assert cause.kind is ArtifactKind.INSIGHT
+    assert extract(said(advice, speaker="Assistant", role="assistant")).statements == ()
+    (cause,) = extract(said("The bug was caused by a stale cache entry.", role="assistant")).statements
+    assert cause.kind is StatementKind.INSIGHT
 
 
 def test_what_programs_say_is_not_read() -> None:
-    assert extract(said("We decided to use Rust.", role="tool")).artifacts == ()
+    assert extract(said("We decided to use Rust.", role="tool")).statements == ()
 
 
 # Ids
@@ -323,16 +323,16 @@ def test_a_second_run_gives_the_same() -> None:
     text = "My brother Tom just moved to Oslo. I love jazz, but I don't like camping. We decided to use Rust."
     first, second = extract(said(text)), extract(said(text))
     assert first == second
-    ids = [artifact_id(draft) for draft in first.artifacts]
-    assert ids == [artifact_id(draft) for draft in second.artifacts]
+    ids = [statement_id(draft) for draft in first.statements]
+    assert ids == [statement_id(draft) for draft in second.statements]
     assert len(set(ids)) == len(ids)
-    assert all(id.startswith("ar_") and len(id) == 35 for id in ids)
+    assert all(id.startswith("st_") and len(id) == 35 for id in ids)
 
 
-def test_an_artifact_is_its_draft_with_an_id() -> None:
+def test_a_statement_is_its_draft_with_an_id() -> None:
     draft = one("I live in Porto.")
-    artifact = adopt(draft, recorded_at=AT, replaces="ar_0")
-    assert (artifact.id, artifact.quote, artifact.replaces) == (artifact_id(draft), draft.quote, "ar_0")
+    statement = adopt(draft, recorded_at=AT, replaces="st_0")
+    assert (statement.id, statement.quote, statement.replaces) == (statement_id(draft), draft.quote, "st_0")
     assert adopt(one("I used to like jazz."), recorded_at=AT).status == "retracted"
 
 
@@ -369,7 +369,7 @@ def test_a_hostile_megabyte_costs_little(name: str, role: str) -> None:
     begun = time.thread_time()
     extraction = extract(said(text, role=role))
     assert time.thread_time() - begun < 1.0
-    for draft in extraction.artifacts:
+    for draft in extraction.statements:
         assert text[draft.span.start : draft.span.end] == draft.quote
     if role == "user":
         assert extraction.skipped[-1].span == Span(MOST_READ, len(text))
@@ -388,7 +388,7 @@ WORDS = st.sampled_from(
 @given(st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=40).map(" ".join)))
 def test_whatever_is_said_every_quote_is_in_it(text: str) -> None:
     extraction = extract(said(text))
-    for draft in extraction.artifacts:
+    for draft in extraction.statements:
         assert text[draft.span.start : draft.span.end] == draft.quote
         assert draft.quote.strip()
         assert draft.content.strip()
@@ -426,7 +426,7 @@ def test_a_message_takes_a_millisecond_or_so() -> None:
 )
 def test_a_relation_that_is_over_is_told_so(text: str, content: str, stance: Stance) -> None:
     event = Event(text=text, id="e", speaker="Iris", role="user", at=datetime(2026, 4, 2, tzinfo=UTC))
-    found = [one for one in extract(event).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    found = [one for one in extract(event).statements if one.kind is StatementKind.RELATIONSHIP]
     assert [(one.content, one.stance) for one in found] == [(content, stance)]
 
 
@@ -443,17 +443,17 @@ def test_a_place_keeps_its_saint() -> None:
     ],
 )
 def test_he_is_nobody_who_is_a_place_or_a_company(text: str, about: list[str]) -> None:
-    assert [draft.about for draft in extract(said(text)).artifacts if draft.value == "buy a scarf"] == about
+    assert [draft.about for draft in extract(said(text)).statements if draft.value == "buy a scarf"] == about
 
 
 def test_what_points_at_the_talk_itself_is_no_event() -> None:
-    assert one("The venue is Salt Hall, not Bo Dale as I wrote in the mail.").kind is ArtifactKind.KEY_FACT
+    assert one("The venue is Salt Hall, not Bo Dale as I wrote in the mail.").kind is StatementKind.KEY_FACT
 
 
 def test_a_joke_is_no_statement() -> None:
     assert reasons("Just kidding, I bought a yacht.") == {Reason.SARCASM}
     assert reasons("I bought a yacht. Just kidding!") == {Reason.SARCASM}
-    assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).artifacts) == 1
+    assert len(extract(said("I bought a car. I bought a yacht. Just kidding!")).statements) == 1
 
 
 # How people write
@@ -468,7 +468,7 @@ def test_a_joke_is_no_statement() -> None:
     ],
 )
 def test_what_was_promised_or_asked_is_to_come(text: str, day: int) -> None:
-    draft = extract(said(text)).artifacts[-1]
+    draft = extract(said(text)).statements[-1]
     assert draft.date is not None
     assert draft.date.start == datetime(2026, 3, day, tzinfo=UTC)
     assert draft.valid_from == AT
@@ -482,12 +482,12 @@ def test_what_was_promised_or_asked_is_to_come(text: str, day: int) -> None:
     ],
 )
 def test_a_time_that_cannot_be_meant_is_left_out(text: str) -> None:
-    assert all(draft.date is None for draft in extract(said(text)).artifacts)
+    assert all(draft.date is None for draft in extract(said(text)).statements)
 
 
 def test_what_somebody_did_says_nothing_of_since_when_they_are_family() -> None:
-    relation, visit = extract(said("My sister Mia visited Rome last week.")).artifacts
-    assert (relation.kind, relation.date, relation.valid_from) == (ArtifactKind.RELATIONSHIP, None, AT)
+    relation, visit = extract(said("My sister Mia visited Rome last week.")).statements
+    assert (relation.kind, relation.date, relation.valid_from) == (StatementKind.RELATIONSHIP, None, AT)
     assert visit.date is not None
 
 
@@ -500,7 +500,7 @@ def test_what_somebody_did_says_nothing_of_since_when_they_are_family() -> None:
     ],
 )
 def test_who_is_named_beside_a_relation_is_one(text: str, who: str) -> None:
-    found = [one for one in extract(said(text)).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    found = [one for one in extract(said(text)).statements if one.kind is StatementKind.RELATIONSHIP]
     assert [one.value for one in found] == [who]
 
 
@@ -516,11 +516,11 @@ def test_who_is_named_beside_a_relation_is_one(text: str, who: str) -> None:
     ],
 )
 def test_what_stands_beside_a_relation_need_not_be_a_name(text: str) -> None:
-    assert not [one for one in extract(said(text)).artifacts if one.kind is ArtifactKind.RELATIONSHIP]
+    assert not [one for one in extract(said(text)).statements if one.kind is StatementKind.RELATIONSHIP]
 
 
 def test_a_comma_may_end_what_is_said_of_somebody() -> None:
-    fish, diet = extract(said("Luis doesn't eat fish, Nora is vegetarian since Christmas")).artifacts
+    fish, diet = extract(said("Luis doesn't eat fish, Nora is vegetarian since Christmas")).statements
     assert (fish.about, fish.quote, fish.date) == ("Luis", "Luis doesn't eat fish", None)
     assert (diet.about, diet.value) == ("Nora", "vegetarian")
 
@@ -535,7 +535,7 @@ def test_a_comma_may_end_what_is_said_of_somebody() -> None:
 )
 def test_notes_leave_the_article_out(text: str, value: str) -> None:
     draft = one(text)
-    assert (draft.kind, draft.about, draft.value) == (ArtifactKind.KEY_FACT, "project", value)
+    assert (draft.kind, draft.about, draft.value) == (StatementKind.KEY_FACT, "project", value)
 
 
 @pytest.mark.parametrize(
@@ -543,7 +543,7 @@ def test_notes_leave_the_article_out(text: str, value: str) -> None:
     ["The contract would be for 12 months.", "I signed up", "I'd rather stay at one tbh", "Paris is 2 hours away."],
 )
 def test_what_tells_nothing_by_itself_is_left_alone(text: str) -> None:
-    assert extract(said(text)).artifacts == ()
+    assert extract(said(text)).statements == ()
 
 
 @pytest.mark.parametrize(

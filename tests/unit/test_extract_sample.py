@@ -13,9 +13,9 @@ import pytest
 
 from everyword.knowledge.legacy.extract.rules import extract
 from everyword.types.events import Event
-from everyword.types.statements import ArtifactDraft
+from everyword.types.statements import StatementDraft
 
-SAMPLE = Path(__file__).parent.parent / "data" / "artifacts.jsonl"
+SAMPLE = Path(__file__).parent.parent / "data" / "statements.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
 
 # What was reached when this was written, less one or two sentences: a change that costs more shows here.
@@ -45,7 +45,7 @@ def test_statements_are_found_and_little_else(split: str) -> None:
     tally = Tally()
     for row in ROWS:
         if row["split"] == split:
-            _count(row, extract(_event(row)).artifacts, tally)
+            _count(row, extract(_event(row)).statements, tally)
     precision = tally.right / (tally.right + tally.wrong)
     recall = tally.right / (tally.right + tally.missed)
     floor_precision, floor_recall = FLOORS[split]
@@ -60,7 +60,7 @@ def test_traps_are_not_walked_into(trap: str) -> None:
         (row["text"], [draft.content for draft in drafts])
         for row in ROWS
         if row["trap"] == trap and not row["expect"]
-        if (drafts := [draft for draft in extract(_event(row)).artifacts if draft.kind not in row.get("may", [])])
+        if (drafts := [draft for draft in extract(_event(row)).statements if draft.kind not in row.get("may", [])])
     ]
     assert caught == []
 
@@ -71,7 +71,7 @@ def _event(row: Mapping[str, Any]) -> Event:
     )
 
 
-def _count(row: Mapping[str, Any], found: tuple[ArtifactDraft, ...], tally: Tally) -> None:
+def _count(row: Mapping[str, Any], found: tuple[StatementDraft, ...], tally: Tally) -> None:
     left = list(found)
     for expected in row["expect"]:
         match = next((draft for draft in left if _is(draft, expected)), None)
@@ -86,7 +86,7 @@ def _count(row: Mapping[str, Any], found: tuple[ArtifactDraft, ...], tally: Tall
     tally.wrong += sum(draft.kind not in row.get("may", []) for draft in left)
 
 
-def _is(draft: ArtifactDraft, expected: Mapping[str, Any]) -> bool:
+def _is(draft: StatementDraft, expected: Mapping[str, Any]) -> bool:
     return (
         draft.kind in expected["kind"]
         and (draft.about or "").endswith(expected.get("about", ""))

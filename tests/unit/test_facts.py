@@ -15,7 +15,7 @@ from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions
 from everyword.knowledge.legacy.extract.facts import (
     addressed,
     extract_facts,
-    facts_of_artifacts,
+    facts_of_statements,
     place,
     readdressed,
     timeline,
@@ -109,9 +109,9 @@ def test_she_is_the_person_spoken_of_last() -> None:
     assert ("Mia", "lives_in", "Graz") in {(d.subject_name, d.relation, d.object_name) for d in drafts}
 
 
-def test_what_was_done_comes_from_artifacts_with_its_date() -> None:
+def test_what_was_done_comes_from_statements_with_its_date() -> None:
     event = Event(text="Yesterday I adopted a greyhound.", speaker="Vee", role="user", at=NOW, id="e")
-    (did,) = facts_of_artifacts(event, extract(event).artifacts, NameIndex())
+    (did,) = facts_of_statements(event, extract(event).statements, NameIndex())
     assert (did.subject_name, did.relation, _written(did.valid_from)) == ("Vee", "did", "2026-04-01")
     assert did.quote in event.text
 
@@ -128,13 +128,13 @@ def test_what_was_done_comes_from_artifacts_with_its_date() -> None:
 )
 def test_what_is_done_is_told_with_its_verb(text: str, relation: str, value: str) -> None:
     event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
-    (done,) = facts_of_artifacts(event, extract(event).artifacts, NameIndex())
+    (done,) = facts_of_statements(event, extract(event).statements, NameIndex())
     assert (done.relation, done.object_name) == (relation, value)
 
 
 def test_what_had_been_going_on_is_no_habit() -> None:
     event = Event(text="I'd been blaming the move for a tooth since May.", speaker="Vee", at=NOW, id="e")
-    found = facts_of_artifacts(event, extract(event).artifacts, NameIndex())
+    found = facts_of_statements(event, extract(event).statements, NameIndex())
     assert "does" not in {draft.relation for draft in found}
 
 
@@ -144,7 +144,7 @@ def test_half_a_dislike_is_none() -> None:
 
 def test_a_beginning_is_not_when_it_was_agreed() -> None:
     event = Event(text="Rui has accepted a job in Porto from July.", speaker="Vee", role="user", at=NOW, id="e")
-    (accepted,) = extract(event).artifacts
+    (accepted,) = extract(event).statements
     assert accepted.date is None
 
 
@@ -237,7 +237,7 @@ def test_a_joke_claims_nothing() -> None:
 
 def test_nobody_owns_an_ex() -> None:
     event = Event(text="Tom, my ex-husband, called.", speaker="Vee", role="user", at=NOW, id="e")
-    assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
+    assert facts_of_statements(event, extract(event).statements, NameIndex()) == []
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_a_tool_keeps_its_whole_name(text: str, tools: set[str]) -> None:
 @pytest.mark.parametrize("text", ["Our car was stolen last night.", "The audit was postponed.", "The RFC is written."])
 def test_what_befell_a_thing_is_nobodys_deed(text: str) -> None:
     event = Event(text=text, speaker="Vee", role="user", at=NOW, id="e")
-    assert extract(event).artifacts
-    assert facts_of_artifacts(event, extract(event).artifacts, NameIndex()) == []
+    assert extract(event).statements
+    assert facts_of_statements(event, extract(event).statements, NameIndex()) == []
 
 
 def test_what_was_decided_has_its_own_time() -> None:

@@ -46,6 +46,7 @@ def memory() -> Iterator[Memory]:
     with Memory.open(":memory:", "hashing", profile=EVERYDAY) as opened:
         for number, text in enumerate(TEXTS):
             opened.add(text, speaker="Ana", at=START + timedelta(days=number))
+        opened.admin.settle()
         yield opened
 
 

@@ -15,7 +15,7 @@ from everyword.errors import StoreCorrupt
 from everyword.models.embedders import ColbertSmall
 from everyword.models.encoder import MANY_TEXTS, MAX_TOKENS, Marker, TokenEncoder
 from everyword.models.protocol import Passage
-from everyword.models.token_codec import DUPLICATE_COSINE, TokenCodec, distinct_tokens, unit
+from everyword.models.token_codec import MOST_VECTORS, TokenCodec, merge_similar, unit
 from everyword.models.weights import COLBERT_SMALL, find_model
 
 TEXTS = [
@@ -133,30 +133,37 @@ def test_ten_megabytes_are_cut_to_what_the_model_reads(encoder: TokenEncoder) ->
 
 
 def test_packing_and_unpacking_keeps_direction(encoder: TokenEncoder, codec: TokenCodec) -> None:
-    states = encoder.encode(TEXTS[0], Marker.PASSAGE)
-    kept = codec.tokens(states[distinct_tokens(states)])
-    back = codec.unpack(codec.pack(states))
-    assert back.shape == kept.shape
-    cosines = (unit(back) * kept).sum(axis=1)
-    assert cosines.min() > 0.98
-    assert cosines.mean() > 0.99
+    tokens = codec.tokens(encoder.encode(TEXTS[0], Marker.PASSAGE))
+    back = codec.unpack(codec.pack(tokens))
+    assert back.shape == tokens.shape
+    cosines = (unit(back) * tokens).sum(axis=1)
+    assert cosines.min() > 0.9
+    assert cosines.mean() > 0.97
+
+
+def test_a_long_passage_is_stored_in_a_limited_number_of_vectors(encoder: TokenEncoder, codec: TokenCodec) -> None:
+    tokens = codec.tokens(encoder.encode(" ".join(TEXTS) * 3, Marker.PASSAGE))
+    assert len(tokens) > MOST_VECTORS
+    back = codec.unpack(codec.pack(tokens))
+    assert len(back) == MOST_VECTORS
+    assert (tokens @ unit(back).T).max(axis=1).mean() > 0.9  # each token has a vector near it
 
 
 def test_matches_are_those_of_the_plain_formula(encoder: TokenEncoder, codec: TokenCodec) -> None:
     question = codec.tokens(encoder.encode("Where does Ana live?", Marker.QUESTION))
-    states = [encoder.encode(text, Marker.PASSAGE) for text in TEXTS]
-    packed = [codec.pack(passage) for passage in states] * 60  # more than one block
+    tokens = [codec.tokens(encoder.encode(text, Marker.PASSAGE)) for text in TEXTS]
+    packed = [codec.pack(passage) for passage in tokens] * 60  # more than one block
     naive = [(question @ codec.unpack(passage).T).max(axis=1) for passage in packed[: len(TEXTS)]]
     matches = codec.matches(question, packed)
     assert np.allclose(matches.best, naive * 60, atol=1e-5)
     assert matches.lengths.tolist() == [len(codec.unpack(passage)) for passage in packed]
-    exact = [(question @ codec.tokens(passage).T).max(axis=1).mean() for passage in states]
-    assert np.abs(matches.best[: len(TEXTS)].mean(axis=1) - exact).max() < 0.01
+    exact = [(question @ passage.T).max(axis=1).mean() for passage in tokens]
+    assert np.abs(matches.best[: len(TEXTS)].mean(axis=1) - exact).max() < 0.03
 
 
 def test_matches_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: TokenCodec) -> None:
     question = np.ones((3, 96), np.float32)
-    whole = bytes(48)
+    whole = bytes(codec.vector_bytes)
     assert codec.matches(question, []).best.shape == (0, 3)
     assert codec.matches(np.empty((0, 96), np.float32), [whole]).best.shape == (1, 0)
     mixed, lengths = codec.matches(question, [b"", whole, b"", whole * 3, b""])
@@ -167,24 +174,18 @@ def test_matches_of_nothing_are_zero_and_of_a_cut_passage_an_error(codec: TokenC
         codec.matches(question, [whole, whole[:-1]])
 
 
-def test_near_duplicate_tokens_are_kept_once_in_order() -> None:
-    rng = np.random.default_rng(7)
-    first, second = unit(rng.standard_normal((2, 384)).astype(np.float32))
-    near = unit(first + 0.1 * second)
-    assert first @ near > DUPLICATE_COSINE
-    assert distinct_tokens(np.stack([first, near, second, first, second])).tolist() == [
-        True,
-        False,
-        True,
-        False,
-        False,
-    ]
+def test_the_most_similar_vectors_are_merged_into_their_mean() -> None:
+    angles = np.deg2rad([0, 40, 41, 90, 92])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    merged = merge_similar(vectors, 3)
+    assert np.rad2deg(np.arctan2(merged[:, 1], merged[:, 0])) == pytest.approx([0, 40.5, 91], abs=0.01)
+    assert np.array_equal(merge_similar(vectors, 5), vectors)
 
 
-def test_a_token_near_a_dropped_one_is_judged_by_the_kept_ones_only() -> None:
-    angles = np.deg2rad([0, 15, 30])  # cos 15 = .966, cos 30 = .866: the third is near the second alone
-    states = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    assert distinct_tokens(states).tolist() == [True, False, True]
+def test_merging_ends_where_all_vectors_are_the_same_or_not_numbers() -> None:
+    same = np.tile(unit(np.ones((1, 8), np.float32)), (50, 1))
+    assert np.allclose(merge_similar(same, 7), same[:7])
+    assert len(merge_similar(np.full((9, 8), np.nan, np.float32), 3)) >= 3
 
 
 def test_the_version_names_model_and_codec(

@@ -39,7 +39,7 @@ def test_a_text_has_the_same_vectors_alone_and_among_many(embedder: EverywordSma
 )  # fmt: skip
 def test_any_text_has_vectors(embedder: EverywordSmall, text: str) -> None:
     (passage,) = embedder.passages([text])
-    assert len(passage.tokens) >= embedder.card.token_dims // 2
+    assert len(passage.tokens) >= 1 + embedder.card.token_dims // 4
     assert np.isfinite(embedder.question(text).tokens).all()
 
 

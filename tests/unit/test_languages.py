@@ -384,7 +384,7 @@ def test_an_older_analysis_is_something_owed_and_no_problem(old: Path, capsys: p
     with Memory.open(old, embedder="none") as memory:
         memory.add("Мы продали деревянный стол соседям.")
         assert memory.admin.verify().ok
-        assert memory.stats().behind == {"words": 3}
+        assert memory.stats().behind["words"] == 3
         assert main(["--memory", str(old), "--embedder", "none", "doctor"]) == 0
         assert "of 3 events indexed by an older version" in capsys.readouterr().out
         memory.admin.settle()

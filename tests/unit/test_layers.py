@@ -190,7 +190,7 @@ class TestWakeUp:
     def test_the_last_of_years_is_a_date_like_any_other(self) -> None:
         at = datetime(2026, 1, 6, tzinfo=UTC)
         event = Event(text="I must cancel the trial before 9999-12-31.", id="e", speaker="Ana", role="user", at=at)
-        (todo,) = extract(event).artifacts
+        (todo,) = extract(event).statements
         assert not is_over(adopt(todo, recorded_at=at), NOW)
 
     @pytest.mark.parametrize("answer", ["done", "reject"])

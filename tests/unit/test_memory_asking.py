@@ -424,7 +424,7 @@ def test_words_are_told_as_they_are_written(path: Path) -> None:
     rows = [delta("Pea"), delta("nuts "), delta("[1]"), delta(" [77].", "stop")]
     with answering(path, events(*rows)) as (memory, server):
         heard: list[str] = []
-        answer = memory.ask("What is Ana's sister allergic to?", told=heard.append)
+        answer = memory.ask("What is Ana's sister allergic to?", on_text=heard.append)
     assert server.asked[0].body["stream"] is True
     assert heard == ["Pea", "nuts ", "[1]", " [77]."]
     assert answer.text.startswith("Peanuts [1]")
@@ -457,7 +457,7 @@ def test_what_a_model_thinks_aloud_is_no_part_of_the_answer(path: Path, pieces: 
     with answering(path, chat("".join(pieces)), streamed) as (memory, _):
         heard: list[str] = []
         for told in (None, heard.append):
-            answer = memory.ask("What is Ana's sister allergic to?", told=told)
+            answer = memory.ask("What is Ana's sister allergic to?", on_text=told)
             assert answer.text == "Peanuts [1]."
             assert [citation.mark for citation in answer.citations] == ["[1]"]
     assert "".join(heard) == "Peanuts [1]."
@@ -468,7 +468,7 @@ def test_a_model_that_only_thinks_has_said_nothing(path: Path) -> None:
         heard: list[str] = []
         for told in (None, heard.append):
             with pytest.warns(EverywordNotice, match="cited no line") if told is None else nullcontext():
-                assert memory.ask("What is Ana's sister allergic to?", told=told).written_by == "quote"
+                assert memory.ask("What is Ana's sister allergic to?", on_text=told).written_by == "quote"
     assert not heard
 
 
@@ -476,7 +476,7 @@ def test_a_stream_that_breaks_off_leaves_the_quote(path: Path) -> None:
     with answering(path, events(delta("Pea"), after="")) as (memory, _):
         heard: list[str] = []
         with pytest.warns(EverywordNotice, match="quoting"):
-            answer = memory.ask("What is Ana's sister allergic to?", told=heard.append)
+            answer = memory.ask("What is Ana's sister allergic to?", on_text=heard.append)
     assert heard == ["Pea"]
     assert answer.written_by == "quote"
 

@@ -119,11 +119,11 @@ def remembering(
 
 
 def contents(memory: Memory, **which: Any) -> list[str]:
-    return [artifact.content for artifact in memory.statements(**which)]
+    return [statement.content for statement in memory.statements(**which)]
 
 
 def of_llm(memory: Memory) -> list[str]:
-    return [artifact.content for artifact in memory.statements(status="any") if artifact.extractor.startswith("llm/")]
+    return [one.content for one in memory.statements(status="any") if one.extractor.startswith("llm/")]
 
 
 def turns_asked(server: LLMServer) -> Counter[str]:
@@ -566,10 +566,10 @@ def test_an_answer_that_is_streamed_counts_too(tmp_path: Path, clock: TestClock)
     ):
         memory.add("I live in Lisbon.", speaker="Ana")
         told: list[str] = []
-        assert memory.ask("Where does Ana live?", told=told.append).text == "In Lisbon [1]."
+        assert memory.ask("Where does Ana live?", on_text=told.append).text == "In Lisbon [1]."
         assert told == words
         with pytest.warns(EverywordNotice, match="Answered by quoting"):
-            assert memory.ask("Where does Ana live?" + " Please." * 200, told=told.append).written_by == "quote"
+            assert memory.ask("Where does Ana live?" + " Please." * 200, on_text=told.append).written_by == "quote"
         assert len(server.asked) == 1
 
 
@@ -588,6 +588,7 @@ def test_two_processes_that_settle_do_the_work_once(tmp_path: Path, clock: TestC
     with serving(late(0.03, knowing(found))) as server:
         with remembering(server, clock, path) as memory:
             memory.add_many({"text": text, "speaker": "Ana", "key": text} for text in texts)
+            memory.concepts.list()  # folded: the processes have nothing else to ask about
         spec = f"openai:m@{server.url}"
         both = [
             subprocess.Popen(
@@ -612,7 +613,7 @@ def test_a_process_that_died_after_the_answer_does_not_pay_twice(tmp_path: Path,
             memory.admin.settle()
         store = open_store(path, Settings())
         with store.writer("default") as writer:  # as it was between the answer and the derivation
-            writer.drop_artifacts(None)
+            writer.drop_statements(None)
             writer.owe_readings([1])
         store.close()
         with remembering(server, clock, path) as memory:
@@ -735,11 +736,11 @@ def test_rebuilding_asks_no_llm(clock: TestClock) -> None:
 
 def state(memory: Memory) -> dict[str, Any]:
     """Everything that is derived, whatever the order in which it was."""
-    artifacts = memory.statements(status="any")
+    statements = memory.statements(status="any")
     with memory.scope.engine.store.reader("default") as reader:
-        ids = [artifact.id for artifact in artifacts]
+        ids = [statement.id for statement in statements]
         return {
-            "artifacts": sorted(map(repr, artifacts)),
+            "statements": sorted(map(repr, statements)),
             "edges": sorted(map(repr, reader.edges(ids))),
             "journal": sorted(map(repr, reader.changes(ids))),
             "counts": reader.change_counts(),
@@ -895,7 +896,7 @@ def test_a_real_model_reads_an_event_end_to_end(tmp_path: Path) -> None:
         memory.add(text, speaker="Ana")
         assert memory.admin.settle() == 1
         assert memory.stats().pending == 0
-        assert all(artifact.quote in text for artifact in memory.statements(status="any"))
+        assert all(statement.quote in text for statement in memory.statements(status="any"))
         assert_rebuilds_to_the_same(memory)
     store = open_store(path, Settings(read_only=True))
     with store.reader("default") as reader:

@@ -151,7 +151,7 @@ def test_an_endpoint_that_keeps_failing_slowly_is_left_alone_for_a_while(monkeyp
 
 def test_a_failing_model_leaves_the_event_stored_found_by_words_and_the_work_queued() -> None:
     embedder = TinyEmbedder()
-    with Memory.open(":memory:", embedder=embedder) as memory:
+    with Memory.open(":memory:", embedder=embedder, background=False) as memory:
         memory.add("Before the outage.")
         embedder.fails = EmbeddingFailed("no network")
         with pytest.warns(EverywordNotice, match="no network"):

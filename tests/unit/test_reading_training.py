@@ -10,10 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch: pip install -r training/requirements.txt")
 pytest.importorskip("onnx", reason="training needs onnx: pip install -r training/requirements.txt")
 
-from training.reading import export, train  # noqa: E402
+from training.reading import export, label, llama, train  # noqa: E402
+from training.reading.corpus import KINDS  # noqa: E402
 from training.reading.data import CANDIDATES, AskedTable  # noqa: E402
-from training.reading.examples import Joined, side  # noqa: E402
-from training.reading.model import make, recall  # noqa: E402
+from training.reading.decoding import Settings, softmax, statement_spans  # noqa: E402
+from training.reading.examples import Joined, side, statements_of  # noqa: E402
+from training.reading.model import layout, make, recall  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +28,16 @@ def test_a_small_reader_learns_five_conversations(bench: train.Bench) -> None:
     model = make(bench.arrays, len(bench.relations), layers=[0, 5])
     material = train.Material(bench, plan, bench.conversations)
     weights = train.class_weights(bench.conversations, "cpu")
-    learner = train.learner_of(model, plan)
+    exact = train.exact_weights(model, model)
+    learner = train.learner_of(model, plan, exact)
     losses: list[float] = []
     for _ in range(24):
         train.set_rate(learner, 0.1)
         parts = train.step_losses(material, plan, model, weights)
         loss = sum(parts.values())
-        learner.zero_grad()
+        model.zero_grad()
         loss.backward()
-        learner.step()
+        train.step(learner, exact)
         losses.append(loss.item())
     assert {"kind", "statement", "entity", "pair", "line", "answer"} <= set(parts)
     assert np.mean(losses[-4:]) < 0.85 * np.mean(losses[:4])
@@ -99,3 +102,29 @@ def test_recall_gives_the_vectors_that_it_gave(bench: train.Bench, tmp_path: Pat
     now = after.run(["tokens", "pooled"], {"input_ids": ids, "segments": segments, "shapes": shapes})
     for a, b in zip(was, now, strict=True):
         assert np.abs(a - b).max() < 1e-5
+
+
+def test_the_teacher_looks_ahead_only_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama, "LAYERS", 3)
+    monkeypatch.setattr(llama, "WORDS", 50)
+    torch.manual_seed(1)
+    ids = torch.tensor([[1, 7, 8, 9]])
+    other = torch.tensor([[1, 7, 8, 10]])
+    rest = torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids), torch.zeros_like(ids)
+    for ahead, echo, sees in ((0, False, True), (2, False, True), (3, False, False), (3, True, True)):
+        encoder = llama.LlamaEncoder(ahead=ahead, echo=echo)
+        first, second = (encoder.ends(row, *rest)[0][0, 1] for row in (ids, other))
+        assert torch.allclose(first, second, atol=1e-6) is not sees
+
+
+def test_chances_move_to_the_reader_by_characters(bench: train.Bench) -> None:
+    reading = next(row for c in bench.conversations for row in bench.writer.readings(c) if statements_of(row))
+    columns = layout(1)
+    told = np.random.default_rng(1).normal(size=(len(reading.ids), columns["pointer"].stop))
+    (found,) = label._soft_readings([reading], [reading], [[told]], columns, Settings(inside=0.3))
+    own = reading.own()
+    assert np.allclose(found.tags[own, :-3], softmax(told[own][:, columns["entity"]]), atol=1e-2)
+    assert np.allclose(found.tags[own, -3:], softmax(told[own][:, columns["statement"]]), atol=1e-2)
+    spans = statement_spans(reading, told, columns, 0.3)
+    assert found.spans == [(tokens[0], tokens[-1]) for tokens, _ in spans]
+    assert np.allclose(found.said[:, : len(KINDS)].sum(1), 1, atol=1e-2)

@@ -332,7 +332,7 @@ def test_own_words_and_the_assistants_are_told_apart(
     hits = memory.recall(question)
     mint, sage, lime = (of(hits, f"A tea of {name}.") for name in ("mint", "sage", "lime"))
     assert gain(mint, "own words") == (HYBRID.own if favoured == "user" else 0)
-    assert gain(sage, "assistant") == (HYBRID.told if favoured == "assistant" else 0)
+    assert gain(sage, "assistant") == (HYBRID.assistant if favoured == "assistant" else 0)
     assert gain(lime, "own words") == gain(lime, "assistant") == 0
     if favoured is not None:
         assert hits[0].text == {"user": mint, "assistant": sage}[favoured].text
@@ -577,7 +577,7 @@ OFF = [
     {"rerank_depth": 0},
     {"rerank_depth": 1},
     {"token_power": 0.0},
-    {"about": 0.0, "own": 0.0, "told": 0.0, "time": 0.0, "length": 0.0},
+    {"about": 0.0, "own": 0.0, "assistant": 0.0, "time": 0.0, "length": 0.0},
 ]
 GONE = {"neighbours": {"nearby"}, "words": {"words"}, "about": {"about", "own words", "assistant", "length"}}
 

@@ -39,14 +39,14 @@ def test_an_event_that_states_what_is_asked_says_so(memory: Memory) -> None:
     memory.add("I live in Lisbon.", speaker="Ana", key="lives")
     memory.add("Lisbon has fine trams.", speaker="Bo", key="trams")
     hits = {hit.event.key: hit for hit in memory.recall("Does Ana live in Lisbon?")}
-    assert "statement" in stages(hits["lives"])["artifacts"]
-    assert "artifacts" not in stages(hits["trams"])
+    assert "statement" in stages(hits["lives"])["statements"]
+    assert "statements" not in stages(hits["trams"])
 
 
 def test_a_statement_within_much_talk_stands_higher_than_its_words_alone_would_put_it() -> None:
     recipe = replace(HYBRID, vectors=None, links=None)
     told = []
-    for asked in (recipe, replace(recipe, artifacts=None)):
+    for asked in (recipe, replace(recipe, statements=None)):
         with Memory.open(":memory:", embedder="none", recipe=asked) as memory:
             memory.add(f"{_CHATTER * 6}I'm allergic to walnuts. {_CHATTER * 6}", speaker="Ana", key="stated")
             for number in range(12):
@@ -69,12 +69,12 @@ def test_what_is_filtered_out_does_not_come_back_by_what_it_states_or_is_linked_
 
 
 def test_a_link_leads_to_what_shares_no_word_with_the_question() -> None:
-    recipe = replace(HYBRID, vectors=None, artifacts=None)
+    recipe = replace(HYBRID, vectors=None, statements=None)
     with Memory.open(":memory:", embedder="none", recipe=recipe) as memory:
         memory.add("The server costs 900 euros a month.", speaker="Ana", session="s", key="why")
         memory.add("We decided to move the shop to Hetzner.", speaker="Ana", session="s", key="choice")
-        with memory.scope.engine.store.reader("default") as reader:
-            ids = {one.id for several in reader.artifacts_of([1, 2]).values() for one in several}
+        with memory.scope.reader("statements") as reader:
+            ids = {one.id for several in reader.statements_of([1, 2]).values() for one in several}
             assert reader.edges(sorted(ids))
         hits = {hit.event.key: hit for hit in memory.recall("Who decided about Hetzner?")}
         assert set(hits) == {"choice", "why"}
@@ -179,7 +179,7 @@ def moved() -> Iterator[Memory]:
 
 
 def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
-    context = moved.context("Where does Ana live?", lead="artifacts")
+    context = moved.context("Where does Ana live?", lead="statements")
     assert inside(context.text).startswith(
         "Known now\n[1] Ana: I live in Porto now. (5 March 2026)\n\n5 January 2026\n[2] Ana: I "
     )
@@ -191,25 +191,25 @@ def test_a_context_may_begin_with_what_is_known_now(moved: Memory) -> None:
 
 def test_what_was_known_at_another_time_leads_then(moved: Memory) -> None:
     learned = next(event for event in moved.events() if event.key == "lisbon").recorded_at
-    context = moved.context("Where does Ana live?", lead="artifacts", as_of=learned)
+    context = moved.context("Where does Ana live?", lead="statements", as_of=learned)
     assert inside(context.text) == "Known now\n[1] Ana: I live in Lisbon. (5 January 2026)"
 
 
 def test_only_what_the_question_may_see_leads(moved: Memory) -> None:
-    context = moved.context("Where does Ana live?", lead="artifacts", session="a")
+    context = moved.context("Where does Ana live?", lead="statements", session="a")
     assert inside(context.text) == "5 January 2026\n[1] Ana: I live in Lisbon."
-    assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="artifacts").text
+    assert "Known now" not in moved.space("other").context("Where does Ana live?", lead="statements").text
 
 
 def test_a_statement_within_a_longer_message_is_left_to_its_line(memory: Memory) -> None:
     memory.add(f"I live in Porto. {_CHATTER}", speaker="Ana")
-    assert "Known now" not in memory.context("Where does Ana live, in Porto?", lead="artifacts").text
+    assert "Known now" not in memory.context("Where does Ana live, in Porto?", lead="statements").text
 
 
 def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
     led = 0
     for budget in range(1, 120):
-        context = moved.context("Where does Ana live?", budget, lead="artifacts")
+        context = moved.context("Where does Ana live?", budget, lead="statements")
         assert context.tokens == load_tokenizer("words").count(context.text) <= budget
         assert len(context.citations) == context.text.count("[")
         led += inside(context.text).startswith("Known now")
@@ -217,5 +217,5 @@ def test_whatever_leads_the_budget_holds(moved: Memory) -> None:
 
 
 def test_a_lead_that_is_not_known_is_told(moved: Memory) -> None:
-    with pytest.raises(InvalidInput, match="events or artifacts"):
+    with pytest.raises(InvalidInput, match="events or statements"):
         moved.context("Where does Ana live?", lead="facts")

@@ -32,14 +32,14 @@ FORMS: dict[str, dict[str, Any]] = {
     "correction": {
         "text": "Hmm.",
         "role": "correction",
-        "meta": {"everyword": {"action": "update", "artifact": "ARTIFACT"}},
+        "meta": {"everyword": {"action": "update", "statement": "STATEMENT"}},
     },
     "retraction": {
         "text": "Retracted.",
         "role": "correction",
-        "meta": {"everyword": {"action": "retract", "artifact": "ARTIFACT"}},
+        "meta": {"everyword": {"action": "retract", "statement": "STATEMENT"}},
     },
-    "payload": {"text": EVIL, "meta": {"by": "user", "artifact": "ARTIFACT", "reason": "never_true", "events": []}},
+    "payload": {"text": EVIL, "meta": {"by": "user", "statement": "STATEMENT", "reason": "never_true", "events": []}},
 }
 
 
@@ -58,8 +58,8 @@ def memory(clock: Clock) -> Iterator[Memory]:
 
 
 def form(memory: Memory, name: str) -> dict[str, Any]:
-    artifact = memory.statements(status="any")[0]
-    return json.loads(json.dumps(FORMS[name]).replace("ARTIFACT", artifact.id))
+    statement = memory.statements(status="any")[0]
+    return json.loads(json.dumps(FORMS[name]).replace("STATEMENT", statement.id))
 
 
 def homes(memory: Memory, **which: Any) -> list[tuple[str, bool]]:
@@ -116,7 +116,7 @@ def test_a_line_that_says_it_is_a_record_is_skipped_and_counted(
     lines = [
         {"text": "The kettle is red.", "speaker": "Ana", "at": "2026-01-01T10:00Z"},
         {"text": EVIL, "record": "identity", "meta": {"by": "user"}},
-        {"text": "", "record": "retraction", "meta": {"artifact": memory.statements()[0].id, "reason": "never_true"}},
+        {"text": "", "record": "retraction", "meta": {"statement": memory.statements()[0].id, "reason": "never_true"}},
         {"text": "The lamp is blue.", "record": None},
     ]
     (tmp_path / "evil.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

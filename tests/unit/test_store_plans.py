@@ -21,7 +21,7 @@ ALL_OF_IT = {
     *("jobs", "delete_jobs_of", "delete_model_blocks", "delete_model_tail", "queue_events_without_vectors"),
 }
 OURS = (
-    "events|artifacts|journal|artifact_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
+    "events|statements|journal|statement_edges|event_tags|vectors|postings|word_tail|pooled_tail|pooled_blocks|jobs"
     "|names|mentions|claims|facts|fact_claims|session_summaries|entity_edits|entity_pins|own|owner|target"
 )
 OURS += "|fold_nodes|fold_edges|fold_journal|fold_loose|fold_work|fold_apart|node|edge|event|work|other|first"
@@ -92,7 +92,7 @@ def _values(sql: str) -> Any:
     ("log_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
     ("contents_after", r"SEARCH events USING INDEX events_log \(space=\? AND rowid>\?\)"),
     ("linked", r"SEARCH edge USING PRIMARY KEY \(space=\? AND source=\?\)"),
-    ("linked", r"SEARCH edge USING INDEX artifact_edges_target \(space=\? AND target=\?\)"),
+    ("linked", r"SEARCH edge USING INDEX statement_edges_target \(space=\? AND target=\?\)"),
     ("concept_of_label", r"SEARCH fold_nodes USING INDEX fold_nodes_label \(space=\? AND label_key=\?\)"),
     ("concept_stands", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),
     ("close_fold_node", r"SEARCH fold_nodes USING INDEX fold_nodes_id \(space=\? AND id=\?\)"),

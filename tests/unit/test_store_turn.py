@@ -216,7 +216,7 @@ def test_a_write_that_is_always_interrupted_is_retried_within_one_budget(
         tried.append(time.monotonic())
         raise StoreInterrupted
 
-    with Memory.open(tmp_path / "memory.db", embedder="none", busy_timeout_s=1) as memory:
+    with Memory.open(tmp_path / "memory.db", embedder="none", busy_timeout_s=1, background=False) as memory:
         memory.add("I like jazz.")
         for _ in range(2):  # the second call has a budget of its own
             tried.clear()

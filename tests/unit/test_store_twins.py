@@ -13,6 +13,7 @@ OF_FILES = {
     "said_before",
     "said_after",
     "all_digests",
+    "append_after",  # the server appends in one statement
     "all_of_schema",
     "change_digests",
     "counters",

@@ -52,10 +52,10 @@ def memory_at(healthy: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
-        "DELETE FROM artifacts",
+        "DELETE FROM statements",
         "DELETE FROM facts",
         "UPDATE pooled_tail SET pooled = zeroblob(length(pooled))",
-        "UPDATE artifacts SET status = 'retracted', body = body || ' '",
+        "UPDATE statements SET status = 'retracted', body = body || ' '",
         "UPDATE facts SET body = '{garbage' WHERE number = (SELECT min(number) FROM facts)",
         "UPDATE events SET wing = 'another' WHERE seq = (SELECT max(seq) FROM events)",
         "DELETE FROM receipts",
@@ -71,7 +71,8 @@ def test_what_is_changed_behind_its_back_is_found(memory_at: Path, change: str) 
 
 
 @pytest.mark.parametrize(
-    "change", ["DELETE FROM artifacts", "DELETE FROM facts", "UPDATE pooled_tail SET pooled = zeroblob(length(pooled))"]
+    "change",
+    ["DELETE FROM statements", "DELETE FROM facts", "UPDATE pooled_tail SET pooled = zeroblob(length(pooled))"],
 )
 def test_rebuild_mends_what_is_derived(memory_at: Path, change: str) -> None:
     _change(memory_at, change)

@@ -125,6 +125,7 @@ def test_a_recall_waits_for_no_writer(tmp_path: Path) -> None:
 def test_a_read_only_memory_shows_its_window(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db", embedder="hashing") as memory:
         memory.add("I must pay the rent by Friday.", at=START)
+        memory.admin.settle()  # who only reads can't derive
     with Memory.open(tmp_path / "m.db", embedder="hashing", tokenizer="words", read_only=True) as memory:
         assert memory.recall("rent")
         assert memory.concepts.window(now=START).items
@@ -207,6 +208,7 @@ async def _asynchronous(path: Path) -> None:
         told: list[object] = []
         await memory.on("intent", told.append)
         await memory.add("I must pay the rent by Friday.", at=START)
+        await memory.admin.settle()
         assert len(await memory.intents.list()) == len(told) == 1
         assert (await memory.concepts.window()).items
         assert (await memory.concepts.palace()).wings

@@ -35,7 +35,7 @@ from everyword.jobs.feed import KINDS, FeedScope, feed, waiting
 from everyword.jobs.webhook_outbox import SECRET_PREFIX, FeedToJson, Send, deliver
 from everyword.knowledge.sessions import with_summaries
 from everyword.settings import AUTO
-from everyword.storage.protocol import Cursor, Extent
+from everyword.storage.protocol import FACTS, SESSIONS, STATEMENTS, Cursor, Extent
 from everyword.text.rendering import fenced, visible
 from everyword.types.api_keys import (
     EVERY_SPACE,
@@ -52,7 +52,7 @@ from everyword.types.events import Activity, Event, Filter, Hits, Imported, Json
 from everyword.types.feed import NOW, NewWebhook, Page, Waiting, Webhook
 from everyword.types.graph import Entity, Fact
 from everyword.types.records import Record, RecordKind, record_of
-from everyword.types.statements import Artifact, Status
+from everyword.types.statements import Statement, Status
 from everyword.types.times import as_datetime, from_micros, to_micros
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ class Admin:
 
     @public_resumable
     def settle(self, *, scrub: bool = False, progress: Progress = silent) -> int:
-        """Do all work that waits, such as vectors that a failing model owed; tell how much was done.
+        """Do all work that waits, such as vectors that a failing model owed, and derive all views; count the work done.
 
         scrub: on a server, also rewrite its tables after something was forgotten. That locks each of them meanwhile.
         """
         from everyword.jobs import upkeep
 
-        return upkeep.settle(self.scope.engine, progress, scrub=scrub)
+        return upkeep.settle(self.scope.engine, progress, scrub=scrub).jobs
 
     @public
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -146,7 +146,7 @@ class Admin:
         *,
         format: str | None = None,
         redact: str | None = None,
-        defer_embeddings: bool = False,
+        wait: bool = False,
         every_s: float = LOOK_EVERY_S,
         stop: threading.Event | None = None,
     ) -> Iterator[Imported | EverywordError]:
@@ -160,7 +160,7 @@ class Admin:
             path,
             format=format,
             redact=redact,
-            defer=defer_embeddings,
+            encode=wait,
             every_s=every_s,
             stop=stop or threading.Event(),
         )
@@ -177,7 +177,7 @@ class Admin:
     def records(self, *, kind: str | None = None, limit: int | None = None) -> list[Record]:
         """List edits, the oldest first: what was done to what the memory holds, by whom and when.
 
-        kind: "identity", "correction", "retraction", "feedback" or "unfold".
+        kind: "identity", "correction", "retraction", "feedback" or "undo_change".
         """
         most = 1 << 62 if limit is None else checked_count("limit", limit, 1 << 62)
         wanted = chosen(RecordKind, "kind", kind)
@@ -189,7 +189,7 @@ class Admin:
     @public
     def jobs(self, *, limit: int = 100) -> list[Waiting]:
         """List the work of this space that waits: vectors that a model owes, readings of an LLM ..., oldest first."""
-        with self.scope.reader() as reader:
+        with self.scope.reader(STATEMENTS, SESSIONS) as reader:
             rows = reader.jobs_of(limit=checked_count("limit", limit, 1 << 62))
             events = reader.fetch([row.seq for row in rows])
         return [
@@ -201,7 +201,7 @@ class Admin:
     @public
     def job_counts(self) -> dict[str, tuple[int, int]]:
         """Count the work of this space that waits, by kind: all of it, and what failed before."""
-        with self.scope.reader() as reader:
+        with self.scope.reader(STATEMENTS, SESSIONS) as reader:
             return reader.job_counts()
 
     @public
@@ -217,16 +217,16 @@ class Admin:
         *,
         once: bool = False,
         stop: threading.Event | None = None,
-        told: Callable[[str, int], None] | None = None,
+        on_done: Callable[[str, int], None] | None = None,
     ) -> int:
         """Do the work that waits on a server, a space at a time, beside any number of other workers.
 
-        Until `stop` is set, or `once`: until none is left. told: gets a space and how much was done for it.
+        Until `stop` is set, or `once`: until none is left. on_done: gets a space and how much was done for it.
         """
         from everyword.jobs.worker import work
 
-        told = told or (lambda _space, _done: None)
-        return work(self.scope.engine, stop=stop or threading.Event(), once=once, told=told)
+        on_done = on_done or (lambda _space, _done: None)
+        return work(self.scope.engine, stop=stop or threading.Event(), once=once, on_done=on_done)
 
     @public
     def pulse(self) -> str:
@@ -439,13 +439,13 @@ class Admin:
         tag: str | None = None,
         as_of: Time | None = None,
         limit: int = 100,
-    ) -> Page[Artifact]:
+    ) -> Page[Statement]:
         """Read a page of statements(); cursor: the `next` of the page before."""
         which = statement_filter(self.scope, kind=kind, about=about, status=status, tag=tag, as_of=as_of)
         most = checked_count("limit", limit, _MOST_A_PAGE)
         after = 0 if cursor is None else _numbers(cursor, 1)[0]
-        with self.scope.reader() as reader:
-            rows = reader.artifacts(which, after=after, limit=most + 1)
+        with self.scope.reader(STATEMENTS) as reader:
+            rows = reader.statements(which, after=after, limit=most + 1)
         return Page((one for _, one in rows[:most]), next=_cursor(rows[most - 1][0]) if len(rows) > most else None)
 
     @public
@@ -466,19 +466,19 @@ class Admin:
         event: Mapping[str, Json],
         *,
         redact: str | None = None,
-        told: Callable[[Found], None] | None = None,
+        on_found: Callable[[Found], None] | None = None,
     ) -> dict[str, Json]:
         """Take secrets out of an event as `add` would, without writing it.
 
-        redact: "credentials", "personal" or "none" (default: as the memory is set). told: is called with each secret:
-        what it is and where it stood, never the secret itself.
+        redact: "credentials", "personal" or "none" (default: as the memory is set). on_found: is called with what each
+        secret is and where it stood, never the secret itself.
         """
         from everyword.ingest.redaction.redact import redact_event, rules_of
 
         clean, found = redact_event(event, rules_of(self.scope.engine.settings, redact))
-        if told is not None:
+        if on_found is not None:
             for one in found:
-                told(one)
+                on_found(one)
         return clean
 
     @public
@@ -512,7 +512,7 @@ class Admin:
     def _graph(self) -> tuple[list[Entity], list[Fact], list[Session]]:
         which = Filter(wing=self.scope.wing)
         entities = list_entities(self.scope, type=None, prefix=None, limit=None)
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS, SESSIONS) as reader:
             sessions = with_summaries(reader, reader.sessions(which), which)
         return entities, list_facts(self.scope), sessions
 

@@ -11,8 +11,9 @@ from everyword.api.intents import intents_of_the_minute
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound, OutOfDate
+from everyword.jobs.deriver import catch_up
 from everyword.knowledge.concept_visibility import reworded
-from everyword.storage.protocol import Member, Reader
+from everyword.storage.protocol import CONCEPTS, INTENTS, STATEMENTS, Member, Reader
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, ConceptEdge, ConceptView, Folded, Ground, JournalEntry
 from everyword.types.intents import Belief, Palace, Window
@@ -48,7 +49,7 @@ class Concepts:
     def get(self, id: str, *, as_of: Time | None = None) -> ConceptView:
         """Read one concept with its events, its edges and its story."""
         then = None if as_of is None else as_datetime(as_of, "as_of")
-        with self.scope.reader() as reader:
+        with self.scope.reader(CONCEPTS) as reader:
             # What is no id is looked for nowhere: stores take several ids at once, and not every text among them.
             ids = [id] if isinstance(id, str) and id.isascii() and id.isprintable() else []
             found = reader.concepts_by_id(ids, wing=self.scope.wing, as_of=then)
@@ -59,15 +60,21 @@ class Concepts:
             if self.scope.wing is not None:
                 return self._within(reader, found[id], grounds, edges, then)
             story = reader.fold_journal(node=id, limit=_PAGE)
-        told = [entry for _, entry in reversed(story) if then is None or entry.at <= then]
-        return ConceptView(concept=found[id], grounds=grounds, edges=tuple(edges), journal=tuple(told))
+        entries = [entry for _, entry in reversed(story) if then is None or entry.at <= then]
+        return ConceptView(concept=found[id], grounds=grounds, edges=tuple(edges), journal=tuple(entries))
 
     @public_in_steps
     def fold(self, *, dry_run: bool = False) -> Folded:
         """Fold what waits now; `dry_run` only tells what that would change, and why."""
-        from everyword.knowledge import concepts as folding
+        from everyword.knowledge.concepts import count_waiting, would_fold
 
-        return folding.fold(self.scope.engine, self.scope.space, dry_run=dry_run)
+        engine, space = self.scope.engine, self.scope.space
+        if dry_run:
+            return again(engine, lambda: would_fold(engine, space))
+        before = again(engine, self._last_entry)
+        done = again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
+        entries = again(engine, lambda: self._entries_after(before))
+        return Folded(events=done, waiting=count_waiting(engine, space), dry_run=False, entries=tuple(entries))
 
     @public
     def journal(self, *, about: str | None = None, limit: int = 50) -> _Entries:
@@ -76,7 +83,7 @@ class Concepts:
         about: the id of a concept or an event, for all of its story.
         """
         most = checked_count("limit", limit, _MOST)
-        with self.scope.reader() as reader:
+        with self.scope.reader(CONCEPTS) as reader:
             entries = [entry for _, entry in reader.fold_journal(node=about, limit=most)]
             return self._of_wing(reader, entries)
 
@@ -88,19 +95,20 @@ class Concepts:
         """
         entry = again(self.scope.engine, lambda: self._entry(id))
         from everyword.ingest.edit_records import write_record
-        from everyword.knowledge.concepts import fold, unfolding
+        from everyword.knowledge.concepts import undo_payload
 
         # In the log, so that a rebuild comes to the same graph.
         write_record(
             self.scope.engine,
             self.scope.space,
-            RecordKind.UNFOLD,
-            unfolding(entry),
+            RecordKind.UNDO_CHANGE,
+            undo_payload(entry),
             by=self.scope.by(by),
             events=entry.events,
             wing=self.scope.wing,
         )
-        fold(self.scope.engine, self.scope.space, dry_run=False)
+        engine, space = self.scope.engine, self.scope.space
+        again(engine, lambda: catch_up(engine, space, (CONCEPTS,)), resumes=True)
         return replace(entry, undone=True)
 
     @public
@@ -124,7 +132,7 @@ class Concepts:
                 raise InvalidInput(f"{name} is a name, not {given!r}.")
         if of is not None and holder is None:
             raise InvalidInput("Say who is thought to think so: holder.")
-        with self.scope.reader() as reader:
+        with self.scope.reader(INTENTS) as reader:
             return beliefs_in(
                 reader,
                 holder=holder,
@@ -145,7 +153,7 @@ class Concepts:
         checked_count("budget", budget, 1_000_000)
         known = None if as_of is None else as_datetime(as_of, "as_of")
         moment = known if now is None and known is not None else self.scope.moment(now)
-        with self.scope.reader() as reader:
+        with self.scope.reader(INTENTS) as reader:
             return window_in(
                 reader,
                 wing=self.scope.wing,
@@ -168,13 +176,25 @@ class Concepts:
 
         checked_count("rooms", rooms, _MOST_SHOWN)
         checked_count("drawers", drawers, _MOST_SHOWN)
-        with self.scope.reader() as reader:
+        with self.scope.reader(CONCEPTS, STATEMENTS) as reader:
             known = None if as_of is None else as_datetime(as_of, "as_of")
             return palace_in(reader, wing=self.scope.wing, rooms=rooms, drawers=drawers, as_of=known)
 
+    def _last_entry(self) -> int:
+        with self.scope.reader() as reader:
+            return reader.last_number("fold_journal")
+
+    def _entries_after(self, number: int) -> list[JournalEntry]:
+        found: list[JournalEntry] = []
+        with self.scope.reader() as reader:
+            while rows := reader.fold_entries(after=number, limit=_PAGE):
+                found += [entry for _, entry in rows]
+                number = rows[-1][0]
+        return found
+
     def _entry(self, id: str) -> JournalEntry:
         """Find an entry that can be taken back."""
-        with self.scope.reader() as reader:
+        with self.scope.reader(CONCEPTS) as reader:
             found = reader.fold_entry(id) if isinstance(id, str) else None
             visible = self._of_wing(reader, [found[1]]) if found is not None else []
         if not visible:
@@ -234,7 +254,7 @@ def list_concepts(scope: Scope, *, about: str | None, as_of: Time | None, limit:
     most = _MOST if limit is None else checked_count("limit", limit, _MOST)
     then = None if as_of is None else as_datetime(as_of, "as_of")
     if then is None and scope.wing is None:
-        with scope.reader() as reader:
+        with scope.reader(CONCEPTS) as reader:
             listed = reader.strongest_concepts(limit=most if about is None else _MOST)
             named = [one for one in listed if about is None or _speaks_of(one, about)]
             return _with_wings(scope, reader, named[:most])
@@ -251,7 +271,7 @@ def _with_wings(scope: Scope, reader: Reader, concepts: Sequence[Concept]) -> li
 def _concept_pages(scope: Scope, as_of: datetime | None) -> Iterator[Concept]:
     after = 0
     while True:
-        with scope.reader() as reader:
+        with scope.reader(CONCEPTS) as reader:
             rows = reader.concepts(wing=scope.wing, as_of=as_of, after=after, limit=_PAGE)
             listed = [concept for _, concept in rows]
             if scope.wing is not None:

@@ -63,7 +63,7 @@ def _wrong_argument(method: Callable[..., Any], given: tuple[Any, ...], named: M
         several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
         for one, each in value.items() if several else ((name, value),):
             if one in hints and not _fits(each, hints[one]):
-                return f"{one} must be {_told(hints[one])}, not {_shown(each)}."
+                return f"{one} must be {_type_name(hints[one])}, not {_shown(each)}."
     return None
 
 
@@ -123,9 +123,9 @@ def _holds(value: object, origin: type, inner: tuple[Any, ...]) -> bool:
     return True
 
 
-def _told(hint: Any) -> str:
+def _type_name(hint: Any) -> str:
     if typing.get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_told(one) for one in typing.get_args(hint)))
+        return " or ".join(dict.fromkeys(_type_name(one) for one in typing.get_args(hint)))
     if hint is type(None):
         return "None"
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "").replace("collections.abc.", "")

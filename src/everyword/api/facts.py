@@ -10,7 +10,7 @@ from everyword.api.arguments import Time, checked_count
 from everyword.api.scope import Scope
 from everyword.errors import InvalidFilter, InvalidInput, NotFound
 from everyword.knowledge.entities import find_entity, read_entities, with_names
-from everyword.storage.protocol import FactFilter, Reader
+from everyword.storage.protocol import FACTS, FactFilter, Reader
 from everyword.types.events import Event, Filter
 from everyword.types.graph import RELATIONS, Entity, EntityType, Fact, name_key
 from everyword.types.records import RecordKind
@@ -26,7 +26,7 @@ def list_entities(scope: Scope, *, type: str | None, prefix: str | None, limit: 
         raise InvalidFilter(f"type={type!r} is not known.", fix=f"Choose one of {', '.join(EntityType)}.")
     most = _MOST if limit is None else checked_count("limit", limit, _MOST)
     key = "" if prefix is None else name_key(checked_entity_name("prefix", prefix))
-    with scope.reader() as reader:
+    with scope.reader(FACTS) as reader:
         homes = reader.homes_by_prefix(prefix=key, type=type, wing=scope.wing, limit=most)
         return read_entities(reader, homes)
 
@@ -44,7 +44,7 @@ def list_facts(
     true_at = None if as_of is None else as_datetime(as_of, "as_of")
     most = _MOST if limit is None else checked_count("limit", limit, _MOST)
     which = FactFilter(relation=relation, as_of=true_at)
-    with scope.reader() as reader:
+    with scope.reader(FACTS) as reader:
         home = None if subject is None else find_one(scope, reader, subject).id
         if home is None and known_at is None and scope.wing is None:
             return _first_facts(scope, reader, which, most)

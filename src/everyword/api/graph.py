@@ -12,7 +12,7 @@ from everyword.api.graph_map import draw_map
 from everyword.api.scope import Scope, public
 from everyword.errors import InvalidInput, NotFound
 from everyword.knowledge.entities import describe_edit, in_window, with_names
-from everyword.storage.protocol import Edit, FactFilter, Reader, Writer
+from everyword.storage.protocol import FACTS, Edit, FactFilter, Reader, Writer
 from everyword.types.graph import Entity, EntityEdit, Fact, Map
 from everyword.types.times import as_datetime, from_micros, to_micros
 
@@ -36,7 +36,7 @@ class Graph:
     @public
     def entity(self, name: str) -> Entity:
         """Read one entity by any of its names, or by its id."""
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS) as reader:
             return find_one(self.scope, reader, name)
 
     @public
@@ -50,7 +50,7 @@ class Graph:
         first = None if since is None else as_datetime(since, "since")
         last = None if until is None else as_datetime(until, "until")
         most = _MOST if limit is None else checked_count("limit", limit, _MOST)
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS) as reader:
             home = find_one(self.scope, reader, entity).id
             facts = facts_about(self.scope, reader, home, FactFilter(), None, as_object=True)
         within = [fact for fact in facts if in_window(fact, first, last)]
@@ -64,7 +64,7 @@ class Graph:
         if self.scope.wing is not None:  # what a wing knows is folded from its own events
             facts = [one for one in list_facts(self.scope, subject) if in_window(one, begin, end)]
             return sorted(facts, key=lambda one: (-_length(one, begin, end), one.id))[:most]
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS) as reader:
             home = None if subject is None else find_one(self.scope, reader, subject).id
             first, last = to_micros(begin)[0], to_micros(end)[0]
             facts = reader.longest_facts(home, since=first, until=last, limit=most)
@@ -73,7 +73,7 @@ class Graph:
     @public
     def conflicts(self) -> list[Fact]:
         """List facts that contradict each other at one time, with no later statement to decide between them."""
-        with self.scope.reader() as reader:
+        with self.scope.reader(FACTS) as reader:
             return facts_about(self.scope, reader, None, FactFilter(conflicts=True), None)
 
     @public
@@ -89,7 +89,7 @@ class Graph:
         """Merge two that are one: all names of the first belong to the second from now on. `undo` reverts it."""
         from everyword.knowledge.legacy.extract.entities import merge
 
-        with self.scope.writer() as writer:
+        with self.scope.writer(FACTS) as writer:
             one, other = find_one(self.scope, writer, gone), find_one(self.scope, writer, into)
             self._pin(writer, "merge", merge({}, one, other).pins)
             return find_one(self.scope, writer, other.id)
@@ -102,7 +102,7 @@ class Graph:
         chosen = [checked_entity_name("names", name) for name in names]
         from everyword.knowledge.legacy.extract.entities import split
 
-        with self.scope.writer() as writer:
+        with self.scope.writer(FACTS) as writer:
             self._pin(writer, "split", split({}, find_one(self.scope, writer, entity), chosen).pins)
             return find_one(self.scope, writer, chosen[0])
 
@@ -112,7 +112,7 @@ class Graph:
         checked_count("number", number, _MOST)
         from everyword.knowledge.graph import rehome
 
-        with self.scope.writer() as writer:
+        with self.scope.writer(FACTS) as writer:
             if not writer.undo_edit(number):
                 raise NotFound(f"There is no merge or split number {number} to take back here.", fix="See edits().")
             rehome(writer)

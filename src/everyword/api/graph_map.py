@@ -11,7 +11,7 @@ from everyword.api.concepts import list_concepts
 from everyword.api.facts import list_entities, list_facts
 from everyword.api.intents import current_intents
 from everyword.api.scope import Scope
-from everyword.storage.protocol import FactFilter
+from everyword.storage.protocol import CONCEPTS, FACTS, FactFilter
 from everyword.text.terms import whole_until
 from everyword.types.concepts import Concept, decayed
 from everyword.types.graph import Entity, Map, MapEdge, MapNode, name_key
@@ -48,7 +48,7 @@ def draw_map(scope: Scope, *, limit: int) -> Map:
 
 
 def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapNode]:
-    with scope.reader() as reader:
+    with scope.reader(CONCEPTS) as reader:
         latest = {one.id: reader.recent_members(one.id, limit=_QUOTES)[::-1] for one in concepts}
         events = reader.fetch([seq for seqs in latest.values() for seq in seqs])
     return [
@@ -73,7 +73,7 @@ def _concept_nodes(scope: Scope, concepts: Sequence[Concept], now: datetime) -> 
 
 
 def _concept_links(scope: Scope, concepts: Sequence[Concept], now: datetime) -> list[MapEdge]:
-    with scope.reader() as reader:
+    with scope.reader(CONCEPTS) as reader:
         edges = reader.concept_edges([one.id for one in concepts], among=True)
     return [
         MapEdge(source=one.source, target=one.target, kind=one.kind.value, weight=one.weight_at(now))
@@ -84,7 +84,7 @@ def _concept_links(scope: Scope, concepts: Sequence[Concept], now: datetime) -> 
 def _facts_between(scope: Scope, entities: Sequence[Entity]) -> list[MapEdge]:
     known = {one.id for one in entities}
     if scope.wing is None:
-        with scope.reader() as reader:
+        with scope.reader(FACTS) as reader:
             facts = reader.facts(FactFilter(open=True), limit=_FACTS_READ, sources=False)
     else:
         facts = list_facts(scope, limit=_FACTS_READ)

@@ -29,7 +29,7 @@ def import_path(
     *,
     format: str | None,
     redact: str | None,
-    defer: bool,
+    encode: bool,
     again: bool,
     progress: Progress,
     waits: bool,
@@ -44,7 +44,6 @@ def import_path(
     from everyword.ingest.importers.detection import is_own, recognise
     from everyword.ingest.importing import ImportOptions, import_source
     from everyword.ingest.redaction.redact import rules_of
-    from everyword.knowledge.concepts import fold_waiting
 
     source = checked_path(path)
     strict = is_own(source, format)
@@ -55,7 +54,7 @@ def import_path(
         rules=rules_of(scope.engine.settings, redact),
         strict=strict and not waits,
         own=strict or found.format is own_file,
-        defer=defer,
+        encode=encode,
         again=again,
         skip_recent=waits,
     )
@@ -63,8 +62,6 @@ def import_path(
         done = import_source(scope.engine, scope.space, found.format, found.source, how, progress=progress)
     finally:
         found.source.close()
-    if not defer and scope.engine.settings.fold:  # what batches had no time for
-        fold_waiting(scope.engine, progress, scope.space)
     return done
 
 
@@ -74,7 +71,7 @@ def follow_path(
     *,
     format: str | None,
     redact: str | None,
-    defer: bool,
+    encode: bool,
     every_s: float,
     stop: threading.Event,
 ) -> Iterator[Imported | EverywordError]:
@@ -89,7 +86,7 @@ def follow_path(
     while not stop.is_set():
         try:
             done = import_path(
-                scope, path, format=format, redact=redact, defer=defer, again=False, progress=go_on, waits=True
+                scope, path, format=format, redact=redact, encode=encode, again=False, progress=go_on, waits=True
             )
             if not looked or done.read or done.skipped != left_out:  # what can't be read is so at every look
                 yield done

@@ -8,7 +8,7 @@ from everyword.api.arguments import Time, checked_count, checked_id, checked_que
 from everyword.api.scope import Scope, public, public_in_steps
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound
-from everyword.storage.protocol import Reader
+from everyword.storage.protocol import INTENTS, Reader
 from everyword.types.events import Event
 from everyword.types.intents import LIVE, Intent, IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.records import RecordKind
@@ -74,7 +74,6 @@ class Intents:
         """
         # Imported here: a process that only asks should not pay for what reads events.
         from everyword.ingest.edit_records import write_record
-        from everyword.knowledge.intents import mark_behind
         from everyword.knowledge.legacy.fold.goals import answering
 
         said = chosen(IntentAnswer, "answer", answer)
@@ -97,8 +96,6 @@ class Intents:
             text=words or "",
             wing=source.wing,
         )
-        # Where marks are behind the log, the answer waits in it.
-        again(self.scope.engine, lambda: mark_behind(self.scope.engine.store, self.scope.space), resumes=True)
         return again(self.scope.engine, lambda: _find(self.scope, id, None))
 
 
@@ -120,7 +117,7 @@ def _intents(scope: Scope, now: Time | None, as_of: Time | None) -> list[Intent]
 
     known = None if as_of is None else as_datetime(as_of, "as_of")
     moment = known if now is None and known is not None else scope.moment(now)
-    with scope.reader() as reader:
+    with scope.reader(INTENTS) as reader:
         if now is None and known is None:
             return intents_of_the_minute(scope, reader, moment)
         return intents_in(reader, now=moment, wing=scope.wing, as_of=known)

@@ -32,12 +32,14 @@ from everyword.retrieval.context import (
 from everyword.retrieval.query_analysis import Analysis, analyse
 from everyword.retrieval.reranking import cross_encoder_stage
 from everyword.retrieval.search import search
+from everyword.storage.protocol import FACTS, STATEMENTS
 from everyword.types.events import Answer, Citation, Context, Event, Filter, Hit, Hits
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 
 MOST_HITS = 1_000
 TOKENS_A_LINE = 20  # a context rarely holds more lines than its budget has of these
 _HITS_FOR_AN_ANSWER = 10
+DERIVE_S = 0.25  # that a question may wait for what was just written to be derived; its words are found at once
 
 
 def search_hits(
@@ -45,7 +47,7 @@ def search_hits(
 ) -> Hits:
     """Search by words and, where there is a model, by vectors."""
     engine = scope.engine
-    with scope.reader() as reader:
+    with scope.reader(FACTS, seconds=DERIVE_S) as reader:
         model, embedder, _ = engine.models.serving(reader.file)
         if embedder is not None:
             warm(embedder)
@@ -82,7 +84,7 @@ def search_by_words(scope: Scope, query: str, k: int | None, which: Filter, now:
 
 
 def answer_from_memory(
-    scope: Scope, question: str, budget: int, which: Filter, now: datetime, told: Callable[[str], None] | None
+    scope: Scope, question: str, budget: int, which: Filter, now: datetime, on_text: Callable[[str], None] | None
 ) -> Answer:
     """Answer a question with an LLM, or with a quote; each step is retried by itself, since an LLM is asked once."""
 
@@ -102,7 +104,7 @@ def answer_from_memory(
             scope.engine, lambda: pack_hits(scope, question, hits, budget, which, now, style="reasoning")
         )
         try:
-            answer = answer_with_llm(llm, question, context, hits.confidence, told)
+            answer = answer_with_llm(llm, question, context, hits.confidence, on_text)
             return replace(answer, quotes=again(scope.engine, lambda: _quotes(scope, answer.citations)))
         except ModelError as error:
             scope.engine.models.say(f"Answered by quoting: {error}")
@@ -123,9 +125,9 @@ def _time_comparison(question: str, asked: Analysis, found: Callable[[str, int],
     return None if abstain(one) or abstain(two) else answer_time_comparison(question, what, asked, one, two)
 
 
-def _stated(scope: Scope, hits: Sequence[Hit]) -> list[Artifact]:
-    with scope.reader() as reader:
-        by_event = reader.artifacts_of([hit.seq for hit in hits])
+def _stated(scope: Scope, hits: Sequence[Hit]) -> list[Statement]:
+    with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
+        by_event = reader.statements_of([hit.seq for hit in hits])
     return [one for several in by_event.values() for one in several]
 
 
@@ -151,8 +153,7 @@ def pack_hits(
 ) -> Context:
     """Write hits as cited lines within a token budget."""
     asked = analyse(question, now)
-    told = "" if style == "plain" else instruction(asked)
-    with scope.reader() as reader:
+    with scope.reader(STATEMENTS, seconds=DERIVE_S) as reader:
         # Hits may be older than a forget, or another space's.
         there = reader.fetch([hit.seq for hit in hits])
         hits = [hit for hit in hits if hit.seq in there and there[hit.seq].id == hit.event.id]
@@ -160,18 +161,18 @@ def pack_hits(
         allowed = reader.matching(which)
         preceding = preceding_turns(reader, hits, allowed)
         known = corrections(reader, hits, which)
-        if lead == "artifacts":
-            told_already = {said.event.id for said in known}
+        if lead == "statements":
+            shown = {said.event.id for said in known}
             more = current_statements(
                 reader, question, asked, hits, allowed=allowed, as_of=which.as_of
             )
-            known += [said for said in more if said.event.id not in told_already]
+            known += [said for said in more if said.event.id not in shown]
     return pack(
         hits,
         budget,
         scope.engine.tokenizer,
         preceding=preceding,
-        instruction=told,
+        instruction="" if style == "plain" else instruction(asked),
         statements=known,
         fence_key=key,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
@@ -16,8 +16,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast
 
 from everyword.api.arguments import Conditions, Time, filter_of
 from everyword.engine.engine import Engine
-from everyword.engine.retry import again
+from everyword.engine.retry import again, repeatable
 from everyword.errors import EverywordError, StoreError
+from everyword.jobs.deriver import behind, catch_up, with_sources
 from everyword.storage.protocol import Reader, Writer
 from everyword.types.events import Filter
 from everyword.types.times import as_datetime
@@ -36,12 +37,25 @@ class Scope:
     walled: bool = False  # tells nothing of the file around the space
     editor: str | None = None  # the author of all edits, whatever `by` says; None: as `by` says
 
-    def reader(self) -> AbstractContextManager[Reader]:
-        """Take a snapshot."""
-        return self.engine.store.reader(self.space)
+    @contextmanager
+    def reader(self, *views: str, seconds: float | None = None) -> Generator[Reader]:
+        """Take a snapshot in which some views, and those that they rest on, hold all that was written before.
 
-    def writer(self) -> AbstractContextManager[Writer]:
-        """Begin a transaction."""
+        seconds: how long to derive at most; after that, views are read as far as they are.
+        """
+        with self.engine.store.reader(self.space) as reader:
+            needed = with_sources(self.engine.settings, views)
+            if not needed or not behind(reader, needed):
+                yield reader
+                return
+        repeatable(self.engine, lambda: catch_up(self.engine, self.space, needed, seconds=seconds))
+        with self.engine.store.reader(self.space) as reader:
+            yield reader
+
+    def writer(self, *views: str) -> AbstractContextManager[Writer]:
+        """Begin a transaction, after some views were brought up to date."""
+        with self.reader(*views):
+            pass
         return self.engine.store.writer(self.space)
 
     def by(self, given: str | None) -> str | None:

@@ -8,20 +8,21 @@ from everyword.api.arguments import Time, checked_id, checked_question, chosen
 from everyword.api.scope import Scope
 from everyword.engine.retry import again
 from everyword.errors import InvalidInput, NotFound, OutOfDate
-from everyword.storage.protocol import ArtifactFilter, Reader
+from everyword.jobs.deriver import catch_up
+from everyword.storage.protocol import FACTS, STATEMENTS, Reader, StatementFilter
 from everyword.types.events import Change, Event, Json
 from everyword.types.records import Reason, RecordKind
-from everyword.types.statements import Artifact, ArtifactKind, History, Status, Version
+from everyword.types.statements import History, Statement, StatementKind, Status, Version
 from everyword.types.times import as_datetime
 
 _PAGE = 500  # statements read at a time
 _ANY = "any"
 
 
-def read_statement(scope: Scope, id: str) -> Artifact:
+def read_statement(scope: Scope, id: str) -> Statement:
     """Read one statement by its id."""
-    with scope.reader() as reader:
-        found = reader.artifact(id) if isinstance(id, str) else None
+    with scope.reader(STATEMENTS) as reader:
+        found = reader.statement(id) if isinstance(id, str) else None
     if found is None or (scope.wing is not None and _source(scope, found).wing != scope.wing):
         raise NotFound(f"There is no statement with id {id!r} here.")
     return found
@@ -30,15 +31,15 @@ def read_statement(scope: Scope, id: str) -> Artifact:
 def read_history(scope: Scope, id: str) -> History:
     """Read every version of a statement, and why each followed the one before."""
     known = read_statement(scope, id)
-    with scope.reader() as reader:
+    with scope.reader(STATEMENTS) as reader:
         chain = reader.versions(known.id)
         changes = reader.changes([one.id for one in chain])
         if scope.wing is not None:
             chain, changes = _within_wing(scope, reader, chain, changes)
-    return History(versions=tuple(Version(artifact=one, changes=_changes_of(one, changes)) for one in chain))
+    return History(versions=tuple(Version(statement=one, changes=_changes_of(one, changes)) for one in chain))
 
 
-def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Artifact:
+def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Statement:
     """Write a correction, and return the statement that holds then."""
     from everyword.knowledge.legacy.extract.corrections import payload_of  # not for a process that only asks
 
@@ -48,7 +49,7 @@ def correct_statement(scope: Scope, id: str, text: str, *, by: str | None) -> Ar
     return _edit(scope, known, source, RecordKind.CORRECTION, payload, words, by)
 
 
-def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by: str | None) -> Artifact:
+def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by: str | None) -> Statement:
     """Write a retraction, and return the statement that was taken back."""
     why = chosen(Reason, "reason", reason) or Reason.ENDED
     if at is not None and why is not Reason.ENDED:
@@ -65,10 +66,10 @@ def retract_statement(scope: Scope, id: str, *, reason: str, at: Time | None, by
 
 def statement_filter(
     scope: Scope, *, kind: str | None, about: str | None, status: str, tag: str | None, as_of: Time | None
-) -> ArtifactFilter:
+) -> StatementFilter:
     """Check the filters of a list of statements."""
-    return ArtifactFilter(
-        kind=chosen(ArtifactKind, "kind", kind),
+    return StatementFilter(
+        kind=chosen(StatementKind, "kind", kind),
         about=about,
         status=None if status == _ANY else chosen(Status, "status", status, also=_ANY),
         tag=tag,
@@ -78,31 +79,31 @@ def statement_filter(
 
 
 def _within_wing(
-    scope: Scope, reader: Reader, chain: Sequence[Artifact], changes: Sequence[Change]
-) -> tuple[list[Artifact], list[Change]]:
+    scope: Scope, reader: Reader, chain: Sequence[Statement], changes: Sequence[Change]
+) -> tuple[list[Statement], list[Change]]:
     """Leave out what other wings said; a reason quotes both sides, so both must be of this wing."""
     said = {*(one.event_id for one in chain), *(change.event_id for change in changes if change.event_id)}
     found = reader.find([checked_id(id) for id in said]).values()
     here = {known.event.id for known in found if known.event.wing == scope.wing}
     kept = [one for one in chain if one.event_id in here]
     ids = {None, *(one.id for one in kept)}
-    told = [one for one in changes if one.event_id in here and {one.artifact_id, one.target_id} <= ids]
-    return kept, told
+    visible = [one for one in changes if one.event_id in here and {one.statement_id, one.target_id} <= ids]
+    return kept, visible
 
 
-def statement_pages(scope: Scope, which: ArtifactFilter, left: int) -> Iterator[Artifact]:
+def statement_pages(scope: Scope, which: StatementFilter, left: int) -> Iterator[Statement]:
     """Read statements in pages, at most `left` of them."""
     after = 0
     while left > 0:
-        with scope.reader() as reader:
-            rows = reader.artifacts(which, after=after, limit=min(left, _PAGE))
-        yield from (artifact for _, artifact in rows)
+        with scope.reader(STATEMENTS) as reader:
+            rows = reader.statements(which, after=after, limit=min(left, _PAGE))
+        yield from (statement for _, statement in rows)
         if len(rows) < _PAGE:
             return
         after, left = rows[-1][0], left - len(rows)
 
 
-def _current(scope: Scope, id: str) -> tuple[Artifact, Event]:
+def _current(scope: Scope, id: str) -> tuple[Statement, Event]:
     """Read a statement that may be changed, and the event that states it."""
     known = read_statement(scope, id)
     if known.status is not Status.CURRENT:
@@ -112,13 +113,13 @@ def _current(scope: Scope, id: str) -> tuple[Artifact, Event]:
 
 def _edit(
     scope: Scope,
-    known: Artifact,
+    known: Statement,
     source: Event,
     kind: RecordKind,
     payload: Mapping[str, Json],
     text: str,
     by: str | None,
-) -> Artifact:
+) -> Statement:
     """Write the record that changes a statement; return what holds then, or the statement that was taken back."""
     # Imported here: a process that only asks should not pay for what reads events.
     from everyword.ingest.edit_records import write_record
@@ -133,31 +134,18 @@ def _edit(
         text=text,
         wing=source.wing,
     )
-    _catch_up(scope)  # where deriving is behind the log, the correction waits in it
+    views = (STATEMENTS, FACTS)  # also where the settings leave deriving to settle()
+    again(scope.engine, lambda: catch_up(scope.engine, scope.space, views), resumes=True)
     return again(scope.engine, lambda: _outcome(scope, known.id))
 
 
-def _catch_up(scope: Scope) -> None:
-    from everyword.knowledge.statements import catch_up
-
-    def some() -> bool:
-        with scope.reader() as reader:
-            if reader.derived_upto() is None:
-                return False
-        with scope.writer() as writer:
-            return catch_up(writer, limit=_PAGE) == _PAGE
-
-    while again(scope.engine, some):
-        pass
-
-
-def _outcome(scope: Scope, id: str) -> Artifact:
-    with scope.reader() as reader:
+def _outcome(scope: Scope, id: str) -> Statement:
+    with scope.reader(STATEMENTS) as reader:
         chain = reader.versions(id)
     return next((one for one in chain if one.replaces == id), None) or read_statement(scope, id)
 
 
-def _source(scope: Scope, known: Artifact) -> Event:
+def _source(scope: Scope, known: Statement) -> Event:
     with scope.reader() as reader:
         return next(iter(reader.find([checked_id(known.event_id)]).values())).event
 
@@ -169,5 +157,5 @@ def _speaker_of(source: Event) -> str | None:
     return speaker_of(source)
 
 
-def _changes_of(artifact: Artifact, changes: Sequence[Change]) -> tuple[Change, ...]:
-    return tuple(change for change in changes if artifact.id in (change.artifact_id, change.target_id))
+def _changes_of(statement: Statement, changes: Sequence[Change]) -> tuple[Change, ...]:
+    return tuple(change for change in changes if statement.id in (change.statement_id, change.target_id))

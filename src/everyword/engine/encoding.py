@@ -21,7 +21,7 @@ from everyword.errors import EmbeddingFailed, EverywordError, InvalidSetting, Mo
 from everyword.models.embedders import EmbedderSpec, load_embedder, load_named
 from everyword.models.protocol import Embedder, Passage, Question
 from everyword.storage.protocol import FileReader, FileWriter, Model, UnitVector
-from everyword.text.rendering import encoder_line
+from everyword.text.rendering import encoder_prefix
 from everyword.text.spans import windows
 from everyword.types.events import Event
 
@@ -159,17 +159,13 @@ def _known_name(embedder: Embedder) -> str | None:
 
 
 def embed(embedder: Embedder, events: Sequence[Event]) -> list[tuple[UnitVector, ...]]:
-    """Encode events; return one vector for each window of an event."""
-    spans = [windows(event.text) for event in events]
-    pairs = zip(events, spans, strict=True)
-    texts = [encoder_line(event, span) for event, event_spans in pairs for span in event_spans]
-    encoded = iter(_encoded(embedder, texts))
+    """Encode events; return one vector for each window of an event. What is said twice on a day is encoded once."""
+    parts = [[(window.span, encoder_prefix(event) + window.text) for window in windows(event.text)] for event in events]
+    texts = list(dict.fromkeys(line for lines in parts for _, line in lines))
+    encoded = dict(zip(texts, _encoded(embedder, texts), strict=True))
     return [
-        tuple(
-            UnitVector(span=span, pooled=passage.pooled, tokens=passage.tokens)
-            for span, passage in zip(event_spans, encoded, strict=False)  # each event takes its share of the iterator
-        )
-        for event_spans in spans
+        tuple(UnitVector(span=span, pooled=encoded[line].pooled, tokens=encoded[line].tokens) for span, line in lines)
+        for lines in parts
     ]
 
 
@@ -179,9 +175,7 @@ def ask(embedder: Embedder, text: str) -> Question:
         question = embedder.question(text)
         card = embedder.card
         if not _is_vector(question.pooled, card.dims) or not np.isfinite(question.pooled).all():
-            raise EmbeddingFailed(
-                f"{card.label} must encode a question as {card.dims} finite numbers."
-            )
+            raise EmbeddingFailed(f"{card.label} must encode a question as {card.dims} finite numbers.")
         if card.token_dims and not isinstance(cast(object, question.tokens), np.ndarray):
             raise EmbeddingFailed(f"{card.label} must encode the tokens of a question as an array.")
     return question

@@ -38,13 +38,18 @@ class Engine:
     reranker_spec: RerankerSpec = None
     llm_spec: LLMSpec = None
     accesses: AccessCounts = field(default_factory=AccessCounts, init=False)
-    # Called with the name of a space after each committed write to it.
-    after_write: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]], init=False)
+    # Called with the name of a space after its log or its views have changed.
+    listeners: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]], init=False)
     _caches: dict[type, object] = field(default_factory=dict[type, object], init=False, repr=False)
 
     def cache(self, kind: type[T]) -> T:
         """Return the engine's one instance of a cache class; create it on first use."""
         return cast("T", self._caches.setdefault(kind, kind()))
+
+    def changed(self, space: str) -> None:
+        """Tell listeners that the log of a space, or what is derived from it, has changed."""
+        for listener in tuple(self.listeners):
+            listener(space)
 
     @cached_property
     def fence_key(self) -> FenceKey:

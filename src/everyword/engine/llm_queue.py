@@ -46,7 +46,7 @@ def work_through(
     do: Callable[[LLM, Job], int],
     *,
     failing: str,
-    told: Callable[[int], None],
+    on_done: Callable[[int], None],
     most: int | None = None,
 ) -> Worked:
     """Do the due jobs of a kind, one by one, until `most` are done. Raises only errors of the store.
@@ -69,7 +69,7 @@ def work_through(
             if not _is_about_the_question(error):
                 return Worked(done, last=True)
             useless += 1
-        told(done)
+        on_done(done)
     return Worked(done, last=llm is None or useless >= _MOST_USELESS)
 
 

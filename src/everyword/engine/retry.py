@@ -28,9 +28,10 @@ _CONNECT_PAUSE_S = 0.5  # between attempts to reach a server that is not there y
 
 
 class _Retrying(threading.local):
-    """The engine whose interruptions this thread retries now."""
+    """The engine whose interruptions this thread retries now, and commits that a retry may repeat."""
 
     engine: Engine | None = None
+    repeatable: int = 0
 
 
 _retrying = _Retrying()
@@ -51,14 +52,23 @@ def again(engine: Engine, work: Callable[[], T], *, resumes: bool = False) -> T:
         _retrying.engine = around
 
 
+def repeatable(engine: Engine, work: Callable[[], T]) -> T:
+    """Call `work`, whose commits do not keep the work around it from being retried: doing it twice is harmless."""
+    before = engine.store.commits
+    try:
+        return work()
+    finally:
+        _retrying.repeatable += engine.store.commits - before
+
+
 def _until_done(engine: Engine, work: Callable[[], T], *, resumes: bool) -> T:
     deadline, pause_s = None, _FIRST_PAUSE_S
-    committed = engine.store.commits
+    committed = _commits(engine)
     while True:
         try:
             return work()
         except StoreInterrupted:
-            now, progressed = time.monotonic(), engine.store.commits != committed
+            now, progressed = time.monotonic(), _commits(engine) != committed
             if progressed and not resumes:
                 raise
             if deadline is None or progressed:
@@ -67,8 +77,12 @@ def _until_done(engine: Engine, work: Callable[[], T], *, resumes: bool) -> T:
                 pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
             if now + pause_s > deadline:
                 raise
-        committed = engine.store.commits
+        committed = _commits(engine)
         time.sleep(pause_s)
+
+
+def _commits(engine: Engine) -> int:
+    return engine.store.commits - _retrying.repeatable
 
 
 def when_there(opened: Callable[[], T], *, within_s: float, stop: threading.Event) -> T | None:

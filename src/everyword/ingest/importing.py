@@ -46,7 +46,7 @@ class ImportOptions:
     rules: Rules = NONE  # what to redact
     own: bool = False  # our own export: keep when each event was recorded
     strict: bool = False  # fail on anything that is not an event, as in our own exports
-    defer: bool = False  # leave vectors and statements to settle()
+    encode: bool = False  # with each batch; otherwise vectors follow
     again: bool = False  # read all files again, and store forgotten events
     skip_recent: bool = False  # leave files that may still be written for the next import
 
@@ -280,7 +280,7 @@ def _written(
         wing=options.wing,
         redact="none",  # already done; our own exports stay as they are
         keep_recorded_at=options.own,
-        defer=options.defer,
+        encode=options.encode,
         in_the_same_turn=note,
     )
     return done.added

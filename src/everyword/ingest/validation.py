@@ -146,7 +146,7 @@ def _fields(given: Event | Mapping[str, Json]) -> Mapping[str, Json]:
 def _edit_given() -> InvalidEvent:
     return InvalidEvent(
         "this is a record of an edit, and only its own operation writes one.",
-        fix="Use identity(), correct(), retract(), answer_intent() or unfold().",
+        fix="Use identity(), correct(), retract(), intents.answer() or concepts.undo().",
     )
 
 

@@ -1,4 +1,7 @@
-"""The write path: validate, drop known events, embed outside the transaction, then commit everything together."""
+"""The write path: validate, drop known events, encode outside the transaction, then append in one transaction.
+
+What is derived from events follows later: see jobs/deriver.py.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,6 @@ from everyword.engine.retry import again
 from everyword.errors import ModelError
 from everyword.ingest.redaction.redact import rules_of
 from everyword.ingest.validation import at_was_given, check_same, check_wing, drafts_of
-from everyword.knowledge.backfill import backfill_some
-from everyword.knowledge.concepts import fold_written
-from everyword.knowledge.graph import owe
-from everyword.knowledge.intents import mark, marks_in
-from everyword.knowledge.legacy.extract.llm.scene import is_for_llm
-from everyword.knowledge.llm_summaries import owe_summaries
-from everyword.knowledge.statements import Reading, derive, read
 from everyword.storage.protocol import ANALYSIS, EMBED, Draft, Known, Writer
 from everyword.text.terms import ANALYSIS_VERSION
 from everyword.types.events import Event, Json, Written, WrittenBatch
@@ -31,12 +27,12 @@ def write(
     wing: str | None = None,
     redact: str | None = None,
     keep_recorded_at: bool = False,
-    defer: bool = False,
+    encode: bool = True,
     in_the_same_turn: Callable[[Writer], None] | None = None,
 ) -> WrittenBatch:
     """Add events in one transaction; known ones are reported as such.
 
-    redact: a level other than the memory's setting. defer: leave vectors and statements to settle().
+    redact: a level other than the memory's setting. encode: False leaves a job for each vector instead.
     in_the_same_turn: writes more in the same transaction, even if no event is new.
     """
     drafts = drafts_of(
@@ -51,22 +47,18 @@ def write(
         again(engine, lambda: _only(engine, space, in_the_same_turn))
         return WrittenBatch()
     dated = [at_was_given(one) for one in given]
-    outcome = again(engine, lambda: _write(engine, space, drafts, dated, defer=defer, change=in_the_same_turn))
-    _tell(engine, space, outcome)
+    outcome = again(engine, lambda: _write(engine, space, drafts, dated, encode=encode, change=in_the_same_turn))
+    if outcome.added:
+        engine.changed(space)
     return outcome
 
 
 def write_draft(engine: Engine, space: str, draft: Callable[[], Draft]) -> Event:
     """Add one prepared draft, such as a record of an edit, in one transaction. draft: is asked before each attempt."""
-    outcome = again(engine, lambda: _write(engine, space, [draft()], [True], defer=False, change=None))
-    _tell(engine, space, outcome)
-    return outcome[0].event
-
-
-def _tell(engine: Engine, space: str, outcome: WrittenBatch) -> None:
+    outcome = again(engine, lambda: _write(engine, space, [draft()], [True], encode=True, change=None))
     if outcome.added:
-        for callback in tuple(engine.after_write):
-            callback(space)
+        engine.changed(space)
+    return outcome[0].event
 
 
 def _write(
@@ -75,7 +67,7 @@ def _write(
     drafts: Sequence[Draft],
     dated: Sequence[bool],
     *,
-    defer: bool,
+    encode: bool,
     change: Callable[[Writer], None] | None,
 ) -> WrittenBatch:
     with engine.store.reader(space) as reader:
@@ -83,11 +75,8 @@ def _write(
         serving = engine.models.serving(reader.file)
     _check(known, drafts, dated)
     fresh = list({draft.raw_id: draft for draft in reversed(drafts) if draft.raw_id not in known}.values())[::-1]
-    extracts = engine.settings.extract and not defer
-    if not defer:
+    if encode:
         fresh, serving = _with_vectors(engine, fresh, serving)
-    readings = {draft.raw_id: read(draft.event) for draft in fresh} if extracts else {}
-    marks = {draft.raw_id: marks_in(draft.event) for draft in fresh} if extracts else {}
     if not fresh:
         _only(engine, space, change)
         return WrittenBatch(
@@ -99,25 +88,25 @@ def _write(
         _check(known, drafts, dated)
         new = [draft for draft in fresh if draft.raw_id not in known]
         stored = _append(engine, writer, new, serving)
-        seqs = {raw_id: known.seq for raw_id, known in writer.find(list(stored)).items()}
-        if serving.trouble and not defer:
-            writer.note_failure(EMBED, list(seqs.values()), error=serving.trouble)
-        _derive(writer, stored, seqs, readings if extracts else None)
-        if stored:
-            marked = {seqs[raw_id]: marks[raw_id] for raw_id in stored} if extracts else None
-            mark(writer, marked, min(seqs.values()))
-            if extracts:
-                backfill_some(writer, least=len(stored))
-            units = {draft.raw_id: draft.vectors for draft in new if draft.vectors}
-            vectors = {seqs[raw_id]: several[0].pooled for raw_id, several in units.items()}
-            fold_written(engine, writer, vectors, min(seqs.values()))
+        if serving.trouble and stored and encode:
+            writer.note_failure(EMBED, [one.seq for one in writer.find(list(stored)).values()], error=serving.trouble)
+        if stored and engine.llm is not None:
+            _queue_for_llm(engine, writer, stored)
         engine.accesses.flush(writer)
-        if engine.llm is not None and engine.settings.llm_extract:
-            writer.owe_readings([seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
-        owe_summaries(engine, writer, stored.values())
         if change is not None:
             change(writer)
     return _outcome(drafts, known, stored)
+
+
+def _queue_for_llm(engine: Engine, writer: Writer, stored: Mapping[bytes, Event]) -> None:
+    """Leave jobs for an LLM, in the transaction of the write: events from before there was one are not sent to it."""
+    from everyword.knowledge.legacy.extract.llm.scene import is_for_llm
+    from everyword.knowledge.llm_summaries import owe_summaries
+
+    if engine.settings.llm_extract:
+        seqs = {raw_id: one.seq for raw_id, one in writer.find(list(stored)).items()}
+        writer.owe_readings([seqs[raw_id] for raw_id, event in stored.items() if is_for_llm(event)])
+    owe_summaries(engine, writer, stored.values())
 
 
 def _only(engine: Engine, space: str, change: Callable[[Writer], None] | None) -> None:
@@ -168,25 +157,6 @@ def _append(engine: Engine, writer: Writer, drafts: Sequence[Draft], serving: Se
     engine.fence_key.keep(writer.file)
     stored = writer.append(drafts, active, now=engine.now(), queue=active is not None or engine.models.wants_vectors)
     return {draft.raw_id: event for draft, event in zip(drafts, stored, strict=True)}
-
-
-def _derive(
-    writer: Writer,
-    stored: Mapping[bytes, Event],
-    seqs: Mapping[bytes, int],
-    readings: Mapping[bytes, Reading] | None,
-) -> None:
-    """Derive the statements of new events, unless that is deferred or earlier events must come first."""
-    if not stored or writer.derived_upto() is not None:
-        return
-    if readings is None:
-        owe(writer, min(seqs.values()) - 1)
-        writer.owe_derivation(min(seqs.values()) - 1)
-        return
-    derive(
-        writer,
-        [(seqs[raw_id], readings[raw_id]._replace(event=event)) for raw_id, event in stored.items()],
-    )
 
 
 def _outcome(drafts: Sequence[Draft], known: Mapping[bytes, Known], stored: Mapping[bytes, Event]) -> WrittenBatch:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from everyword.engine.engine import Engine
 from everyword.knowledge.concept_visibility import reworded
-from everyword.storage.protocol import ArtifactFilter, JobRow, Reader
+from everyword.storage.protocol import JobRow, Reader, StatementFilter
 from everyword.types.events import Event
 from everyword.types.feed import NOW, Feed, News, Waiting, places_of, position_of
 from everyword.types.intents import Intent
@@ -31,7 +31,7 @@ class FeedScope:
     reader: Reader
     wing: str | None = None
     intents: Callable[[], Sequence[Intent]] = tuple
-    told: set[str] = field(default_factory=set[str])  # ids of intents that this feed already holds
+    reported: set[str] = field(default_factory=set[str])  # ids of intents that this feed already holds
 
 
 class Row(NamedTuple):
@@ -131,9 +131,9 @@ def waiting(row: JobRow, event: Event | None) -> Waiting:
     )
 
 
-def _read_artifacts(scope: FeedScope, after: int, limit: int) -> list[Row]:
-    rows = scope.reader.artifacts(ArtifactFilter(wing=scope.wing), after=after, limit=limit)
-    return [Row(number, _news("artifact", artifact.recorded_at, artifact)) for number, artifact in rows]
+def _read_statements(scope: FeedScope, after: int, limit: int) -> list[Row]:
+    rows = scope.reader.statements(StatementFilter(wing=scope.wing), after=after, limit=limit)
+    return [Row(number, _news("statement", statement.recorded_at, statement)) for number, statement in rows]
 
 
 def _read_intents(scope: FeedScope, after: int, limit: int) -> list[Row]:
@@ -145,7 +145,7 @@ def _read_intents(scope: FeedScope, after: int, limit: int) -> list[Row]:
 
 def _read_todos(scope: FeedScope, after: int, limit: int) -> list[Row]:
     """Read the intents of to-do statements: an LLM may find one in an event that the feed passed long ago."""
-    rows = scope.reader.artifacts(ArtifactFilter(wing=scope.wing), after=after, limit=limit)
+    rows = scope.reader.statements(StatementFilter(wing=scope.wing), after=after, limit=limit)
     found = [(number, one.event_id, one.recorded_at) for number, one in rows if one.kind in TO_DO]
     others = [Row(number, None) for number, one in rows if one.kind not in TO_DO]
     return sorted([*_intent_rows(scope, found), *others], key=lambda row: row.number)
@@ -157,8 +157,8 @@ def _intent_rows(scope: FeedScope, moments: Iterable[tuple[int, str, datetime]])
     by_event: dict[str, list[Intent]] | None = None
     for number, event_id, at in moments:
         by_event = _by_event(scope.intents()) if by_event is None else by_event
-        fresh = [one for one in by_event.get(event_id, ()) if one.id not in scope.told]
-        scope.told.update(one.id for one in fresh)
+        fresh = [one for one in by_event.get(event_id, ()) if one.id not in scope.reported]
+        scope.reported.update(one.id for one in fresh)
         rows += [Row(number, _news("intent", at, one)) for one in fresh] or [Row(number, None)]
     return rows
 
@@ -188,10 +188,10 @@ def _news(kind: str, at: datetime, item: object) -> News:
 
 SOURCES = (
     Source("event", "event", "events", read_events),
-    Source("artifact", "artifact", "artifacts", _read_artifacts),
+    Source("statement", "statement", "statements", _read_statements),
     Source("concept", "concept", "fold_journal", read_concepts),
     Source("intent", "intent", "events", _read_intents),
-    Source("todo", "intent", "artifacts", _read_todos),
+    Source("todo", "intent", "statements", _read_todos),
     Source("job", "job", "jobs", read_jobs),
     Source("forgotten", "forgotten", "receipts", _read_forgotten),
 )

@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 
 from everyword.engine.engine import Engine, Progress
 from everyword.errors import StoreBusy
+from everyword.jobs.deriver import BATCH, apply_batch, derive_batch
 from everyword.knowledge import graph
-from everyword.knowledge.intents import mark_behind
-from everyword.knowledge.statements import catch_up
 from everyword.storage.fact_rows import renumbered
 from everyword.storage.opening import open_scratch
-from everyword.storage.protocol import SPACES, Store, Sum, Table, Tables
+from everyword.storage.protocol import FACTS, INTENTS, SESSIONS, SPACES, STATEMENTS, Store, Sum, Table, Tables
 
 _FACTS = "facts"
+DERIVED = (STATEMENTS, FACTS, SESSIONS, INTENTS)  # the views that need nothing but the log and `READ`
 # What deriving reads besides the log: readings of an LLM, and merges and splits of entities by people.
 READ = ("readings", "entity_edits", "entity_pins")
 # The derived tables, referenced ones first, with the columns that hold row numbers.
 _MADE: Mapping[str, tuple[str, ...]] = {
-    "artifacts": ("number",),
-    "artifact_keys": ("number",),
-    "artifact_edges": (),
+    "statements": ("number",),
+    "statement_keys": ("number",),
+    "statement_edges": (),
     "journal": ("number",),
     "event_tags": (),
     "names": ("number",),
@@ -39,21 +39,20 @@ _MADE: Mapping[str, tuple[str, ...]] = {
 }
 _CHANGED = "changed"  # column of names: the version of the graph, which differs between stores
 _COPY_BATCH = 2_000  # rows
-_DERIVE_BATCH = 256  # events in one transaction of the scratch store, which keeps its write-ahead log small
 _MOST_LEFT = 64  # late events that are derived within the final transaction: some 50 ms
 _TRIES = 5  # starts over if events are forgotten or read by an LLM meanwhile
 
 
 def derive_beside(engine: Engine, space: str, progress: Progress) -> None:
-    """Derive statements, graph and marks again; readers see the old rows until the new ones are complete."""
+    """Derive all views but the concepts again; readers see the old rows until the new ones are complete."""
     for _ in range(_TRIES):
         scratch = open_scratch()
         try:
             _begin(engine.store, scratch, space)
             copied = _Copied(0, 0)
             while True:
-                copied = _derived(engine.store, scratch, space, copied, progress)
-                taken = _exchanged(engine.store, scratch, space, copied)
+                copied = _derived(engine, scratch, space, copied, progress)
+                taken = _exchanged(engine, scratch, space, copied)
                 if taken is _ANEW:
                     break
                 if taken is _DONE:
@@ -83,59 +82,55 @@ def copy_base(reader: Tables, scratch: Store, space: str, tables: Iterable[str])
     """Copy the row of a space, and its rows of tables, into a scratch store."""
     with scratch.table_writer() as writer:
         spaces = table_of(reader, SPACES)
-        writer.put(table_of(writer, SPACES), [row for row in reader.each(spaces, None) if row["name"] == space])
+        own = next(row for row in reader.each(spaces, None) if row["name"] == space)
+        writer.put(table_of(writer, SPACES), [own | {"last_seq": 0}])  # no event is copied yet
         for name in tables:
             for rows in batches(reader.each(table_of(reader, name), None, space)):
                 writer.put(table_of(writer, name), rows)
 
 
-def _derived(store: Store, scratch: Store, space: str, copied: _Copied, progress: Progress) -> _Copied:
+def _derived(engine: Engine, scratch: Store, space: str, copied: _Copied, progress: Progress) -> _Copied:
     """Copy the rest of the log, and derive it."""
     while True:
-        with store.table_reader() as reader:
+        with engine.store.table_reader() as reader:
             events = table_of(reader, "events")
             behind = [{"space": space, "seq": copied.upto}[column] for column in events.key]
             rows = list(islice(reader.each(events, behind, space), _COPY_BATCH))
         if not rows:
             return copied
-        derive_rows(scratch, space, rows)
+        derive_rows(engine, scratch, space, rows)
         copied = _Copied(rows[-1]["seq"], copied.events + len(rows))
-        progress("artifacts", copied.events, copied.events)
+        progress("statements", copied.events, copied.events)
 
 
-def derive_rows(scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add the next events to a scratch store and derive their statements, graph and marks."""
+def derive_rows(engine: Engine, scratch: Store, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add the next events to a scratch store and derive all views of them but the concepts, which need vectors."""
     with scratch.table_writer() as writer:
         writer.put(table_of(writer, "events"), rows)
     with scratch.writer(space) as writer:
-        writer.owe_derivation(rows[0]["seq"] - 1)
-        writer.owe_marks(rows[0]["seq"] - 1)
-    done = _DERIVE_BATCH
-    while done == _DERIVE_BATCH:
-        with scratch.writer(space) as writer:
-            done = catch_up(writer, limit=_DERIVE_BATCH)
-    mark_behind(scratch, space)
+        writer.note_last_seq(rows[-1]["seq"])
+    while derive_batch(engine, scratch, space, DERIVED, BATCH)[0]:
+        pass
 
 
-def _exchanged(store: Store, scratch: Store, space: str, copied: _Copied) -> str:
+def _exchanged(engine: Engine, scratch: Store, space: str, copied: _Copied) -> str:
     """Replace the derived rows, unless the log changed in a way that needs more copying or a new start."""
-    with store.exchange(space) as (writer, tables), scratch.table_reader() as made:
+    with engine.store.exchange(space) as (writer, tables), scratch.table_reader() as made:
         left = writer.log(after=copied.upto, limit=_MOST_LEFT + 1)
         if len(left) > _MOST_LEFT:
             return _MORE
         tally = writer.tally()
         if tally.events + tally.records != copied.events + len(left) or _inputs_changed(tables, made, space, copied):
             return _ANEW
-        writer.drop_artifacts(None)
+        writer.drop_statements(None)
         graph.drop(writer)
         writer.drop_marks()
-        writer.set_graph(upto=None if not left else copied.upto, gone=True)
+        writer.drop_all_summaries()
         version = writer.graph_state().version
         _take(tables, made, space, version)
-        writer.owe_derivation(copied.upto if left else None)
-        writer.owe_marks(copied.upto if left else None)
-        if left:
-            catch_up(writer, limit=_MOST_LEFT + 1)
+        for view in DERIVED:
+            writer.set_cursor(view, copied.upto)
+        apply_batch(engine, writer, DERIVED, _MOST_LEFT + 1)
     return _DONE
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from everyword.engine.engine import Engine
 from everyword.engine.retry import again
+from everyword.jobs.deriver import catch_up, views_of
 from everyword.jobs.feed import FeedScope, ReadSource, read_concepts, read_events, read_jobs
 from everyword.storage.protocol import Reader
 from everyword.types.concepts import Concept
@@ -46,6 +47,7 @@ def subscribe(
 ) -> Callable[[], None]:
     """Call a function with each new item that a write of this process brings; return a function that ends this."""
     subscription = _Subscription(space=space, wing=wing, kind=kind, most_an_hour=MOST_AN_HOUR)
+    _catch_up(engine, subscription)
     _start(engine, space, [subscription])
 
     def notify(written: str) -> None:
@@ -59,11 +61,11 @@ def subscribe(
         except Exception as error:  # the write is committed and must not fail now
             _warn(engine, error)
 
-    engine.after_write.append(notify)
+    engine.listeners.append(notify)
 
     def unsubscribe() -> None:
-        if notify in engine.after_write:
-            engine.after_write.remove(notify)
+        if notify in engine.listeners:
+            engine.listeners.remove(notify)
 
     return unsubscribe
 
@@ -79,10 +81,13 @@ def watch_changes(
 ) -> Iterator[tuple[str, Any]]:
     """Poll for new items of any process until `stop` returns true; read rows only after the store has changed."""
     subscriptions = [_Subscription(space=space, wing=wing, kind=kind) for kind in kinds]
+    for one in subscriptions:
+        _catch_up(engine, one)
     before = again(engine, lambda: _start(engine, space, subscriptions))
     while not stop():
         version = again(engine, lambda: _start(engine, space, ()))
         for one in subscriptions if version != before else ():
+            _catch_up(engine, one)
             yield from ((one.kind.value, item) for item in again(engine, partial(_new_items, engine, one)))
         before = version
         time.sleep(every)
@@ -138,12 +143,19 @@ class _Subscription:
         return found
 
 
-def _start(engine: Engine, space: str, subscriptions: Sequence[_Subscription]) -> tuple[str, int | None]:
+def _catch_up(engine: Engine, subscription: _Subscription) -> None:
+    """Derive what a subscriber is told of."""
+    if subscription.kind in _REPORTED_ONCE:
+        views = views_of(engine.settings)
+        again(engine, lambda: catch_up(engine, subscription.space, views), resumes=True)
+
+
+def _start(engine: Engine, space: str, subscriptions: Sequence[_Subscription]) -> tuple[str, Mapping[str, int]]:
     """Start subscriptions; return a version that changes whenever there may be something new."""
     with engine.store.reader(space) as reader:
         for one in subscriptions:
             one.start(reader, engine.clock())
-        return reader.file.pulse(), reader.marked_upto()
+        return reader.file.pulse(), reader.cursors()
 
 
 def _new_items(engine: Engine, subscription: _Subscription) -> list[Any]:

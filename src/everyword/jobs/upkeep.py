@@ -5,21 +5,24 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress, silent
 from everyword.engine.retry import again
-from everyword.errors import EverywordError, ModelError, StoreBusy, StoreError
+from everyword.errors import StoreBusy, StoreError
 from everyword.ingest.edit_records import records_to_forget
+from everyword.jobs.deriver import catch_up
+from everyword.jobs.encoding import encode_some
 from everyword.jobs.rebuild import derive_beside
 from everyword.knowledge import graph
-from everyword.knowledge.backfill import BATCH, backfill_all
-from everyword.knowledge.concepts import drop_folding, fold_waiting, refold
+from everyword.knowledge.concepts import drop_folding, refold
 from everyword.knowledge.graph_forgetting import going, graph_without
 from everyword.knowledge.llm_summaries import forget_plans
-from everyword.knowledge.statements import LINKED_TURNS, derive_anew, graph_behind, leaning, relink, stated
+from everyword.knowledge.sessions import refresh
+from everyword.knowledge.statements import LINKED_TURNS, derive_anew, leaning, relink, stated
 from everyword.models.protocol import Embedder
 from everyword.storage.postings import SEAL_AT, Terms, terms_of
 from everyword.storage.protocol import (
@@ -29,10 +32,12 @@ from everyword.storage.protocol import (
     NOT_OWED,
     PLAN,
     SCRUB_OWED,
+    SESSIONS,
+    STATEMENTS,
     VECTOR_TABLES,
+    VIEWS,
     WORD_TABLES,
     FileWriter,
-    Job,
     Model,
     Reader,
     Seqs,
@@ -44,21 +49,25 @@ from everyword.types.times import from_micros
 SeqsOf = Callable[[Reader], Seqs]  # finds the events to remove, in the transaction that removes them
 
 _EMBED_BATCH = 64  # events embedded and committed together
-_RETRY_FIRST_S = 2  # after a failed attempt; doubles up to a quarter of an hour
-_RETRY_MOST_S = 900
 _DROP_BATCH = 2_000  # rows of retired indexes removed in one transaction, so that other writers wait milliseconds
 _REBUILD_TRIES = 5  # a rebuild of words starts over if events are forgotten meanwhile
-_SECOND = 1_000_000  # microseconds
-_REFOLD_S = 2.0  # that `forget` spends on folding later events again; writes and settle() do the rest
 
 
-def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> int:
-    """Do the waiting work until none is left or the rest can't be done now; return how much was done.
+class Settled(NamedTuple):
+    """What `settle` did."""
+
+    jobs: int
+    derived: int  # events applied to views
+
+
+def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> Settled:
+    """Do the waiting work until none is left or the rest can't be done now.
 
     scrub: erase forgotten data from disk even if that locks out other users of the store.
     """
-    total = _settle_scrub(engine) if scrub else 0
-    total += _settle_offline(engine, progress)
+    scrubbed = _settle_scrub(engine) if scrub else 0
+    total, derived = _settle_offline(engine, progress)
+    total += scrubbed
     if engine.llm is not None:
         from everyword.knowledge.llm_plans import settle_plans
         from everyword.knowledge.llm_reading import settle_readings  # imports an HTTP client
@@ -67,29 +76,36 @@ def settle(engine: Engine, progress: Progress, *, scrub: bool = False) -> int:
         total += settle_readings(engine, progress)
         total += settle_summaries(engine, progress)
         total += settle_plans(engine, progress)
-    return total
+    return Settled(total, derived)
 
 
-def _settle_offline(engine: Engine, progress: Progress) -> int:
+def _settle_offline(engine: Engine, progress: Progress) -> Settled:
     """Do the work that needs no LLM."""
     total = _settle_scrub(engine) if engine.store.scrubs_itself else 0
     _update_words(engine, progress)  # not counted: no new events
-    while True:
-        with engine.store.file_reader() as reader:
-            jobs = reader.jobs(kind=EMBED, limit=_EMBED_BATCH)
-            serving = engine.models.serving(reader)
-        if not jobs or serving.embedder is None:
-            break
-        embedded = _embed_jobs(engine, jobs, serving.embedder, serving.model)
-        total += embedded
-        progress("vectors", total, total + len(jobs) - embedded)
-        if embedded < len(jobs):
-            break
-    total += backfill_all(engine, progress)
-    total = max(total, fold_waiting(engine, progress))  # the same events waited for vectors and for folding
+    with engine.store.file_reader() as reader:
+        spaces = reader.spaces()
+        waiting = total + sum(reader.reader(space).job_counts().get(EMBED, (0, 0))[0] for space in spaces)
+    while encoded := encode_some(engine, due=False):
+        total += encoded
+        progress("vectors", total, max(total, waiting))
+    derived = 0
+    for space in spaces:
+        derived += catch_up(engine, space, tuple(VIEWS), progress=progress)
+        _summarise_grown(engine, space)
+        engine.changed(space)
     total += engine.store.tend()
     _drop_leftovers(engine)
-    return total
+    return Settled(total, derived)
+
+
+def _summarise_grown(engine: Engine, space: str) -> None:
+    """Summarise the sessions that have grown since their last summary."""
+    with engine.store.reader(space) as reader:
+        grown = [row.session for row in reader.summaries() if row.pending]
+    for session in grown:
+        with engine.store.writer(space) as writer:
+            refresh(writer, session, upto=writer.cursor(SESSIONS))
 
 
 def rebuild(engine: Engine, progress: Progress, *, vectors: bool = True) -> None:
@@ -124,8 +140,7 @@ def forget(engine: Engine, space: str, seqs_of: SeqsOf, *, dry_run: bool, scrub:
     receipt, found = again(engine, lambda: _remove(engine, space, seqs_of))
     if not found:
         return receipt
-    if engine.settings.fold:
-        fold_waiting(engine, silent, space, seconds=_REFOLD_S)
+    engine.changed(space)
     if not scrub and not engine.store.scrubs_itself:
         return replace(receipt, left=engine.store.unscrubbed)
     try:
@@ -169,7 +184,8 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
             writer.owe_job(PLAN, last, due_at=engine.now())
         writer.owe_readings(resting)
         # "Scratch that" may refer to something else now.
-        amending = leaning(writer, [seq for seq in after if seq not in gone])
+        derived = writer.cursor(STATEMENTS)
+        amending = leaning(writer, [seq for seq in after if seq not in gone and seq <= derived])
         abouts = abouts.union(*amending.values())
         stating = sorted({*stating, *amending, *writer.stating(sorted(abouts))} - gone)
         if abouts:
@@ -178,51 +194,11 @@ def _remove(engine: Engine, space: str, seqs_of: SeqsOf) -> tuple[Receipt, bool]
         relink(writer, [seq for seq in later if seq not in gone])
         graph_without(writer, lost)
         graph.reread(writer, stated(writer, resting))
-        graph_behind(writer, limit=BATCH)
         receipt = replace(receipt, removed=removed)
         writer.put_receipt(receipt, gone)
         writer.put_forgotten(events)
         writer.file.set_fact(SCRUB_OWED, secrets.token_hex(8))
     return receipt, True
-
-
-# Jobs
-
-
-def _embed_jobs(engine: Engine, jobs: Sequence[Job], embedder: Embedder, model: Model | None) -> int:
-    """Embed events; return the number of finished jobs."""
-    by_space: dict[str, list[Job]] = {}
-    for job in jobs:
-        by_space.setdefault(job.space, []).append(job)
-    done = 0
-    for space, its_jobs in by_space.items():
-        with engine.store.reader(space) as reader:
-            events = reader.fetch([job.seq for job in its_jobs])
-        try:
-            vectors = dict(zip(events, embed(embedder, list(events.values())), strict=True))
-        except ModelError as error:
-            _postpone(engine, its_jobs, error)
-            continue
-        with engine.store.writer(space) as writer:
-            active = next((one for one in writer.file.models() if one.state == "active"), None)
-            if active is None:
-                active = engine.models.register(writer.file, embedder)
-            elif active != model:
-                continue  # a rebuild switched models; the next round uses the new one
-            writer.put_vectors(active, vectors)
-            for job in its_jobs:
-                if job.seq not in events:
-                    writer.file.drop_job(job)
-        done += len(its_jobs)
-    return done
-
-
-def _postpone(engine: Engine, jobs: Sequence[Job], error: EverywordError) -> None:
-    engine.models.say(f"Vectors are postponed: {error}")
-    with engine.store.file_writer() as writer:
-        for job in jobs:
-            wait_s = min(_RETRY_MOST_S, _RETRY_FIRST_S * 2**job.attempts)
-            writer.fail_job(job, error=str(error), due_at=engine.now() + wait_s * _SECOND)
 
 
 def _settle_scrub(engine: Engine) -> int:

@@ -19,15 +19,20 @@ from numpy.typing import NDArray
 from everyword.engine.encoding import embed
 from everyword.engine.engine import Engine, Progress
 from everyword.errors import ModelError
-from everyword.jobs.rebuild import READ, copy_base, derive_rows, table_of
-from everyword.knowledge.concepts import fold_upto
+from everyword.jobs.rebuild import DERIVED, READ, copy_base, derive_rows, table_of
+from everyword.knowledge.concepts import fold_rows_upto
 from everyword.knowledge.sessions import refresh
 from everyword.models.protocol import Embedder
 from everyword.storage.fact_rows import with_claims_named
 from everyword.storage.nearest import unit_of
 from everyword.storage.opening import open_scratch
 from everyword.storage.protocol import (
+    CONCEPTS,
+    FACTS,
+    INTENTS,
+    SESSIONS,
     SPACES,
+    STATEMENTS,
     FoldMark,
     Model,
     Store,
@@ -49,23 +54,23 @@ _READ_FOR_CONCEPTS = ("pooled_tail", "pooled_blocks", "jobs", "fold_plans", "fol
 # The derived tables by layer, referenced ones first: which columns hold row numbers of which other table. Any other
 # column `number` is the row's own number, which differs between stores.
 _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    "artifacts": {
-        "artifacts": {},
-        "artifact_keys": {"number": "artifacts"},
-        "artifact_edges": {},
+    STATEMENTS: {
+        "statements": {},
+        "statement_keys": {"number": "statements"},
+        "statement_edges": {},
         "journal": {},
         "event_tags": {},
     },
-    "graph": {
+    FACTS: {
         "names": {},
         "mentions": {"name": "names"},
         "claims": {},
         "facts": {},
         "fact_claims": {"fact": "facts", "claim": "claims"},
-        "session_summaries": {},
     },
-    "marks": {"marks": {}},
-    "concepts": {
+    SESSIONS: {"session_summaries": {}},
+    INTENTS: {"marks": {}},
+    CONCEPTS: {
         "fold_journal": {},
         "fold_nodes": {"born_by": "fold_journal", "closed_by": "fold_journal"},
         "fold_edges": {"born_by": "fold_journal", "closed_by": "fold_journal"},
@@ -74,7 +79,6 @@ _BY_LAYER: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "fold_loose": {},
     },
 }
-_BEHIND = {"artifacts": "derivations", "graph": "graphs", "marks": "marking"}  # tables that say how far a layer is
 _NOT_COMPARED = frozenset(("names.changed",))  # a version counter for caches
 
 
@@ -102,15 +106,19 @@ class _SpaceCheck:
     ) -> None:
         self._engine, self._stored, self._space = engine, stored, space
         self._checked, self._progress = checked, progress
+        self._cursors = {row["name"]: row["upto"] for row in self._rows("views")}
+        self._last_seq = next(
+            (row["last_seq"] for row in stored.each(table_of(stored, SPACES), None) if row["name"] == space), 0
+        )
 
     def problems(self, model: Model | None, embedder: Embedder | None) -> Iterator[Problem]:
         scratch = open_scratch()
         try:
             copy_base(self._stored, scratch, self._space, (*READ, *_READ_FOR_CONCEPTS))
             self._derive(scratch)
-            layers = self._complete_layers()
+            layers = self._complete_views()
             if self._fold(scratch):
-                layers.append("concepts")
+                layers.append(CONCEPTS)
             with scratch.table_reader() as made:
                 yield from self._row_problems(made, layers)
             if model is not None and embedder is not None:
@@ -122,22 +130,22 @@ class _SpaceCheck:
         done, total = 0, self._stored.count(table_of(self._stored, "events"))
         rows = self._rows("events")
         while some := list(islice(rows, _COPY_BATCH)):
-            derive_rows(scratch, self._space, some)
+            derive_rows(self._engine, scratch, self._space, some)
             done += len(some)
             self._progress("log", done, total)
         with scratch.reader(self._space) as reader:
             grown = [row.session for row in reader.summaries() if row.pending]
         for session in grown:
             with scratch.writer(self._space) as writer:
-                refresh(writer, session)
+                refresh(writer, session, upto=writer.last_seq)
 
-    def _complete_layers(self) -> list[str]:
-        """List the layers that cover the whole log; a layer that is behind is no problem."""
-        return [layer for layer, table in _BEHIND.items() if all(row["upto"] is None for row in self._rows(table))]
+    def _complete_views(self) -> list[str]:
+        """List the views that cover the whole log; a view that is behind is no problem."""
+        return [view for view in DERIVED if self._cursors.get(view, 0) >= self._last_seq]
 
     def _fold(self, scratch: Store) -> bool:
         mark = next(self._rows("fold_marks"), None)
-        if mark is None:
+        if mark is None or not self._cursors.get(CONCEPTS):
             return False
         with scratch.table_writer() as writer:
             models = list(self._stored.each(table_of(self._stored, "models"), None))
@@ -146,7 +154,8 @@ class _SpaceCheck:
         beside = replace(self._engine, store=scratch, llm_spec=None)
         with scratch.writer(self._space) as writer:
             writer.set_fold_mark(FoldMark(0, 0, mark["profile"]))
-        fold_upto(beside, self._space, mark["upto"], self._progress)
+            folded = fold_rows_upto(beside, writer, self._cursors[CONCEPTS])
+        self._progress("concepts", folded, folded)
         return True
 
     # Rows

@@ -18,10 +18,10 @@ _INTERRUPTED_S = 0.1  # before the next try after a conflict with another worker
 _UNREACHABLE_S = 1.0  # between tries while the server is away
 
 
-def work(engine: Engine, *, stop: threading.Event, once: bool, told: Callable[[str, int], None]) -> int:
+def work(engine: Engine, *, stop: threading.Event, once: bool, on_done: Callable[[str, int], None]) -> int:
     """Do waiting jobs, one space at a time, until `stop` is set; with `once`, until none is left. Count them.
 
-    told: called with a space and the number of jobs that were done there.
+    on_done: called with a space and the number of jobs that were done there.
     """
     place = engine.store
     if not isinstance(place, Workplace):
@@ -42,7 +42,7 @@ def work(engine: Engine, *, stop: threading.Event, once: bool, told: Callable[[s
                 place.wait_for_work(_POLL_S)
             elif done:
                 total += done
-                told(space, done)
+                on_done(space, done)
             else:
                 skipped_until[space] = now + _SKIP_SPACE_S
         except StoreInterrupted:
@@ -60,4 +60,4 @@ def _work_on_one_space(engine: Engine, place: Workplace, skipped: dict[str, floa
             return None, 0
         # Pass loaded models on: loading them for each space would take seconds.
         of_one = replace(engine, store=place.only(space), llm_spec=engine.llm, reranker_spec=engine.reranker)
-        return space, settle(of_one, silent)
+        return space, sum(settle(of_one, silent))

@@ -1,25 +1,21 @@
-"""Fold events into the concept graph, in the order of arrival, within the transaction that stores them.
+"""Fold events into the concept graph, in the order of arrival.
 
-The graph is a function of the log up to a mark. A write folds what it added, within a time limit; the next write or
-`settle` continues. The result does not depend on where a pass stops, so it may stop or be killed anywhere.
+The graph is a function of the log up to a mark. The result does not depend on where a pass stops.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everyword.engine.engine import Engine, Progress
-from everyword.engine.retry import again
+from everyword.engine.engine import Engine
 from everyword.errors import InvalidInput, InvalidSetting
 from everyword.knowledge.concept_visibility import reworded
 from everyword.knowledge.legacy.fold.density import Topic
@@ -31,7 +27,7 @@ from everyword.knowledge.legacy.fold.moments import MOST_DIMENSIONS, Moment, bar
 from everyword.knowledge.legacy.fold.rows import node_of
 from everyword.knowledge.legacy.fold.themes import Profile, load_profile
 from everyword.knowledge.llm_summaries import owe_plan
-from everyword.storage.protocol import COUNTED, FoldMark, Model, Reader, Writer
+from everyword.storage.protocol import CONCEPTS, COUNTED, FoldMark, Model, Reader, Writer
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     AddEdge,
@@ -50,13 +46,9 @@ from everyword.types.records import RecordKind
 from everyword.types.times import to_micros
 
 _ENTRY = "entry"  # key in the payload of a record that undoes a change
-A_WRITE_S = 0.5  # that one write may spend on folding its events
-BEHIND_S = 0.02  # that it spends if there is a backlog, which settle() folds
-AT_ONCE = 256  # events folded in one transaction
+_PAGE = 256  # events
 DRY_RUN_EVENTS = 5_000  # folded by a dry run at most
 _MOST_CACHED = 64  # graphs in one process
-
-Vectors = Mapping[int, NDArray[np.int8]]
 
 
 class GraphCache:
@@ -80,73 +72,27 @@ class GraphCache:
                 self._kept.pop(next(iter(self._kept)))
 
 
-def fold_written(engine: Engine, writer: Writer, vectors: Vectors, first: int) -> None:
-    """Fold the events of a write within its transaction; `first` is the first new one."""
-    if not engine.settings.fold:
-        return
-    mark = _mark(engine, writer)
-    behind = mark.upto < first - 1 and writer.log(after=mark.upto, limit=1)[0][0] < first
-    _fold(engine, writer, vectors, seconds=BEHIND_S if behind else A_WRITE_S, limit=AT_ONCE)
-
-
-def fold_waiting(engine: Engine, progress: Progress, space: str | None = None, *, seconds: float | None = None) -> int:
-    """Fold waiting events in batches, for at most `seconds`; return their number."""
-    total, end = 0, None if seconds is None else time.monotonic() + seconds
-    for name in again(engine, lambda: _spaces(engine)) if space is None else [space]:
-        while done := again(engine, partial(_fold_some, engine, name)):
-            total += done
-            progress("concepts", total, total)
-            if end is not None and time.monotonic() > end:
-                return total
-    return total
-
-
-def _spaces(engine: Engine) -> list[str]:
-    with engine.store.file_reader() as reader:
-        return reader.spaces()
-
-
-def _fold_some(engine: Engine, space: str) -> int:
-    """Fold a batch; take the write lock only if something waits."""
-    with engine.store.reader(space) as reader:
-        mark = reader.fold_mark()
-        if not reader.fold_waiting(mark.upto if mark else 0):
-            return 0
-    return _fold_once(engine, space)[0]
-
-
-def fold_upto(engine: Engine, space: str, upto: int, progress: Progress) -> None:
-    """Fold a space up to an event, as far as its vectors exist."""
-    total, done = 0, 1
-    while done:
+def would_fold(engine: Engine, space: str) -> Folded:
+    """Report what folding the waiting events of a space would do."""
+    folded = (0, list[JournalEntry]())
+    try:
         with engine.store.writer(space) as writer:
-            rows = writer.log(after=_mark(engine, writer).upto, limit=AT_ONCE)
-            due = sum(seq <= upto for seq, _ in rows)
-            done, _ = _fold(engine, writer, {}, seconds=None, limit=due) if due else (0, [])
-        total += done
-        progress("concepts", total, total)
+            rows = writer.log(after=_mark(engine, writer).upto, limit=DRY_RUN_EVENTS)
+            folded = fold_rows(engine, writer, rows)
+            raise _DryRunDone
+    except _DryRunDone:
+        pass
+    done, entries = folded
+    return Folded(events=done, waiting=count_waiting(engine, space) - done, dry_run=True, entries=tuple(entries))
 
 
-def _fold_once(engine: Engine, space: str) -> tuple[int, list[JournalEntry]]:
-    with engine.store.writer(space) as writer:
-        return _fold(engine, writer, {}, seconds=None, limit=AT_ONCE)
+def count_waiting(engine: Engine, space: str) -> int:
+    """Count the events that are not folded yet."""
+    with engine.store.reader(space) as reader:
+        return reader.count_behind(reader.cursor(CONCEPTS))
 
 
-def fold(engine: Engine, space: str, *, dry_run: bool) -> Folded:
-    """Fold all waiting events of a space, or with `dry_run` report what that would do."""
-    if dry_run:
-        return again(engine, lambda: _would_fold(engine, space))
-    read, done = 0, AT_ONCE
-    entries: list[JournalEntry] = []
-    while done:
-        done, made = again(engine, partial(_fold_once, engine, space))
-        read += done
-        entries += made
-    waiting = again(engine, lambda: _waiting(engine, space))
-    return Folded(events=read, waiting=waiting, dry_run=False, entries=tuple(entries))
-
-
-def unfolding(entry: JournalEntry) -> dict[str, Json]:
+def undo_payload(entry: JournalEntry) -> dict[str, Json]:
     """Return the payload of a record that undoes a change: an id, because words may be forgotten later."""
     return {_ENTRY: entry.id}
 
@@ -158,7 +104,7 @@ def refold(writer: Writer, engine: Engine, seq: int) -> None:
         return
     stale = writer.roll_back_folding(seq)
     graph = Graph(writer.space, _profile(engine, mark))
-    executor = Executor(writer, graph, _Log(writer, graph.profile, {}))
+    executor = Executor(writer, graph, _Log(writer, graph.profile))
     for id in stale:
         executor.restate(id)
     executor.flush()
@@ -173,15 +119,15 @@ def drop_folding(writer: Writer, engine: Engine) -> None:
     writer.set_fold_mark(FoldMark(0, epoch, engine.settings.profile))
 
 
-def executor_for(engine: Engine, writer: Writer, mark: FoldMark, vectors: Vectors | None = None) -> Executor:
+def executor_for(engine: Engine, writer: Writer, mark: FoldMark) -> Executor:
     """Create the executor of plans on the graph at a mark."""
-    return _executor(engine, writer, mark, vectors or {})[0]
+    return _executor(engine, writer, mark)[0]
 
 
-def _executor(engine: Engine, writer: Writer, mark: FoldMark, vectors: Vectors) -> tuple[Executor, _Log]:
+def _executor(engine: Engine, writer: Writer, mark: FoldMark) -> tuple[Executor, _Log]:
     profile = _profile(engine, mark)
     graph = engine.cache(GraphCache).take(writer.space, mark) or _load(writer, profile)
-    log = _Log(writer, profile, vectors)
+    log = _Log(writer, profile)
     return Executor(writer, graph, log), log
 
 
@@ -223,54 +169,40 @@ class _DryRunDone(Exception):
     """Rolls back the transaction of a dry run."""
 
 
-def _would_fold(engine: Engine, space: str) -> Folded:
-    done = 0
-    entries: list[JournalEntry] = []
-    try:
-        with engine.store.writer(space) as writer:
-            done, entries = _fold(engine, writer, {}, seconds=None, limit=DRY_RUN_EVENTS)
-            raise _DryRunDone
-    except _DryRunDone:
-        pass
-    return Folded(events=done, waiting=_waiting(engine, space) - done, dry_run=True, entries=tuple(entries))
-
-
-def _waiting(engine: Engine, space: str) -> int:
-    with engine.store.reader(space) as reader:
-        mark = reader.fold_mark()
-        return reader.fold_waiting(mark.upto if mark else 0)
-
-
-def _fold(
-    engine: Engine, writer: Writer, vectors: Vectors, *, seconds: float | None, limit: int
+def fold_rows(
+    engine: Engine, writer: Writer, rows: Sequence[tuple[int, Event]]
 ) -> tuple[int, list[JournalEntry]]:
-    """Fold events after the mark, in order, until the time or the batch is used up; return their number."""
-    end = None if seconds is None else time.monotonic() + seconds
+    """Fold the events after the mark, in order; stop at the first whose vectors are missing. Count them."""
     mark = _mark(engine, writer)
-    rows = writer.log(after=mark.upto, limit=limit)
     owed = writer.vectors_owed_from()
     rows = [(seq, event) for seq, event in rows if owed is None or seq < owed]
     if not rows:
         return 0, []
-    executor, log = _executor(engine, writer, mark, vectors)
+    executor, log = _executor(engine, writer, mark)
     log.prepare(rows)
     plans = _plans(writer, [seq for seq, _ in rows])
-    done = 0
     for seq, event in rows:
         _fold_one(engine, executor, log, seq, event, writer)
         for plan in plans.get(seq, ()):
             # Skip a plan that no longer fits: forgetting may have changed its concepts.
             with suppress(InvalidInput):
                 carry_out(writer, executor, cause_of(seq, event), plan)
-        done += 1
-        if end is not None and time.monotonic() > end:
-            break
     executor.flush()
-    reached = mark._replace(upto=rows[done - 1][0])
+    reached = mark._replace(upto=rows[-1][0])
     writer.set_fold_mark(reached)
     engine.cache(GraphCache).put(writer.space, reached, executor.graph)
     owe_plan(engine, writer, reached.upto, executor.entries, loose=executor.graph.loose)
-    return done, executor.entries
+    return len(rows), executor.entries
+
+
+def fold_rows_upto(engine: Engine, writer: Writer, upto: int) -> int:
+    """Fold all events of a space up to one, as far as their vectors exist; count them."""
+    total, done = 0, 1
+    while done:
+        rows = writer.log(after=_mark(engine, writer).upto, limit=_PAGE)
+        done, _ = fold_rows(engine, writer, [row for row in rows if row[0] <= upto])
+        total += done
+    return total
 
 
 def _plans(writer: Writer, seqs: Sequence[int]) -> dict[int, list[UpdatePlan]]:
@@ -302,7 +234,7 @@ def _fold_one(engine: Engine, executor: Executor, log: _Log, seq: int, event: Ev
 
 
 def _undo_of(event: Event) -> str | None:
-    id: str | None = event.meta[_ENTRY] if event.record == RecordKind.UNFOLD else None
+    id: str | None = event.meta[_ENTRY] if event.record == RecordKind.UNDO_CHANGE else None
     return id
 
 
@@ -340,9 +272,9 @@ def _profile(engine: Engine, mark: FoldMark) -> Profile:
 class _Log:
     """What folding reads of the log in one transaction, cached."""
 
-    def __init__(self, writer: Reader, profile: Profile, vectors: Vectors) -> None:
+    def __init__(self, writer: Reader, profile: Profile) -> None:
         self._reader, self._profile = writer, profile
-        self._vectors: dict[int, NDArray[np.int8]] = dict(vectors)
+        self._vectors: dict[int, NDArray[np.int8]] = {}
         self._events: dict[int, Event] = {}
         self._moments: dict[int, Moment] = {}
         self._model: Model | None = next((one for one in writer.file.models() if one.state == "active"), None)

@@ -15,15 +15,25 @@ from typing import NamedTuple, cast
 from everyword.knowledge.legacy.extract.corrections import correction_of
 from everyword.knowledge.legacy.extract.entities import NameIndex, find_mentions
 from everyword.knowledge.legacy.extract.entities.index import SPEAKER_VOTE
-from everyword.knowledge.legacy.extract.facts import ToldFact, extract_facts, facts_of_artifacts, timeline, told_facts
-from everyword.knowledge.sessions import summarise_new
+from everyword.knowledge.legacy.extract.facts import ToldFact, extract_facts, facts_of_statements, timeline, told_facts
 from everyword.storage.fact_rows import fact_line, single_of
-from everyword.storage.protocol import LOOKED_UP, SPEAKS, ClaimRow, FactKey, Known, MentionRow, NameRow, Reader, Writer
+from everyword.storage.protocol import (
+    FACTS,
+    LOOKED_UP,
+    SPEAKS,
+    ClaimRow,
+    FactKey,
+    Known,
+    MentionRow,
+    NameRow,
+    Reader,
+    Writer,
+)
 from everyword.types.events import ASSISTANTS, Event, Span
 from everyword.types.graph import RELATIONS, EntityType, FactDraft, Mention, entity_id, name_key
 from everyword.types.ids import raw_event_id
 from everyword.types.records import RecordKind, events_of, speaks_for
-from everyword.types.statements import BY_HAND, ArtifactDraft
+from everyword.types.statements import BY_HAND, StatementDraft
 from everyword.types.times import to_micros
 from everyword.types.trust import effective_at, states_nothing
 
@@ -37,22 +47,18 @@ class Stated(NamedTuple):
 
     seq: int
     event: Event
-    drafts: Sequence[ArtifactDraft]
-    told: Sequence[ToldFact] = ()  # facts from an LLM
+    drafts: Sequence[StatementDraft]
+    llm_facts: Sequence[ToldFact] = ()  # facts from an LLM
     extractor: str = ""  # the LLM
 
 
 def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
-    """Read names and claims of events, in the order of arrival, unless earlier events are not read yet."""
-    state = writer.graph_state()
-    if not stated or (state.upto is not None and _next(writer, state.upto) != stated[0].seq):
-        return
+    """Read names and claims of events, in the order of arrival."""
     index = _index(writer)
     noted = _Noted(writer.space)
     for one in stated:
         noted.add(index, _read(one.event, one.seq, index), one)
-    behind = state.upto is not None and _next(writer, stated[-1].seq) is not None
-    version = writer.set_graph(upto=stated[-1].seq if behind else None)
+    version = writer.next_graph_version()
     keys = _fact_keys(writer, noted.moved)
     writer.put_names(noted.rows(index), version=version)
     writer.move_names({id: index.home_of(id) for id in sorted(noted.moved)}, version=version)
@@ -63,31 +69,24 @@ def add_events(writer: Writer, stated: Sequence[Stated]) -> None:
     seqs = [*(seq for seq, _ in noted.claims), *(one.seq for one in edits)]
     keys |= _keys_now(writer, noted.moved, seqs)
     fold(writer, keys)
-    summarise_new(writer, [one.event for one in stated])
     _remember(writer, index, version)
-
-
-def owe(writer: Writer, upto: int) -> None:
-    """Note that the events after `upto` are not read yet."""
-    if writer.graph_state().upto is None:
-        writer.set_graph(upto=upto)
 
 
 def drop(writer: Writer) -> None:
     """Remove everything derived; edits by people stay."""
     writer.drop_graph(from_seq=0)
-    writer.set_graph(upto=0, gone=True)
+    writer.next_graph_version(gone=True)
 
 
 def reread(writer: Writer, stated: Sequence[Stated]) -> None:
     """Replace the claims of events whose statements changed, because an LLM read them or its reading was dropped."""
-    state = writer.graph_state()
-    here = [one for one in stated if state.upto is None or one.seq <= state.upto]
+    upto = writer.cursor(FACTS)
+    here = [one for one in stated if one.seq <= upto]
     if not here:
         return
     known = {one.seq for one in here}
     about = _edits_of(writer, [one.event.id for one in here])
-    edits = [Stated(one.seq, one.event, ()) for one in about if state.upto is None or one.seq <= state.upto]
+    edits = [Stated(one.seq, one.event, ()) for one in about if one.seq <= upto]
     here = sorted([*here, *(one for one in edits if one.seq not in known)], key=lambda one: one.seq)
     seqs = [one.seq for one in here]
     rows: dict[int, list[MentionRow]] = {}
@@ -149,7 +148,7 @@ def _put_edits(writer: Writer, edits: Sequence[Stated]) -> None:
         correction = correction_of(event)
         if correction is None:
             continue
-        held = [row.draft for row in _claims_under(writer, correction.artifact_id)]
+        held = [row.draft for row in _claims_under(writer, correction.statement_id)]
         if event.record == RecordKind.CORRECTION:
             said = [row.draft for row in writer.claims_of(seqs=[seq])]
             drafts = [*_voids(held, event), *_dated_as(held, said)]
@@ -216,34 +215,34 @@ def _edited(draft: FactDraft, event: Event) -> FactDraft:
     )
 
 
-def _claims_under(writer: Writer, artifact_id: str) -> list[ClaimRow]:
+def _claims_under(writer: Writer, statement_id: str) -> list[ClaimRow]:
     """List the claims that rest on the words of a statement."""
-    artifact = writer.artifact(artifact_id)
-    raw_id = raw_event_id(artifact.event_id) if artifact is not None else None
+    statement = writer.statement(statement_id)
+    raw_id = raw_event_id(statement.event_id) if statement is not None else None
     known = writer.find([raw_id]) if raw_id is not None else {}
-    if artifact is None or raw_id not in known:
+    if statement is None or raw_id not in known:
         return []
     seq = known[raw_id].seq
-    others = [one for one in writer.artifacts_of([seq]).get(seq, ()) if one.id != artifact.id]
+    others = [one for one in writer.statements_of([seq]).get(seq, ()) if one.id != statement.id]
     return [
         row
         for row in writer.claims_of(seqs=[seq])
-        if not row.draft.voids and row.draft.object and _rests_on(row.draft, artifact, others)
+        if not row.draft.voids and row.draft.object and _rests_on(row.draft, statement, others)
     ]
 
 
-def _rests_on(claim: FactDraft, artifact: ArtifactDraft, others: Sequence[ArtifactDraft]) -> bool:
+def _rests_on(claim: FactDraft, statement: StatementDraft, others: Sequence[StatementDraft]) -> bool:
     """Tell whether a claim belongs to a statement, also if several statements share its words."""
-    if not _overlap(claim.span, artifact.span):
+    if not _overlap(claim.span, statement.span):
         return False
     name = claim.object_name.casefold()
-    if name in _said_by(artifact):
+    if name in _said_by(statement):
         return True
     return not any(_overlap(claim.span, one.span) and name in _said_by(one) for one in others)
 
 
-def _said_by(artifact: ArtifactDraft) -> str:
-    return f"{artifact.content} {artifact.value or ''}".casefold()
+def _said_by(statement: StatementDraft) -> str:
+    return f"{statement.content} {statement.value or ''}".casefold()
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -330,11 +329,11 @@ def _claims(space: str, mentions: Sequence[Mention], stated: Stated) -> list[Fac
         return []
     forms = _Forms(space)
     own = {entity_id(space, speaker), *(forms.id_of(mention, speaker) for mention in mentions)}
-    drafts = [*extract_facts(event, mentions, forms), *facts_of_artifacts(event, stated.drafts, forms)]
+    drafts = [*extract_facts(event, mentions, forms), *facts_of_statements(event, stated.drafts, forms)]
     # Keep the rules' version of a claim that both found: it exists before the LLM answers.
     ruled = {(draft.subject, draft.relation, draft.object) for draft in drafts}
-    told = told_facts(event, speaker, mentions, stated.told, forms, stated.extractor) if stated.told else []
-    drafts += [draft for draft in told if (draft.subject, draft.relation, draft.object) not in ruled]
+    found = told_facts(event, speaker, mentions, stated.llm_facts, forms, stated.extractor) if stated.llm_facts else []
+    drafts += [draft for draft in found if (draft.subject, draft.relation, draft.object) not in ruled]
     return [
         _known_by_then(draft, event)
         for draft in drafts
@@ -457,8 +456,7 @@ def pins_of(writer: Writer) -> dict[str, str]:
 
 def rehome(writer: Writer) -> None:
     """Assign every name to its entity again, after names were removed or people merged or split entities."""
-    upto = writer.graph_state().upto
-    version = writer.set_graph(upto=upto, gone=True)
+    version = writer.next_graph_version(gone=True)
     index = _index(writer)
     homes = index.homes()
     moved = {row.id: homes[row.id] for row in writer.names() if homes[row.id] != row.home}
@@ -493,8 +491,3 @@ def bearing_on(writer: Writer, seqs: Sequence[int]) -> set[FactKey]:
 def key_of(draft: FactDraft) -> FactKey:
     """Return the key of the facts that a claim affects."""
     return FactKey(draft.subject, draft.relation, None if single_of(draft.relation) else draft.object)
-
-
-def _next(writer: Writer, seq: int) -> int | None:
-    rows = writer.log(after=seq, limit=1)
-    return rows[0][0] if rows else None

@@ -17,7 +17,7 @@ from everyword.knowledge.legacy.extract.entities.index import TRUSTED
 from everyword.knowledge.legacy.extract.entities.lexicon import kin_of
 from everyword.knowledge.sessions import forget_sessions
 from everyword.knowledge.statements import stated
-from everyword.storage.protocol import LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow, Writer
+from everyword.storage.protocol import FACTS, LOOKED_UP, SPEAKS, FactKey, MentionRow, NameRow, Writer
 from everyword.types.events import Event
 from everyword.types.graph import KnownName, name_key
 
@@ -54,7 +54,7 @@ def going(writer: Writer, seqs: Iterable[int]) -> Going:
 
 def graph_without(writer: Writer, going: Going) -> None:
     """Update the graph after events were removed."""
-    version = writer.set_graph(upto=writer.graph_state().upto, gone=True)
+    version = writer.next_graph_version(gone=True)
     behind = _Behind(writer, going)
     again = behind.read()
     vanished: list[str] = []
@@ -177,9 +177,9 @@ class _Trust:
 
 def restart(writer: Writer, seq: int) -> None:
     """Roll back the graph to before an event, so that later events are read again."""
-    upto = writer.graph_state().upto
     writer.drop_graph(from_seq=seq)
-    version = writer.set_graph(upto=seq - 1 if upto is None else min(upto, seq - 1), gone=True)
+    writer.set_cursor(FACTS, min(writer.cursor(FACTS), seq - 1))
+    version = writer.next_graph_version(gone=True)
     touched: list[str] = []
     for row in writer.names():
         known = _from_rows(writer, row)

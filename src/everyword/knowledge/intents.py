@@ -19,11 +19,11 @@ from everyword.knowledge.legacy.fold.clusters import Deed, Goal, Reply, trouble
 from everyword.knowledge.legacy.fold.goals import DATED, MarkKind, deadline_in, marks_of
 from everyword.knowledge.legacy.fold.intents import crystallise
 from everyword.knowledge.legacy.fold.wanting import OWN
-from everyword.storage.protocol import MarkFilter, MarkRow, Reader, Store, Writer
+from everyword.storage.protocol import MarkFilter, MarkRow, Reader
 from everyword.types.events import Event, Span
 from everyword.types.ids import raw_event_id
 from everyword.types.intents import Belief, Evidence, Intent, IntentAnswer, IntentCategory
-from everyword.types.statements import BY_HAND, TO_DO, Artifact, ArtifactKind, Stance, Status
+from everyword.types.statements import BY_HAND, TO_DO, Stance, Statement, StatementKind, Status
 from everyword.types.times import as_datetime
 
 _FOLLOWS = frozenset((Action.UPDATE.value, Action.RETRACT.value))  # actions in the journal
@@ -33,12 +33,12 @@ _MOST_STEPS = 8  # followed from a statement to its last version
 class _Revisions(NamedTuple):
     """The current versions of statements that were replaced."""
 
-    of: Mapping[str, Artifact]  # id of a statement -> its last version, if that is current
+    of: Mapping[str, Statement]  # id of a statement -> its last version, if that is current
     later: frozenset[str]  # ids of statements that replace another; these are no goals of their own
     taken_back: frozenset[tuple[str, Span]] = frozenset()  # deeds that were taken back: event id and span
 
 
-def _revisions_of(reader: Reader, stated: Iterable[Artifact]) -> _Revisions:
+def _revisions_of(reader: Reader, stated: Iterable[Statement]) -> _Revisions:
     """Follow replaced statements through the journal to their last versions."""
     last = {one.id: one.id for one in stated if one.status is not Status.CURRENT}
     later: set[str] = set()
@@ -47,7 +47,7 @@ def _revisions_of(reader: Reader, stated: Iterable[Artifact]) -> _Revisions:
     for _ in range(_MOST_STEPS):
         steps: dict[str, str] = {}
         for change in reader.changes(sorted(ends)) if ends else ():
-            old, new = change.target_id, change.artifact_id
+            old, new = change.target_id, change.statement_id
             if old is None or new is None or old not in ends or change.action not in _FOLLOWS:
                 continue
             steps[old] = new
@@ -59,16 +59,16 @@ def _revisions_of(reader: Reader, stated: Iterable[Artifact]) -> _Revisions:
         if not ends:
             break
     closing = frozenset(ended.values())  # a deed that closed a statement does not replace it
-    found = {end: reader.artifact(end) for id, end in last.items() if end != id and end not in closing}
+    found = {end: reader.statement(end) for id, end in last.items() if end != id and end not in closing}
     current = {end: one for end, one in found.items() if one is not None and one.status is Status.CURRENT}
     of = {id: current[end] for id, end in last.items() if end in current}
-    deeds = (reader.artifact(by) for id, by in ended.items() if id in of and of[id].id != by)
+    deeds = (reader.statement(by) for id, by in ended.items() if id in of and of[id].id != by)
     taken_back = frozenset((one.event_id, one.span) for one in deeds if one is not None and one.stance is Stance.DONE)
     return _Revisions(of, frozenset(later), taken_back)
 
 
 def _with_revised_times(
-    goals: Sequence[Goal], stated: Mapping[int, Sequence[Artifact]], revisions: _Revisions
+    goals: Sequence[Goal], stated: Mapping[int, Sequence[Statement]], revisions: _Revisions
 ) -> list[Goal]:
     """Update the deadlines of goals from revised statements; drop goals that people reworded."""
     followed: list[Goal] = []
@@ -84,7 +84,7 @@ def _with_revised_times(
     return followed
 
 
-def _timed(goal: Goal, made: Sequence[Artifact], revisions: _Revisions) -> Goal:
+def _timed(goal: Goal, made: Sequence[Statement], revisions: _Revisions) -> Goal:
     for one in made:
         deadline, exact = _time_of(revisions.of[one.id])
         if deadline is not None or one.date is not None:
@@ -92,7 +92,7 @@ def _timed(goal: Goal, made: Sequence[Artifact], revisions: _Revisions) -> Goal:
     return goal
 
 
-def _time_of(statement: Artifact) -> tuple[datetime | None, bool]:
+def _time_of(statement: Statement) -> tuple[datetime | None, bool]:
     """Return the deadline in a statement, and whether it is exact to the day."""
     if statement.date is not None:
         return statement.date.end, statement.date.end - statement.date.start <= timedelta(days=1)
@@ -101,7 +101,7 @@ def _time_of(statement: Artifact) -> tuple[datetime | None, bool]:
     return None, True
 
 
-def _is_by_hand(statement: Artifact) -> bool:
+def _is_by_hand(statement: Statement) -> bool:
     """Tell whether a statement is a person's correction."""
     return statement.extractor == BY_HAND
 
@@ -121,48 +121,15 @@ MOST_STATES = 2_000
 HEARD_STATES = 300  # of the newest, for which hearers are looked up
 HEARD_TURNS = 20  # before a sentence, whose speakers hear it
 _RETRACT = "retract"  # actions in the journal
-_MARKED_AT_ONCE = 500  # events marked in one transaction
 _MOST_CACHED = 64  # lists of intents: a service with many tenants keeps those of the busy ones
 
 
 # Writing
 
 
-def marks_in(event: Event) -> tuple[MarkRow, ...]:
-    """Find the marks in an event. Pure; the seq is set when the event has one."""
-    return tuple(MarkRow(0, mark.kind.value, mark.span, mark.body) for mark in (*marks_of(event), *states_of(event)))
-
-
-def mark(writer: Writer, marks: Mapping[int, Sequence[MarkRow]] | None, first: int) -> None:
-    """Store the marks of new events, unless earlier ones must come first; None postpones them."""
-    if writer.marked_upto() is not None:
-        return
-    if marks is None:
-        writer.owe_marks(first - 1)
-    else:
-        writer.put_marks([row._replace(seq=seq) for seq, rows in marks.items() for row in rows])
-
-
-def mark_behind(store: Store, space: str) -> int:
-    """Mark the backlog in batches; return the number of events."""
-    total, done = 0, _MARKED_AT_ONCE
-    while done == _MARKED_AT_ONCE:
-        with store.writer(space) as writer:
-            done = mark_some(writer, limit=_MARKED_AT_ONCE)
-        total += done
-    return total
-
-
-def mark_some(writer: Writer, *, limit: int) -> int:
-    """Mark a batch of the backlog, in order; return the number of events."""
-    upto = writer.marked_upto()
-    if upto is None:
-        return 0
-    rows = writer.log(after=upto, limit=limit)
-    writer.put_marks([row._replace(seq=seq) for seq, event in rows for row in marks_in(event)])
-    # Under the write lock nobody adds events, so a short page is the last.
-    writer.owe_marks(rows[-1][0] if len(rows) == limit else None)
-    return len(rows)
+def marks_in(seq: int, event: Event) -> list[MarkRow]:
+    """Find the marks in an event."""
+    return [MarkRow(seq, mark.kind.value, mark.span, mark.body) for mark in (*marks_of(event), *states_of(event))]
 
 
 # Intents
@@ -182,8 +149,8 @@ def cached_intents(engine: Engine, reader: Reader, *, wing: str | None, now: dat
     `now` must be rounded to a minute or a day, or the cache never hits.
     """
     cache = engine.cache(_IntentCache)
-    # Intents depend on these: the log, how far it is marked, how far it is folded.
-    version = (reader.file.pulse(), reader.marked_upto(), reader.fold_mark())
+    # Intents depend on these: the log, how far the views are, and what was taken back of the concepts.
+    version = (reader.file.pulse(), reader.cursors(), reader.fold_mark())
     key = (reader.space, wing, now)
     with cache.lock:
         kept = cache.kept.get(key)
@@ -204,7 +171,7 @@ def intents_in(
     """Compute the intents of a snapshot, the most pressing first."""
     which = MarkFilter(wing=wing, as_of=as_of)
     goal_rows = reader.marks(MarkKind.GOAL, which, limit=MOST_GOALS)
-    todos = [] if as_of is not None else reader.newest_artifacts(TO_DO, limit=MOST_TODOS)
+    todos = [] if as_of is not None else reader.newest_statements(TO_DO, limit=MOST_TODOS)
     if not goal_rows and not todos:
         return []
     deed_rows = reader.marks(MarkKind.DEED, which, limit=MOST_DEEDS)
@@ -215,7 +182,7 @@ def intents_in(
     closing = _closing(reader, [todo for _, todo in todos])
     goals = [_goal(row, events[row.seq]) for row in goal_rows]
     # With as_of only the words count, because statements are stored in their current state.
-    stated = {} if as_of is not None else reader.artifacts_of(sorted({row.seq for row in goal_rows}))
+    stated = {} if as_of is not None else reader.statements_of(sorted({row.seq for row in goal_rows}))
     revisions = _revisions_of(
         reader, [*(one for several in stated.values() for one in several), *(one for _, one in todos)]
     )
@@ -252,7 +219,7 @@ def _goal(row: MarkRow, event: Event) -> Goal:
 
 def _with_todos(
     goals: Sequence[Goal],
-    todos: Sequence[tuple[int, Artifact]],
+    todos: Sequence[tuple[int, Statement]],
     events: Mapping[int, Event],
     closing: Mapping[str, Evidence],
     revisions: _Revisions,
@@ -277,7 +244,9 @@ def _with_todos(
     return found
 
 
-def _is_goal(todo: Artifact, revision: Artifact | None, closing: Mapping[str, Evidence], revisions: _Revisions) -> bool:
+def _is_goal(
+    todo: Statement, revision: Statement | None, closing: Mapping[str, Evidence], revisions: _Revisions
+) -> bool:
     """Tell whether a to-do is a goal of its own; "no, on Friday" belongs to the goal that it corrects."""
     if todo.id in revisions.later and not _is_by_hand(todo):
         return False
@@ -286,13 +255,13 @@ def _is_goal(todo: Artifact, revision: Artifact | None, closing: Mapping[str, Ev
     return todo.status is Status.CURRENT or todo.id in closing
 
 
-def _of_todo(seq: int, todo: Artifact, last: Artifact, event: Event, closed_by: Evidence | None) -> Goal:
+def _of_todo(seq: int, todo: Statement, last: Statement, event: Event, closed_by: Evidence | None) -> Goal:
     deadline, exact = _time_of(last)
     return Goal(
         seq=seq,
         ground=_ground(event, todo.span),
         session=event.session,
-        category=IntentCategory.REMINDER if todo.kind is ArtifactKind.REMINDER else IntentCategory.TASK,
+        category=IntentCategory.REMINDER if todo.kind is StatementKind.REMINDER else IntentCategory.TASK,
         strength=OWN + (DATED if deadline else 0.0),
         clause=todo.quote,
         deadline=deadline,
@@ -301,7 +270,7 @@ def _of_todo(seq: int, todo: Artifact, last: Artifact, event: Event, closed_by: 
     )
 
 
-def _closing(reader: Reader, todos: Sequence[Artifact]) -> dict[str, Evidence]:
+def _closing(reader: Reader, todos: Sequence[Statement]) -> dict[str, Evidence]:
     """Find the events that closed to-dos, in the journal."""
     done = [todo.id for todo in todos if todo.status is Status.RETRACTED]
     by = {

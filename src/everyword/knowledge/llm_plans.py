@@ -37,7 +37,7 @@ def settle_plans(engine: Engine, progress: Progress) -> int:
         PLAN,
         partial(_plan, engine),
         failing="The revision of concepts by an LLM",
-        told=lambda done: progress("plans", done, done),
+        on_done=lambda done: progress("plans", done, done),
     ).done
 
 

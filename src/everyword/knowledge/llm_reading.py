@@ -18,12 +18,12 @@ from everyword.knowledge.legacy.extract.quotes import Checked
 from everyword.knowledge.statements import REJECT, Reading, derive, derive_anew, read, relink, stated
 from everyword.knowledge.window import window_in
 from everyword.models.protocol import LLM, Tokenizer
-from everyword.storage.protocol import READ, Job, Reader, Writer
+from everyword.storage.protocol import READ, STATEMENTS, Job, Reader, Writer
 from everyword.text.terms import question_terms
 from everyword.types.events import Change, Event
 from everyword.types.graph import Entity
 from everyword.types.ids import raw_event_id
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 from everyword.types.trust import UNVOUCHED
 
 _TURNS_BEFORE = 2  # shown with an event, mostly enough to resolve pronouns
@@ -58,7 +58,7 @@ def shown_of(reader: Reader, seq: int, event: Event, tokenizer: Tokenizer) -> Sh
         event=event,
         before=tuple(turns[at] for at in before),
         known=tuple(known),
-        noted=tuple(reader.artifacts_of([seq]).get(seq, ())),
+        noted=tuple(reader.statements_of([seq]).get(seq, ())),
         names=tuple(dict.fromkeys((speaker_of(event), *(name for name, _ in names)))),
         entities=tuple(entities),
         named=tuple(named),
@@ -88,7 +88,7 @@ class _Said:
             self.texts[seq] = f"{self.texts[seq]} {words}" if seq in self.texts else words
 
 
-def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tuple[list[Artifact], dict[int, Event]]:
+def _similar(reader: Reader, seq: int, event: Event, names: Sequence[str]) -> tuple[list[Statement], dict[int, Event]]:
     """Find what holds about those whom an event speaks of and was stated before it; most words in common first."""
     text = event.text[:LONGEST_READ].casefold()
     named = (name for name in names if name.casefold() in text)
@@ -199,7 +199,7 @@ class _Round(NamedTuple):
     last: bool  # no job is due, or none can be done now
 
 
-def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Round:
+def _read_round(engine: Engine, most: int, on_done: Callable[[int], None]) -> _Round:
     jobs: list[Job] = []
 
     def read_one(llm: LLM, job: Job) -> int:
@@ -214,7 +214,7 @@ def _read_round(engine: Engine, most: int, told: Callable[[int], None]) -> _Roun
         READ,
         read_one,
         failing="The reading of events by an LLM",
-        told=told,
+        on_done=on_done,
         most=most,
     )
     return _Round(jobs, worked.last)
@@ -260,9 +260,9 @@ def _derive_jobs(engine: Engine, jobs: Sequence[Job]) -> None:
         for job in writer.finish_jobs(jobs):
             by_space.setdefault(job.space, []).append(job.seq)
         for space, seqs in by_space.items():
-            upto = writer.writer(space).derived_upto()
-            # Events of the backlog will be derived with their readings.
-            _derive_readings(writer.writer(space), [seq for seq in sorted(seqs) if upto is None or seq <= upto])
+            upto = writer.writer(space).cursor(STATEMENTS)
+            # Later events will be derived with their readings.
+            _derive_readings(writer.writer(space), [seq for seq in sorted(seqs) if seq <= upto])
 
 
 def _derive_readings(writer: Writer, seqs: Sequence[int]) -> None:

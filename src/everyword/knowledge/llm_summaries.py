@@ -94,7 +94,7 @@ def settle_summaries(engine: Engine, progress: Progress) -> int:
         SUMMARISE,
         partial(_summarise, engine),
         failing="The summary of a session by an LLM",
-        told=lambda done: progress("summaries", done, done),
+        on_done=lambda done: progress("summaries", done, done),
     ).done
 
 

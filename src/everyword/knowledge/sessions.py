@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from everyword.knowledge.entities import read_entities
 from everyword.knowledge.llm_summaries import forget_written, written_of
-from everyword.storage.protocol import Cursor, Reader, SummaryRow, Writer
+from everyword.storage.protocol import SESSIONS, Cursor, Reader, SummaryRow, Writer
 from everyword.types.events import Event, Filter, Session, Span, Theme
 from everyword.types.ids import raw_event_id
 
@@ -23,20 +23,19 @@ MOST_AT_ONCE = 400  # events of a session that a write summarises; settle() does
 _PAGE = 500
 
 
-def summarise_new(writer: Writer, events: Sequence[Event]) -> None:
-    """Count new events of sessions, and summarise those that grew enough; a batch updates all of its sessions."""
-    counts = Counter(event.session for event in events if event.session is not None)
+def summarise_new(writer: Writer, rows: Sequence[tuple[int, Event]]) -> None:
+    """Count new events of sessions, and summarise those that grew enough."""
+    counts = Counter(event.session for _, event in rows if event.session is not None)
     for row in writer.count_pending(dict(sorted(counts.items()))):
-        grown = len(events) > 1 or row.pending > GROWN * row.events
-        if grown and row.events + row.pending <= MOST_AT_ONCE:
-            refresh(writer, row.session)
+        if row.pending > GROWN * row.events and row.events + row.pending <= MOST_AT_ONCE:
+            refresh(writer, row.session, upto=rows[-1][0])
 
 
-def refresh(writer: Writer, session: str) -> None:
-    """Summarise a session from all its events."""
+def refresh(writer: Writer, session: str, *, upto: int) -> None:
+    """Summarise a session from its events up to one."""
     from everyword.knowledge.legacy.fold.sessions import summarise  # slow to import, and not needed for reading
 
-    events = session_events(writer, session)
+    events = session_events(writer, session, upto=upto)
     if events:
         body = _body(summarise(events))
         writer.put_summary(SummaryRow(session, len(events), 0, body))
@@ -46,24 +45,26 @@ def refresh(writer: Writer, session: str) -> None:
 
 def forget_sessions(writer: Writer, sessions: Iterable[str]) -> None:
     """Drop the summaries of sessions that lost events, and summarise what is left."""
-    touched = sorted(sessions)
+    touched, upto = sorted(sessions), writer.cursor(SESSIONS)
     writer.drop_summaries(touched)
     forget_written(writer, touched)
     for session in touched:
-        events = session_events(writer, session, most=MOST_AT_ONCE + 1)
+        events = session_events(writer, session, upto=upto, most=MOST_AT_ONCE + 1)
         if len(events) > MOST_AT_ONCE:
             writer.put_summary(SummaryRow(session, 0, len(events), ""))
         elif events:
-            refresh(writer, session)
+            refresh(writer, session, upto=upto)
 
 
-def session_events(reader: Reader, session: str, *, most: int | None = None) -> list[Event]:
-    """Read the events of a session in order of time."""
+def session_events(
+    reader: Reader, session: str, *, upto: int | None = None, most: int | None = None
+) -> list[Event]:
+    """Read the events of a session in order of time; upto: without those that arrived later."""
     events: list[Event] = []
     after: Cursor | None = None
     while most is None or len(events) < most:
         rows = reader.page(Filter(session=session), after=after, limit=_PAGE)
-        events += [event for _, event in rows]
+        events += [event for place, event in rows if upto is None or place.seq <= upto]
         if len(rows) < _PAGE:
             break
         after = rows[-1][0]

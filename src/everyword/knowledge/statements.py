@@ -1,6 +1,6 @@
-"""Derive statements (artifacts) from events, with tags and links, in the transaction that stores the events.
+"""Derive statements from events, with tags and links.
 
-Reading an event is pure and happens before the transaction; comparing it with known statements needs the write lock.
+Reading an event is pure; comparing it with known statements needs the write lock.
 Each event is compared only with earlier statements about the same subject, so that deriving all or some of them again
 gives the same result.
 """
@@ -14,7 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from everyword.knowledge.graph import Stated, add_events
+from everyword.knowledge.graph import Stated
 from everyword.knowledge.legacy.extract.amending import Amended, Amendment, amended, amendment_in, restored
 from everyword.knowledge.legacy.extract.compare import Action, Outcome, decide, ended_at, keys_for, keys_of
 from everyword.knowledge.legacy.extract.corrections import Correction, corrected, correction_of
@@ -27,7 +27,7 @@ from everyword.storage.protocol import Writer
 from everyword.text.terms import question_terms
 from everyword.types.events import Change, Edge, Event
 from everyword.types.ids import fingerprint, raw_event_id
-from everyword.types.statements import Artifact, ArtifactDraft, Stance, Status, adopt, artifact_id
+from everyword.types.statements import Stance, Statement, StatementDraft, Status, adopt, statement_id
 from everyword.types.times import from_micros, to_micros
 from everyword.types.trust import HIGHEST_LEVEL, effective_at, level_of
 
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
     correction: Correction | None  # of a statement, if the event is a person's edit
     refused: tuple[str, ...] = ()  # reasons why findings of an LLM were refused
     follows: Mapping[str, str] = MappingProxyType({})  # from an LLM: id -> id of the statement that it replaces
-    told: LLMReading = LLMReading()  # findings of an LLM
+    by_llm: LLMReading = LLMReading()  # findings of an LLM
     amendment: Amendment | None = None  # a correction of what the speaker just said
     amends: Mapping[str, str] = MappingProxyType({})  # id of a statement -> the one that it amends
 
@@ -57,7 +57,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
     """Read an event by rules, and add the stored reading of an LLM. Pure."""
     correction = correction_of(event)
     edit = event.record is not None  # an edit makes no statements itself
-    checked = check_all(event, () if edit else extract(event).artifacts)
+    checked = check_all(event, () if edit else extract(event).statements)
     found = LLMReading() if edit else from_body(event, stored)
     noted = beside(checked.accepted, found.noted)
     return Reading(
@@ -66,7 +66,7 @@ def read(event: Event, stored: str | None = None) -> Reading:
         () if edit else tags_of_event(event),
         correction,
         found.refused,
-        {artifact_id(draft): follows for draft, follows in noted if follows},
+        {statement_id(draft): follows for draft, follows in noted if follows},
         found,
         None if edit else amendment_in(event),
     )
@@ -83,10 +83,10 @@ def derive(writer: Writer, readings: Sequence[tuple[int, Reading]], abouts: set[
             continue
         reading = _with_amended(writer, seq, reading)
         new = [
-            artifact
+            statement
             for draft in reading.checked.accepted
             if abouts is None or _about(draft) in abouts
-            for artifact in _settle(state, seq, reading, draft)
+            for statement in _settle(state, seq, reading, draft)
         ]
         # Refusals have no subject, so they stay in the journal when only some subjects are derived again.
         for refusal in reading.checked.rejected if abouts is None else ():
@@ -97,8 +97,6 @@ def derive(writer: Writer, readings: Sequence[tuple[int, Reading]], abouts: set[
         if new and abouts is None:
             writer.put_edges(_edges(writer, seq, new))
     writer.put_changes(state.changes)
-    if abouts is None:
-        add_events(writer, [_stated(seq, reading) for seq, reading in readings])
 
 
 def leaning(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
@@ -111,7 +109,7 @@ def leaning(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
 def derive_anew(writer: Writer, abouts: set[str], seqs: Sequence[int]) -> None:
     """Derive the statements about some subjects again from the remaining events."""
     before = _ids_of(writer, seqs)
-    writer.drop_artifacts(sorted(abouts))
+    writer.drop_statements(sorted(abouts))
     events, stored = writer.fetch(seqs), writer.readings(seqs)
     derive(writer, [(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)], abouts)
     after = _ids_of(writer, seqs)
@@ -122,46 +120,21 @@ def derive_anew(writer: Writer, abouts: set[str], seqs: Sequence[int]) -> None:
 def relink(writer: Writer, seqs: Sequence[int]) -> None:
     """Renew the links of events whose statements changed, and of the turns after them."""
     for seq in sorted({*seqs, *writer.said_later(seqs, limit=LINKED_TURNS)}):
-        stated = writer.artifacts_of([seq]).get(seq, [])
+        stated = writer.statements_of([seq]).get(seq, [])
         writer.drop_links([one.id for one in stated])
         writer.put_edges(_edges(writer, seq, stated) if stated else ())
-
-
-def catch_up(writer: Writer, *, limit: int) -> int:
-    """Derive a batch of the backlog, in order; return the number of events."""
-    upto = writer.derived_upto()
-    if upto is None:
-        return 0
-    rows = writer.log(after=upto, limit=limit)
-    stored = writer.readings([seq for seq, _ in rows])
-    derive(writer, [(seq, read(event, stored.get(seq))) for seq, event in rows])
-    # Under the write lock nobody adds events, so a short page is the last.
-    writer.owe_derivation(rows[-1][0] if len(rows) == limit else None)
-    return len(rows)
-
-
-def graph_behind(writer: Writer, *, limit: int) -> int:
-    """Add a batch of the backlog to the graph, in order; return the number of events."""
-    upto = writer.graph_state().upto
-    if upto is None or writer.derived_upto() is not None:
-        return 0
-    rows = writer.log(after=upto, limit=limit)
-    if rows:
-        add_events(writer, stated(writer, [seq for seq, _ in rows]))
-    else:
-        writer.set_graph(upto=None)
-    return len(rows)
 
 
 def stated(writer: Writer, seqs: Sequence[int]) -> list[Stated]:
     """Read events again, with the stored readings of an LLM."""
     events, stored = writer.fetch(seqs), writer.readings(seqs)
-    return [_stated(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)]
+    return [stated_in(seq, read(events[seq], stored.get(seq))) for seq in sorted(events)]
 
 
-def _stated(seq: int, reading: Reading) -> Stated:
-    told = reading.told
-    return Stated(seq, reading.event, reading.checked.accepted, told.facts, told.extractor)
+def stated_in(seq: int, reading: Reading) -> Stated:
+    """Give what the graph needs of a reading."""
+    by_llm = reading.by_llm
+    return Stated(seq, reading.event, reading.checked.accepted, by_llm.facts, by_llm.extractor)
 
 
 def _with_amended(writer: Writer, seq: int, reading: Reading) -> Reading:
@@ -173,19 +146,19 @@ def _with_amended(writer: Writer, seq: int, reading: Reading) -> Reading:
     found = _amended(writer, seq, reading.event, reading.amendment, stated, _MOST_AMENDED)
     return reading._replace(
         checked=replace(reading.checked, accepted=(*accepted, *(one.draft for one in found))),
-        amends={artifact_id(one.draft): artifact_id(one.target) for one in found},
+        amends={statement_id(one.draft): statement_id(one.target) for one in found},
     )
 
 
 def _amended(
-    writer: Writer, seq: int, event: Event, amendment: Amendment, stated: Sequence[ArtifactDraft], most: int
+    writer: Writer, seq: int, event: Event, amendment: Amendment, stated: Sequence[StatementDraft], most: int
 ) -> list[Amended]:
     said = [one for one in stated if one.span.end <= amendment.span.start]
     said = said or _said_before(writer, seq, event, alone=not amendment.sure, most=most)
     return amended(event, amendment, said)
 
 
-def _said_before(writer: Writer, seq: int, event: Event, *, alone: bool, most: int) -> list[ArtifactDraft]:
+def _said_before(writer: Writer, seq: int, event: Event, *, alone: bool, most: int) -> list[StatementDraft]:
     """List what the same speaker stated or put right in their last turn; alone: and only if nobody spoke after it."""
     before = writer.said_earlier(seq, limit=LINKED_TURNS)
     events = writer.fetch(before[:1] if alone else before)
@@ -193,7 +166,7 @@ def _said_before(writer: Writer, seq: int, event: Event, *, alone: bool, most: i
     if place is None:
         return []
     mine = events[place]
-    stated = list(check_all(mine, extract(mine).artifacts).accepted)
+    stated = list(check_all(mine, extract(mine).statements).accepted)
     amendment = amendment_in(mine) if most else None
     if amendment is None:
         return stated
@@ -208,38 +181,38 @@ class _Known:
     writer: Writer
     changes: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
 
-    def like(self, draft: ArtifactDraft) -> list[Artifact]:
+    def like(self, draft: StatementDraft) -> list[Statement]:
         """Read what a draft may touch, the newest first."""
         keys = _hashed(_about(draft), keys_for(draft))
         known = self.writer.standing_by(keys, limit=_COMPARED)
         return [one for one in known if _about(one) == _about(draft)]
 
-    def levels(self, artifacts: Sequence[Artifact]) -> dict[str, int]:
+    def levels(self, statements: Sequence[Statement]) -> dict[str, int]:
         """Tell how far the sources of statements are trusted, by the statements' ids."""
-        raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in artifacts}
+        raw = {one.event_id: raw_event_id(one.event_id) or b"" for one in statements}
         found = {known.event.id: known.event for known in self.writer.find(list(raw.values())).values()}
-        return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in artifacts}
+        return {one.id: level_of(found[one.event_id]) if one.event_id in found else 0 for one in statements}
 
-    def add(self, seq: int, artifact: Artifact) -> None:
-        self.writer.put_artifact(seq, artifact, _hashed(_about(artifact), keys_of(artifact)))
+    def add(self, seq: int, statement: Statement) -> None:
+        self.writer.put_statement(seq, statement, _hashed(_about(statement), keys_of(statement)))
 
-    def close(self, artifact: Artifact, outcome: Outcome, event: Event) -> None:
+    def close(self, statement: Statement, outcome: Outcome, event: Event) -> None:
         status = Status.SUPERSEDED if outcome.action is Action.UPDATE else Status.RETRACTED
         at = to_micros(event.recorded_at)[0]
         ends = outcome.ends_at or effective_at(event)
-        self.writer.close_artifact(artifact.id, status=status, valid_to=ends, at=at)
+        self.writer.close_statement(statement.id, status=status, valid_to=ends, at=at)
 
-    def undo(self, artifact: Artifact) -> None:
+    def undo(self, statement: Statement) -> None:
         """Close a statement as if it had never held; what it had replaced holds again, also in the past."""
-        self.writer.close_artifact(
-            artifact.id,
+        self.writer.close_statement(
+            statement.id,
             status=Status.RETRACTED,
-            valid_to=artifact.valid_from or artifact.recorded_at,
-            at=to_micros(artifact.recorded_at)[0],
+            valid_to=statement.valid_from or statement.recorded_at,
+            at=to_micros(statement.recorded_at)[0],
         )
-        before = self.writer.artifact(artifact.replaces) if artifact.replaces else None
+        before = self.writer.statement(statement.replaces) if statement.replaces else None
         if before is not None and before.status is Status.SUPERSEDED:
-            self.writer.reopen_artifact(before.id, _hashed(_about(before), keys_of(before)))
+            self.writer.reopen_statement(before.id, _hashed(_about(before), keys_of(before)))
 
     def note(
         self,
@@ -248,32 +221,32 @@ class _Known:
         action: str,
         *,
         reason: str,
-        artifact: str | None = None,
+        statement: str | None = None,
         target: str | None = None,
     ) -> None:
         change = Change(
             at=event.recorded_at,
             action=action,
             reason=reason,
-            artifact_id=artifact,
+            statement_id=statement,
             target_id=target,
             event_id=event.id,
         )
         self.changes.append((seq, change))
 
 
-def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> Iterable[Artifact]:
-    """Do what comparing says; give the artifact that was added, if one was."""
-    event, id, draft = reading.event, artifact_id(draft), _in_zone(draft, reading.event)
-    if state.writer.artifact(id) is not None:
+def _settle(state: _Known, seq: int, reading: Reading, draft: StatementDraft) -> Iterable[Statement]:
+    """Do what comparing says; give the statement that was added, if one was."""
+    event, id, draft = reading.event, statement_id(draft), _in_zone(draft, reading.event)
+    if state.writer.statement(id) is not None:
         return ()  # the same words were read twice
     draft, outcome = _back_to(state, reading, draft) or (draft, decide(draft, state.like(draft)))
     if outcome.action is Action.ADD and id in reading.follows:
-        followed = state.writer.artifact(reading.follows[id])
-        outcome = _as_told(draft, followed, "as an LLM reads it") or outcome
+        followed = state.writer.statement(reading.follows[id])
+        outcome = _as_stated(draft, followed, "as an LLM reads it") or outcome
     if outcome.action is Action.ADD and id in reading.amends:
-        followed = state.writer.artifact(reading.amends[id])
-        outcome = _as_told(draft, followed, "by the speaker's own word") or _nothing_left(followed)
+        followed = state.writer.statement(reading.amends[id])
+        outcome = _as_stated(draft, followed, "by the speaker's own word") or _nothing_left(followed)
     outcome = _by_trust(state, event, draft, outcome)
     target = outcome.target.id if outcome.target else None
     if outcome.action is Action.NONE:
@@ -282,19 +255,19 @@ def _settle(state: _Known, seq: int, reading: Reading, draft: ArtifactDraft) -> 
         return ()
     late = outcome.ends_at if outcome.action is Action.ADD else None
     follows = target if outcome.action in (Action.UPDATE, Action.RETRACT) else None
-    artifact = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
+    statement = adopt(draft, recorded_at=event.recorded_at, replaces=follows, superseded_at=late)
     if outcome.target is not None and outcome.target.status is Status.CURRENT and follows is not None:
         state.close(outcome.target, outcome, event)
-    state.add(seq, artifact)
-    state.note(seq, event, outcome.action, reason=outcome.reason, artifact=artifact.id, target=target)
+    state.add(seq, statement)
+    state.note(seq, event, outcome.action, reason=outcome.reason, statement=statement.id, target=target)
     for other in outcome.ended:
         ended = Outcome(action=Action.RETRACT, reason="over with it", target=other, ends_at=ended_at(draft, other))
         state.close(other, ended, event)
-        state.note(seq, event, ended.action, reason=ended.reason, artifact=artifact.id, target=other.id)
-    return (artifact,)
+        state.note(seq, event, ended.action, reason=ended.reason, statement=statement.id, target=other.id)
+    return (statement,)
 
 
-def _by_trust(state: _Known, event: Event, draft: ArtifactDraft, outcome: Outcome) -> Outcome:
+def _by_trust(state: _Known, event: Event, draft: StatementDraft, outcome: Outcome) -> Outcome:
     """Let a less trusted source end nothing that a more trusted one stated; what it claims is kept as not current."""
     touched = [*((outcome.target,) if outcome.target else ()), *outcome.ended]
     level = level_of(event)
@@ -316,7 +289,7 @@ def _by_trust(state: _Known, event: Event, draft: ArtifactDraft, outcome: Outcom
     return Outcome(action=Action.ADD, target=outcome.target, ends_at=when, reason=reason)
 
 
-def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
+def _in_zone(draft: StatementDraft, event: Event) -> StatementDraft:
     """Convert its times to the time zone of the speaker, as the store will.
 
     Times of an event dated in the future are capped at its recording time.
@@ -340,13 +313,13 @@ def _in_zone(draft: ArtifactDraft, event: Event) -> ArtifactDraft:
     )
 
 
-def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[ArtifactDraft, Outcome] | None:
+def _back_to(state: _Known, reading: Reading, draft: StatementDraft) -> tuple[StatementDraft, Outcome] | None:
     """Restore a statement if what ended or replaced it is taken back."""
     if reading.amendment is None or reading.amendment.value is not None:
         return None
-    taken_back = reading.amends.get(artifact_id(draft))
-    target = state.writer.artifact(taken_back) if taken_back else None
-    held = state.writer.artifact(target.replaces) if target and target.replaces else None
+    taken_back = reading.amends.get(statement_id(draft))
+    target = state.writer.statement(taken_back) if taken_back else None
+    held = state.writer.statement(target.replaces) if target and target.replaces else None
     if target is None or held is None or held.stance is Stance.ENDED or _about(held) != _about(draft):
         return None
     again = _in_zone(restored(reading.event, reading.amendment, held), reading.event)
@@ -358,11 +331,11 @@ def _back_to(state: _Known, reading: Reading, draft: ArtifactDraft) -> tuple[Art
     return again, Outcome(action=Action.UPDATE, target=target, ends_at=ends, reason="taken back, so it holds again")
 
 
-def _nothing_left(followed: Artifact | None) -> Outcome:
+def _nothing_left(followed: Statement | None) -> Outcome:
     return Outcome(action=Action.NONE, target=followed, reason="corrects what is no longer held")
 
 
-def _as_told(draft: ArtifactDraft, target: Artifact | None, reason: str) -> Outcome | None:
+def _as_stated(draft: StatementDraft, target: Statement | None, reason: str) -> Outcome | None:
     """Accept that a statement ends or replaces a known one, unless it is about an earlier time."""
     ends = draft.valid_to or draft.valid_from
     if target is None or ends is None or draft.stance is Stance.MAYBE:
@@ -385,7 +358,7 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
     if reading.correction is None:
         return
     action, id, never_true, until = reading.correction
-    target = state.writer.artifact(id)
+    target = state.writer.statement(id)
     if target is None or (abouts is not None and _about(target) not in abouts):
         return
     event = reading.event
@@ -404,10 +377,10 @@ def _correct(state: _Known, seq: int, reading: Reading, abouts: set[str] | None)
         added = adopt(corrected(event, target), recorded_at=event.recorded_at, replaces=target.id)
         state.add(seq, added)
         reason = f"corrected by {event.speaker}"
-    state.note(seq, event, action, reason=reason, artifact=added.id if added else None, target=target.id)
+    state.note(seq, event, action, reason=reason, statement=added.id if added else None, target=target.id)
 
 
-def _about(draft: ArtifactDraft) -> str:
+def _about(draft: StatementDraft) -> str:
     return (draft.about or "").casefold()
 
 
@@ -420,15 +393,15 @@ def _hashed(about: str, keys: Iterable[str]) -> list[int]:
 
 
 def _ids_of(writer: Writer, seqs: Sequence[int]) -> dict[int, set[str]]:
-    return {seq: {one.id for one in several} for seq, several in writer.artifacts_of(seqs).items()}
+    return {seq: {one.id for one in several} for seq, several in writer.statements_of(seqs).items()}
 
 
-def _edges(writer: Writer, seq: int, new: Sequence[Artifact]) -> list[Edge]:
+def _edges(writer: Writer, seq: int, new: Sequence[Statement]) -> list[Edge]:
     before = writer.said_earlier(seq, limit=LINKED_TURNS)
-    stated = writer.artifacts_of(before)
+    stated = writer.statements_of(before)
     turn_of = {earlier: -distance for distance, earlier in enumerate(before, 1)}
-    earlier = [Placed(artifact=one, turn=turn_of[at]) for at, several in stated.items() for one in several]
-    found = link([Placed(artifact=one, turn=0) for one in new], earlier, _similarity)
+    earlier = [Placed(statement=one, turn=turn_of[at]) for at, several in stated.items() for one in several]
+    found = link([Placed(statement=one, turn=0) for one in new], earlier, _similarity)
     return [_edge(one) for one in found]
 
 
@@ -443,7 +416,7 @@ def _edge(found: Link) -> Edge:
     )
 
 
-def _similarity(one: Artifact, other: Artifact) -> float:
+def _similarity(one: Statement, other: Statement) -> float:
     """Compare by words; vectors would make the result depend on the model."""
     mine, theirs = set(question_terms(one.content)), set(question_terms(other.content))
     return len(mine & theirs) / math.sqrt(len(mine) * len(theirs)) if mine and theirs else 0.0

@@ -12,7 +12,7 @@ from everyword.knowledge.legacy.fold.palace import Kept, Named, lay_out
 from everyword.knowledge.legacy.fold.window import Node, standings, window
 from everyword.models.protocol import Tokenizer
 from everyword.storage.protocol import Access, Reader
-from everyword.text.rendering import name, one_line, said
+from everyword.text.rendering import name, one_line, speaker_line
 from everyword.text.terms import shortened
 from everyword.types.concepts import Concept
 from everyword.types.events import Event
@@ -136,14 +136,14 @@ def _due(intent: Intent) -> str:
 def _line(event: Event) -> str:
     """Write an event on one line: day, speaker, text."""
     text = shortened(one_line(event.text), LONGEST_LINE)
-    return f"{day_in_words(event.at)}, {said(text, speaker=event.speaker)}"
+    return f"{day_in_words(event.at)}, {speaker_line(text, speaker=event.speaker)}"
 
 
 def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_of: datetime | None = None) -> Palace:
     """Lay out the palace from the newest events of a snapshot, or with as_of of what was known at a time."""
     events = reader.fetch(reader.newest_events(wing, as_of=as_of, limit=PALACE_EVENTS))
     topics = topics_of(reader, list(events), wing=wing, as_of=as_of, wings=True)
-    stated = reader.artifacts_of(list(events))
+    stated = reader.statements_of(list(events))
     newest = sorted(events.items(), key=lambda pair: (pair[1].at, pair[0]), reverse=True)
     taken: dict[str | None, dict[str | None, int]] = {}  # wing -> room -> drawers
     kept: list[Kept] = []
@@ -152,7 +152,7 @@ def palace_in(reader: Reader, *, wing: str | None, rooms: int, drawers: int, as_
         concepts = [id for id in topics.of_event.get(seq, ()) if _has_room(here, id, rooms, drawers)]
         if not concepts and (seq in topics.of_event or not _has_room(here, None, rooms, drawers)):
             continue
-        kinds = tuple(dict.fromkeys(artifact.kind.value for artifact in stated.get(seq, ())))
+        kinds = tuple(dict.fromkeys(statement.kind.value for statement in stated.get(seq, ())))
         kept.append(Kept(event=event, kinds=kinds, concepts=tuple(concepts)))
     named = {id: Named(id=id, label=one.label, wings=one.wings) for id, one in topics.concepts.items()}
     counts = {name: count for name, count in reader.wing_counts(as_of=as_of).items() if wing in (None, name)}

@@ -18,7 +18,15 @@ from everyword.errors import EverywordError, InvalidSetting
 from everyword.models.encoder import Encoded, Marker, TextEncoder, TokenEncoder, TwoHeadEncoder
 from everyword.models.protocol import Embedder, Matches, ModelCard, Passage, Question
 from everyword.models.token_codec import TokenCodec, to_int8
-from everyword.models.weights import CODEC, COLBERT_SMALL, EVERYWORD_SMALL, MODEL, TOKENIZER, find_model
+from everyword.models.weights import (
+    COLBERT_SMALL,
+    EVERYWORD_SMALL,
+    MODEL,
+    TOKENIZER,
+    ModelFiles,
+    PinnedModel,
+    find_model,
+)
 
 DEFAULT = EVERYWORD_SMALL.name
 CHOICES = (
@@ -26,6 +34,7 @@ CHOICES = (
     '"openai:MODEL@URL", "URL#MODEL", or an Embedder object'
 )
 POOLED_DIMS = 128
+CODECS = Path(__file__).parent / "codecs"
 
 EmbedderSpec = str | Embedder | None
 Folder = str | os.PathLike[str] | None
@@ -68,11 +77,17 @@ class LateInteractionEmbedder:
 
     repeatable = True  # the same text gives the same bytes on the same machine, so `verify` may compare them
 
-    def __init__(self, card: ModelCard, encoder: TextEncoder[Any], codec: bytes) -> None:
-        self.card = card
+    CODEC_FILE: Path
+    TOKEN_DIMS: int
+    FORM: bytes  # part of the version, since it decides which vectors are stored
+
+    def __init__(self, model: PinnedModel, files: ModelFiles, encoder: TextEncoder[Any]) -> None:
         self._loadable = encoder
-        self._codec_bytes = codec
+        self._codec_bytes = self.CODEC_FILE.read_bytes()
         self._warmed = False
+        identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
+        version = hashlib.sha256(self.FORM + identity + self._codec_bytes).hexdigest()[:8]
+        self.card = ModelCard(name=model.name, version=version, dims=POOLED_DIMS, token_dims=self.TOKEN_DIMS)
 
     def warm(self) -> None:
         """Start loading in the background; a call that comes too early waits for it."""
@@ -100,8 +115,9 @@ class LateInteractionEmbedder:
 class EverywordSmall(LateInteractionEmbedder):
     """The default: our own encoder of six layers. One pass gives token vectors and the pooled vector."""
 
+    CODEC_FILE = CODECS / "everyword-small.npz"
     TOKEN_DIMS = 80
-    FORM = b"markers and punctuation dropped"  # part of the version, since it decides which vectors are stored
+    FORM = b"markers and punctuation dropped"
     # Vocabulary ids of padding, the two markers, [CLS], [SEP] and common punctuation. They match nothing that a
     # question asks for, the model was trained without them, and they are a quarter of the tokens of chats.
     NOT_STORED = np.array([
@@ -113,14 +129,12 @@ class EverywordSmall(LateInteractionEmbedder):
     def __init__(self, *, folder: Folder = None) -> None:
         files = find_model(EVERYWORD_SMALL, folder=folder)
         self._encoder = TwoHeadEncoder(files)
-        identity = "".join(files.sha256[name] for name in (MODEL, TOKENIZER, CODEC)).encode()
-        card = _card(EVERYWORD_SMALL.name, self.FORM + identity, self.TOKEN_DIMS)
-        super().__init__(card, self._encoder, files.paths[CODEC].read_bytes())
+        super().__init__(EVERYWORD_SMALL, files, self._encoder)
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
         return [
-            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.quantize(self._stored(encoded)))
+            Passage(pooled=to_int8(encoded.pooled), tokens=self._codec.pack(self.stored(encoded)))
             for encoded in self._encoder.encode_many(texts, Marker.PASSAGE)
         ]
 
@@ -130,7 +144,8 @@ class EverywordSmall(LateInteractionEmbedder):
         encoded = self._encoder.encode(text, Marker.QUESTION)
         return Question(pooled=encoded.pooled, tokens=encoded.tokens, unread=self._encoder.unread(text))
 
-    def _stored(self, encoded: Encoded) -> NDArray[np.float32]:
+    def stored(self, encoded: Encoded) -> NDArray[np.float32]:
+        """Drop the tokens that are not stored; of a text without any other, keep the first."""
         keep = ~np.isin(encoded.ids, self.NOT_STORED)
         return encoded.tokens[keep] if keep.any() else encoded.tokens[:1]
 
@@ -138,22 +153,22 @@ class EverywordSmall(LateInteractionEmbedder):
 class ColbertSmall(LateInteractionEmbedder):
     """answerai-colbert-small-v1: twelve layers, half as fast. The codec computes both kinds of vectors."""
 
-    CODEC_FILE = Path(__file__).parent / "codecs" / "colbert-small.npz"
+    CODEC_FILE = CODECS / "colbert-small.npz"
     TOKEN_DIMS = 96
-    FORM = b"markers dropped"  # part of the version, since it decides which vectors are stored
+    FORM = b"markers dropped"
 
     def __init__(self, *, folder: Folder = None) -> None:
         files = find_model(COLBERT_SMALL, folder=folder)
         self._encoder = TokenEncoder(files)
-        codec = self.CODEC_FILE.read_bytes()
-        identity = (files.sha256[MODEL] + files.sha256[TOKENIZER]).encode()
-        card = _card(COLBERT_SMALL.name, self.FORM + identity + codec, self.TOKEN_DIMS)
-        super().__init__(card, self._encoder, codec)
+        super().__init__(COLBERT_SMALL, files, self._encoder)
 
     def passages(self, texts: Sequence[str]) -> list[Passage]:
         """Encode texts that will be stored."""
         return [
-            Passage(pooled=to_int8(self._codec.pooled(states)), tokens=self._codec.pack(_without_markers(states)))
+            Passage(
+                pooled=to_int8(self._codec.pooled(states)),
+                tokens=self._codec.pack(self._codec.tokens(_without_markers(states))),
+            )
             for states in self._encoder.encode_many(texts, Marker.PASSAGE)
         ]
 
@@ -164,11 +179,6 @@ class ColbertSmall(LateInteractionEmbedder):
         return Question(
             pooled=self._codec.pooled(states), tokens=self._codec.tokens(states), unread=self._encoder.unread(text)
         )
-
-
-def _card(name: str, identity: bytes, token_dims: int) -> ModelCard:
-    version = hashlib.sha256(identity).hexdigest()[:8]
-    return ModelCard(name=name, version=version, dims=POOLED_DIMS, token_dims=token_dims)
 
 
 def _without_markers(states: NDArray[np.float32]) -> NDArray[np.float32]:

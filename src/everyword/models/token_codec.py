@@ -1,8 +1,8 @@
 """Compress token vectors for storage, and compare them with a question's (MaxSim).
 
-A token vector of 384 floats becomes 96 numbers of 4 bits, 48 bytes instead of 1,536. On development conversations
-that costs .01 of recall at 10 (.802 to .789), most of it from the projection; 128 dimensions were no better.
-tools/fit_codec.py fits the numbers in codecs/."""
+A vector is written as the nearest of 256 centroids (one byte) and its difference from it by product quantization: four
+dimensions a byte, 21 bytes for 80 dimensions. Of a long passage similar vectors are merged, until 128 remain.
+docs/speed.md has what this costs in recall. tools/fit_codec.py fits the numbers in codecs/."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ from everyword.models.protocol import Matches
 
 Floats = NDArray[np.float32]
 
-LEVELS = 16  # quantisation levels, 4 bits; costs .004 of recall against floats of the same dimensions
-# Tokens of one passage closer than this (cosine) match the same question words, so only the first is stored.
-# 82% of the tokens of chat turns remain, without a measurable loss.
-DUPLICATE_COSINE = 0.95
+CENTROIDS = 256  # of vectors, and of each part of a difference: one byte
+PART_DIMS = 4  # dimensions of a part
+# Vectors of a passage: a chat turn has fewer tokens, a full window some 200. Merging the tokens of chat turns as well
+# costs recall: two of three .006, half of them .015.
+MOST_VECTORS = 128
 INT8_UNIT = 127  # the largest component of a unit vector, as int8
-# Tokens unpacked at a time: 2,048 x 96 floats fit the second-level cache of a small core.
-BLOCK_TOKENS = 2048
+# Vectors unpacked at a time: 2,048 x 96 floats fit the second-level cache of a small core.
+BLOCK_VECTORS = 2048
 # Multiplications up to which OpenBLAS uses one thread. With more threads each product waits for the slowest one:
 # 1 ms became 16 to 40 ms on a machine with busy cores, and an idle one gained nothing.
 SINGLE_THREAD_PRODUCTS = 4 * 65536
+_SELF = np.float32(-9)  # below every cosine: no token is its own neighbour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,43 +37,48 @@ class TokenCodec:
     """The fitted numbers of one model. Token states must have unit length."""
 
     projection: Floats  # (states, token_dims)
-    mean: Floats  # (token_dims,) of projected tokens
-    spread: Floats  # (token_dims,) standard deviation of projected tokens
-    levels: Floats  # (LEVELS,) of standardised values, ascending
+    # (token_dims, token_dims) each. A passage is stored in a basis in which an error matters alike in all directions to
+    # questions, and all parts vary alike. A product of both sides is that of the vectors before.
+    passage_basis: Floats
+    question_basis: Floats
+    centroids: Floats  # (CENTROIDS, token_dims), in the basis of passages
+    parts: Floats  # (token_dims / PART_DIMS, CENTROIDS, PART_DIMS) of differences from the nearest centroid
     pooled_mean: Floats  # (states,) unit length: the mean direction of all texts
     pooled_projection: Floats  # (states, dims)
-    table: NDArray[np.uint64]  # byte -> its two levels, as two adjacent float32
+    table: NDArray[np.complex128]  # `parts`, the four float32 of a row as one number
 
     @classmethod
     def read(cls, content: bytes) -> TokenCodec:
         """Read the .npz file that tools/fit_codec.py writes."""
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             named = {name: np.ascontiguousarray(arrays[name], np.float32) for name in arrays.files}
-        return cls(**named, table=_byte_table(named["levels"]))
+        return cls(**named, table=named["parts"].view(np.complex128).ravel())
 
     @property
-    def token_bytes(self) -> int:
-        """Bytes per stored token."""
-        return len(self.mean) // 2
+    def vector_bytes(self) -> int:
+        """Bytes per stored vector."""
+        return 1 + len(self.parts)
 
     def tokens(self, states: Floats) -> Floats:
         """Project token states to the vectors that are compared."""
         return unit(multiply(states, self.projection))
 
-    def pack(self, states: Floats) -> bytes:
-        """Drop near-duplicate tokens, project the others and quantize them."""
-        return self.quantize(self.tokens(states[distinct_tokens(states)]))
-
-    def quantize(self, tokens: Floats) -> bytes:
-        """Write projected tokens with 4 bits per dimension."""
-        standard = (tokens - self.mean) / self.spread
-        edges = (self.levels[1:] + self.levels[:-1]) / 2
-        codes = np.searchsorted(edges, standard.ravel()).astype(np.uint8)
-        return (codes[0::2] | codes[1::2] << 4).tobytes()
+    def pack(self, tokens: Floats) -> bytes:
+        """Merge similar tokens of a long passage, and write the vectors."""
+        vectors = multiply(merge_similar(tokens, MOST_VECTORS), self.passage_basis)
+        packed = np.empty((len(vectors), self.vector_bytes), np.uint8)
+        packed[:, 0] = nearest = nearest_centroids(vectors, self.centroids)
+        differences = (vectors - self.centroids[nearest]).reshape(len(vectors), -1, PART_DIMS)
+        # All parts at once: each product is too small for a second thread.
+        similarities = np.matmul(differences.transpose(1, 0, 2), self.parts.swapaxes(1, 2))
+        similarities -= (self.parts**2).sum(axis=2)[:, None] / 2
+        packed[:, 1:] = similarities.argmax(axis=2).T
+        return packed.tobytes()
 
     def unpack(self, packed: bytes) -> Floats:
-        """Restore the token vectors as closely as 4 bits allow."""
-        return self._levels(packed) * self.spread + self.mean
+        """Restore the stored vectors as closely as their bytes allow."""
+        nearest, differences = self._read(packed)
+        return multiply(self.centroids[nearest] + differences, self.question_basis.T)
 
     def pooled(self, states: Floats) -> Floats:
         """Compute the single vector of a text: the mean of its tokens minus the mean of all texts."""
@@ -81,22 +88,54 @@ class TokenCodec:
 
     def matches(self, question: Floats, packed: Sequence[bytes]) -> Matches:
         """Find the best match of each question token in each passage; 0 for a passage without tokens."""
-        lengths = np.array([len(passage) // self.token_bytes for passage in packed], np.float32)
-        nearest = np.zeros((len(packed), len(question)), np.float32)
-        if not len(question):
-            return Matches(nearest, lengths)
-        # A level stands for level * spread + mean. Scaling the question is cheaper than scaling every passage.
-        scaled = (question * self.spread).T.copy()
-        offset = question @ self.mean
-        for indices, starts, block in _blocks(packed, self.token_bytes):
-            similarities = multiply(self._levels(block), scaled)
-            nearest[indices] = np.maximum.reduceat(similarities, starts, axis=0) + offset
-        return Matches(nearest, lengths)
+        lengths = np.array([len(passage) // self.vector_bytes for passage in packed], np.float32)
+        best = np.zeros((len(packed), len(question)), np.float32)
+        if len(question):
+            asked = multiply(question, self.question_basis).T.copy()
+            to_centroids = multiply(self.centroids, asked)
+            for indices, starts, block in _blocks(packed, self.vector_bytes):
+                nearest, differences = self._read(block)
+                similarities = multiply(differences, asked)
+                similarities += to_centroids.take(nearest, axis=0, mode="clip")
+                best[indices] = np.maximum.reduceat(similarities, starts, axis=0)
+        return Matches(best, lengths)
 
-    def _levels(self, packed: bytes) -> Floats:
-        codes = np.frombuffer(packed, np.uint8)
-        # mode="clip": every byte is in range, and the default mode copies through a second buffer.
-        return self.table.take(codes, mode="clip").view(np.float32).reshape(-1, len(self.mean))
+    def _read(self, packed: bytes) -> tuple[NDArray[np.uint8], Floats]:
+        rows = np.frombuffer(packed, np.uint8).reshape(-1, self.vector_bytes)
+        places = rows[:, 1:] + np.arange(len(self.parts), dtype=np.intp) * CENTROIDS
+        # mode="clip": every place is in range, and the default mode copies through a second buffer.
+        return rows[:, 0], self.table.take(places, mode="clip").view(np.float32)
+
+
+def merge_similar(vectors: Floats, most: int) -> Floats:
+    """Merge vectors of unit length until at most `most` remain.
+
+    Each round merges pairs that are each other's nearest, the most similar pairs first.
+    """
+    sums = vectors
+    while len(vectors) > most:
+        cosines = multiply(vectors, vectors.T)
+        cosines = np.maximum(cosines, cosines.T)  # rounding may differ, and then no pair would be mutual
+        np.fill_diagonal(cosines, _SELF)
+        nearest = cosines.argmax(axis=1)
+        own = np.arange(len(vectors))
+        first = own[(nearest[nearest] == own) & (own < nearest)]
+        if not len(first):  # not numbers
+            break
+        order = np.argsort(-cosines[first, nearest[first]], kind="stable")
+        first = first[order[: len(vectors) - most]]
+        sums = sums.copy()
+        sums[first] += sums[nearest[first]]
+        sums = np.delete(sums, nearest[first], axis=0)
+        vectors = unit(sums)
+    return vectors
+
+
+def nearest_centroids(vectors: Floats, centroids: Floats) -> NDArray[np.intp]:
+    """Find the nearest centroid of each vector, by distance."""
+    similarities = multiply(vectors, np.ascontiguousarray(centroids.T))
+    similarities -= (centroids**2).sum(axis=1) / 2
+    return similarities.argmax(axis=1)
 
 
 def unit(vectors: Floats) -> Floats:
@@ -120,37 +159,22 @@ def to_int8(vector: Floats) -> NDArray[np.int8]:
     return np.rint(vector * INT8_UNIT).astype(np.int8)
 
 
-def distinct_tokens(states: Floats) -> NDArray[np.bool_]:
-    """Mark the tokens to keep: each that is not a near-duplicate of one kept before it."""
-    near = np.triu(multiply(states, states.T) > DUPLICATE_COSINE, k=1)
-    keep = np.ones(len(states), np.bool_)
-    for token in np.flatnonzero(near.any(axis=0)):
-        keep[token] = not (near[:token, token] & keep[:token]).any()
-    return keep
-
-
-def _byte_table(levels: Floats) -> NDArray[np.uint64]:
-    byte = np.arange(256)
-    pairs = np.stack([levels[byte % LEVELS], levels[byte // LEVELS]], axis=1)
-    return np.ascontiguousarray(pairs).view(np.uint64).ravel()
-
-
-def _blocks(packed: Sequence[bytes], token_bytes: int) -> Iterator[tuple[list[int], NDArray[np.intp], bytes]]:
-    """Join passages into blocks: their indices, the token at which each starts, and their bytes."""
+def _blocks(packed: Sequence[bytes], vector_bytes: int) -> Iterator[tuple[list[int], NDArray[np.intp], bytes]]:
+    """Join passages into blocks: their indices, the vector at which each starts, and their bytes."""
     indices: list[int] = []
     starts: list[int] = []
-    tokens = 0
+    vectors = 0
     for index, passage in enumerate(packed):
-        count, rest = divmod(len(passage), token_bytes)
+        count, rest = divmod(len(passage), vector_bytes)
         if rest:
-            raise StoreCorrupt(f"Token vectors of {len(passage)} bytes are not a multiple of {token_bytes}.")
+            raise StoreCorrupt(f"Token vectors of {len(passage)} bytes are not a multiple of {vector_bytes}.")
         if not count:
             continue
         indices.append(index)
-        starts.append(tokens)
-        tokens += count
-        if tokens >= BLOCK_TOKENS:
+        starts.append(vectors)
+        vectors += count
+        if vectors >= BLOCK_VECTORS:
             yield indices, np.array(starts), b"".join([packed[i] for i in indices])
-            indices, starts, tokens = [], [], 0
+            indices, starts, vectors = [], [], 0
     if indices:
         yield indices, np.array(starts), b"".join([packed[i] for i in indices])

@@ -21,7 +21,7 @@ from everyword.errors import ModelDamaged, ModelMissing
 from everyword.private_files import FILE_MODE, make_private_folder
 
 FOLDER_VARIABLE = "EVERYWORD_MODELS"
-MODEL, TOKENIZER, CODEC = "model.onnx", "tokenizer.json", "codec.npz"
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 # A user's folder may pin other files than ours: {"sha256": {"model.onnx": "...", ...}}.
 MANIFEST = "manifest.json"
 
@@ -54,13 +54,12 @@ EVERYWORD_SMALL = PinnedModel(
     sha256={
         MODEL: "6d7a1e75efa9e69d52e14045233b7c8fd84fb0cb42dc67d221ed08b60fd62e33",
         TOKENIZER: _BERT_TOKENIZER,
-        CODEC: "a3bdb59da209488a986b34c4970fc9020b32b6a3ad5d354fa40677bc47b113c3",
     },
     package="everyword_models",
     package_folder="everyword-small",
     requirement="everyword-models==0.2.0",
 )
-# answerai-colbert-small-v1; its codec is ours and ships with this package.
+# answerai-colbert-small-v1
 COLBERT_SMALL = PinnedModel(
     name="colbert-small",
     sha256={

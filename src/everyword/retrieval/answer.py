@@ -23,7 +23,7 @@ from everyword.text.rendering import indented, name
 from everyword.text.spans import asks, sentences
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Answer, Citation, Context, Hit, Hits, Span
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 from everyword.types.times import day_in_words
 from everyword.types.trust import Source, is_vouched, label_of, level_of, source_of
 
@@ -60,7 +60,7 @@ def abstain(hits: Hits) -> bool:
     return not hits or (hits.confidence is not None and hits.confidence < ENOUGH)
 
 
-def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Iterable[Artifact]) -> bool:
+def is_grounded(question: str, asked: Analysis, hits: Sequence[Hit], stated: Iterable[Statement]) -> bool:
     """Tell whether the first hits contain any content word of the question; `stated` are their statements.
 
     Match scores compare events with each other, so in a small memory the best event matches any question.
@@ -82,12 +82,12 @@ def _content(question: str, hits: Iterable[Hit]) -> set[int]:
     return set(question_terms(question).keys() - names.keys() - term_counts(_ASKING).keys())
 
 
-def _slots(stated: Iterable[Artifact]) -> dict[str, str]:
+def _slots(stated: Iterable[Statement]) -> dict[str, str]:
     """Map events to the attribute they state: a move states "lives in", though nobody says "live"."""
     return {one.event_id: one.slot.attribute.replace("_", " ") for one in stated if one.slot}
 
 
-def answer_with_quotes(question: str, asked: Analysis, hits: Hits, stated: Iterable[Artifact] = ()) -> Answer:
+def answer_with_quotes(question: str, asked: Analysis, hits: Hits, stated: Iterable[Statement] = ()) -> Answer:
     """Answer with the best quote, or with several for a question that needs several.
 
     `stated` are the statements of the hits; they show which dates lie ahead. There is no quote where the hits only ask
@@ -102,7 +102,9 @@ def answer_with_quotes(question: str, asked: Analysis, hits: Hits, stated: Itera
     }
     many = asked.kind in (Kind.LISTING, Kind.COUNTING, Kind.COMPARING)
     chosen = [(hit, sentence_of(hit, question, asked)) for hit in ranked[: _SEVERAL if many else 1]]
-    parts = [_said(hit, span, question, asked, f"[{number}]", ahead) for number, (hit, span) in enumerate(chosen, 1)]
+    parts = [
+        _quote_line(hit, span, question, asked, f"[{number}]", ahead) for number, (hit, span) in enumerate(chosen, 1)
+    ]
     return Answer(
         question=question,
         text="\n".join(parts),
@@ -138,14 +140,15 @@ def _stating_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     """
     terms = question_terms(question).keys()
     deed = _ASKS_DEED.search(question) is not None
-    weighed = [(hit, _told(hit, terms)) for hit in hits[:_COMPARED] if hits[0].score - hit.score <= _MARGIN]
+    near = [hit for hit in hits[:_COMPARED] if hits[0].score - hit.score <= _MARGIN]
+    weighed = [(hit, _relevant_sentences(hit, terms)) for hit in near]
     best = weighed[0][1]
     if not best or not all(_is_weak(words, deed=deed) for words in best):
         return list(hits)
     only_asks = all(map(asks, best))
     reply = _reply(hits[0], hits) if only_asks else None
-    stating = [hit for hit, told in weighed if not all(_is_weak(words, deed=deed) for words in told)]
-    supposing = [hit for hit, told in weighed if not all(map(asks, told))]
+    stating = [hit for hit, texts in weighed if not all(_is_weak(words, deed=deed) for words in texts)]
+    supposing = [hit for hit, texts in weighed if not all(map(asks, texts))]
     if reply is None and not stating and not supposing:
         return [] if all(map(asks, _sentences(hits[0]))) else list(hits)
     first = reply or next(iter(stating or supposing))
@@ -178,7 +181,7 @@ def _trusted_first(question: str, hits: list[Hit], slots: Mapping[str, str]) -> 
     return hits if first is None else [first, *(hit for hit in hits if hit is not first)]
 
 
-def _told(hit: Hit, terms: AbstractSet[int]) -> list[str]:
+def _relevant_sentences(hit: Hit, terms: AbstractSet[int]) -> list[str]:
     """List the sentences of a hit that contain a question word."""
     return [words for words in _sentences(hit) if terms & term_counts(words).keys()]
 
@@ -202,10 +205,10 @@ def _reply(asking: Hit, hits: Sequence[Hit]) -> Hit | None:
     return None
 
 
-def _said(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
+def _quote_line(hit: Hit, span: Span, question: str, asked: Analysis, mark: str, ahead: Collection[str]) -> str:
     words = hit.event.text[span.start : span.end]
-    told = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
-    quote = f"“{indented(words)}” ({', '.join(part for part in told if part)}) {mark}"
+    source = (name(hit.event.speaker or ""), label_of(hit.event), day_in_words(hit.event.at))
+    quote = f"“{indented(words)}” ({', '.join(part for part in source if part)}) {mark}"
     date = _date(hit, words, question, hit.event.id in ahead) if asked.shape is Shape.DATE else None
     return quote if date is None else f"{date}: {quote}"
 
@@ -224,9 +227,9 @@ def _date(hit: Hit, words: str, question: str, ahead: bool) -> str | None:
     for mention in mentions:
         # Where the direction is a guess: ahead for a question about the future, or else the nearer date.
         surer = replace(sided.get(mention.span, mention), guessed=False) if mention.guessed else mention
-        told = write_date(surer, at)
-        if told is not None:
-            return told
+        date = write_date(surer, at)
+        if date is not None:
+            return date
     planned = verbs_look_back(words, len(words), len(words)) is False or _WISHES.search(words) is not None
     return None if to_come or ahead or planned or HYPOTHETICAL.search(words.rstrip()) else day_in_words(at)
 
@@ -303,18 +306,18 @@ class _Dated(NamedTuple):
     span: Span
     start: datetime
     exact: bool
-    told: str
+    date: str  # in words
 
 
 def _dated(hit: Hit, part: str, asked: Analysis) -> _Dated:
     at = hit.event.at
     span = sentence_of(hit, part, asked)
     for mention in find_dates(hit.event.text[span.start : span.end], at):
-        told = write_date(mention, at)
-        if told is not None:
+        date = write_date(mention, at)
+        if date is not None:
             first, last = first_and_last_day(mention, at)
             exact = mention.granularity in _EXACT and first.date() == last.date()
-            return _Dated(hit, span, first, exact, told)
+            return _Dated(hit, span, first, exact, date)
     return _Dated(hit, span, at, True, day_in_words(at))
 
 
@@ -361,7 +364,7 @@ def _capital(text: str) -> str:
 def _shown(one: _Dated, mark: str) -> str:
     words = one.hit.event.text[one.span.start : one.span.end]
     who = f"{one.hit.event.speaker}, " if one.hit.event.speaker else ""
-    return f"{one.told}: “{words}” ({who}{day_in_words(one.hit.event.at)}) {mark}"
+    return f"{one.date}: “{words}” ({who}{day_in_words(one.hit.event.at)}) {mark}"
 
 
 _HOW_LONG = r"how (?:long|much time|many (?P<unit>days?|weeks?|months?|years?))\b"
@@ -398,11 +401,11 @@ _TOKENS = 400  # of an answer; a few sentences
 
 
 def answer_with_llm(
-    llm: LLM, question: str, context: Context, confidence: float | None, told: Callable[[str], None] | None
+    llm: LLM, question: str, context: Context, confidence: float | None, on_text: Callable[[str], None] | None
 ) -> Answer:
     """Let an LLM write the answer, without quotes yet; reject an answer that cites none of the lines."""
     prompt = f"{context.text}\n\nQuestion: {indented(question)}\nAnswer:"
-    text = strip_reasoning(_written(llm, prompt, told)).strip()
+    text = strip_reasoning(_generate(llm, prompt, on_text)).strip()
     used = list(dict.fromkeys(mark for found in _MARK.finditer(text) for mark in _marks(found)))
     if not used and _NONE.search(text):
         return Answer(question=question, confidence=confidence, written_by=llm.name)
@@ -419,11 +422,11 @@ def _marks(found: re.Match[str]) -> list[str]:
     return [f"[{number}]" for number in re.findall(r"\d+", found[1])]
 
 
-def _written(llm: LLM, prompt: str, told: Callable[[str], None] | None) -> str:
-    if told is None:
+def _generate(llm: LLM, prompt: str, on_text: Callable[[str], None] | None) -> str:
+    if on_text is None:
         return llm.complete(system=_SYSTEM, prompt=prompt, max_tokens=_TOKENS).text
     pieces: list[str] = []
     for piece in stream_without_reasoning(llm.stream(system=_SYSTEM, prompt=prompt, max_tokens=_TOKENS)):
         pieces.append(piece)
-        told(piece)
+        on_text(piece)
     return "".join(pieces)

@@ -12,8 +12,8 @@ import numpy as np
 
 from everyword.models.protocol import Question
 from everyword.retrieval.candidates import (
-    ARTIFACTS_ARM,
     LINKS_ARM,
+    STATEMENTS_ARM,
     TIMES_ARM,
     VECTORS_ARM,
     WORDS_ARM,
@@ -52,10 +52,10 @@ def gather(scope: SearchScope, encode: EncodeQuestion, times: Sequence[Filter]) 
     if config.times is not None:
         for time in times:
             _add_time(found, scope, config.times, question, time)
-    if config.artifacts is not None and scope.terms:
+    if config.statements is not None and scope.terms:
         seqs = list(dict.fromkeys((*by_words.seqs.tolist(), *found)))
-        ranked = by_statements(scope.reader, scope.terms, seqs, config.artifacts)
-        add_ranking(found, _permitted(ranked, scope.allowed), ARTIFACTS_ARM)
+        ranked = by_statements(scope.reader, scope.terms, seqs, config.statements)
+        add_ranking(found, _permitted(ranked, scope.allowed), STATEMENTS_ARM)
     if config.links is not None:
         best = [(one.seq, one.score) for one in reciprocal_rank_fusion(found.values(), config)]
         ranked = by_links(scope.reader, best, config.links)
@@ -75,7 +75,7 @@ def search_deeper(
     if len(ranked) >= k or not any(len(ranked) >= arm.depth for arm in arms):  # no arm left anything out
         return []
     words, vectors = (arm and replace(arm, depth=max(arm.depth, k)) for arm in (config.words, config.vectors))
-    deeper = replace(config, words=words, vectors=vectors, times=None, artifacts=None, links=None)
+    deeper = replace(config, words=words, vectors=vectors, times=None, statements=None, links=None)
     found = gather(scope._replace(config=deeper), lambda: question, []).found
     known = {candidate.seq for candidate in ranked}
     unread = question.unread if question is not None else 0.0
@@ -110,7 +110,7 @@ def _add_words_and_vectors(
 def _by_words(scope: SearchScope) -> Ranking:
     """Rank by BM25, as deep as the arm of words or the arm of statements needs."""
     reader, config, terms, _, allowed = scope
-    depth = max(config.words.depth if config.words else 0, config.artifacts.reach if config.artifacts else 0)
+    depth = max(config.words.depth if config.words else 0, config.statements.reach if config.statements else 0)
     if not depth or not terms:
         return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
     return reader.by_words(terms, depth, allowed)
@@ -151,7 +151,7 @@ def by_statements(
     reader: Reader, terms: Mapping[int, float], seqs: Sequence[int], arm: StatementArm
 ) -> list[tuple[int, float]]:
     """Rank events by the share of the question's words in their best statement; rare words count more."""
-    statements = reader.statements(seqs)
+    statements = reader.statement_texts(seqs)
     matches = [(one, terms.keys() & term_counts(one.content).keys()) for one in statements]
     spread = Counter(term for _, shared in matches for term in shared)
     rarity = {term: math.log1p((len(matches) + 1) / (spread[term] + 1)) for term in terms}

@@ -77,8 +77,8 @@ class Boosts:
         role = (outline.role or "").casefold()
         if config.own and self._people.asker and not asked.addressed and vouched and role in USERS:
             boosts[OWN_WORDS] = config.own
-        if config.told and asked.addressed and role in ASSISTANTS:
-            boosts[ASSISTANT] = config.told
+        if config.assistant and asked.addressed and role in ASSISTANTS:
+            boosts[ASSISTANT] = config.assistant
         if lacking := config.untrusted * (1.0 - trust_of(outline.source).weight):
             boosts[SOURCE] = -lacking
         if self._times:

@@ -14,7 +14,7 @@ from everyword.types.events import Span
 WORDS_ARM = "words"
 VECTORS_ARM = "vectors"
 TIMES_ARM = "then"
-ARTIFACTS_ARM = "artifacts"
+STATEMENTS_ARM = "statements"
 LINKS_ARM = "links"
 
 

@@ -92,7 +92,7 @@ class SearchConfig:
     words: Arm | None
     vectors: Arm | None
     times: Arm | None = None  # events in or near a time that the question names, by words and by vectors
-    artifacts: StatementArm | None = None
+    statements: StatementArm | None = None
     links: LinkArm | None = None
     rrf_k: int = 10  # the constant of reciprocal rank fusion: the larger, the less the first ranks stand out
     rerank_depth: int = 0  # fused candidates that late interaction rescores
@@ -104,7 +104,7 @@ class SearchConfig:
     about: float = 0.0  # boost: the event is about a person whom the question names
     about_depth: int = 24  # candidates whose text is read for that; for the others only the speaker counts
     own: float = 0.0  # boost: the question asks about the asker, and the user spoke
-    told: float = 0.0  # boost: the question asks what the assistant said, and the assistant spoke
+    assistant: float = 0.0  # boost: the question asks what the assistant said, and the assistant spoke
     time: float = 0.0  # boost: the event lies in a time that the question names; less the farther outside
     untrusted: float = 0.0  # penalty, times the share of trust that the event's source lacks (types/trust.py)
     superseded: float = 0.0  # penalty: a later statement contradicts what the event states
@@ -129,7 +129,7 @@ HYBRID = SearchConfig(
     words=Arm(depth=100, weight=0.4),
     vectors=Arm(depth=100, weight=0.6),
     times=Arm(depth=30, weight=0.4),
-    artifacts=StatementArm(depth=30, weight=0.2, reach=200, least=2, past=0.9),
+    statements=StatementArm(depth=30, weight=0.2, reach=200, least=2, past=0.9),
     links=LinkArm(depth=20, weight=0.1, seeds=20, hops=2, discount=0.8),
     rerank_depth=260,
     token_power=0.75,
@@ -144,7 +144,7 @@ HYBRID = SearchConfig(
     unread=0.25,
     about=0.04,
     own=0.07,
-    told=0.05,
+    assistant=0.05,
     time=0.06,
     # A tool lacks .4 of trust: .08, most of the distance between a good and a middling candidate.
     untrusted=0.2,

@@ -17,13 +17,13 @@ from everyword.models.protocol import Tokenizer
 from everyword.retrieval.dates_in_text import date_notes
 from everyword.retrieval.dedup import NearDuplicates
 from everyword.retrieval.query_analysis import Analysis, Kind
-from everyword.storage.protocol import ArtifactFilter, Known, Reader, Seqs
-from everyword.text.rendering import fence_tokens, fenced, one_line, said
+from everyword.storage.protocol import Known, Reader, Seqs, StatementFilter
+from everyword.text.rendering import fence_tokens, fenced, one_line, speaker_line
 from everyword.text.terms import question_terms, term_counts
 from everyword.types.events import Citation, Context, Event, Filter, Hit, Span
 from everyword.types.ids import raw_event_id
 from everyword.types.records import RecordKind, events_of, shown_as_edit
-from everyword.types.statements import Artifact, Status
+from everyword.types.statements import Statement, Status
 from everyword.types.times import day_in_words
 from everyword.types.trust import is_vouched, label_of, source_of, trust_of
 
@@ -69,7 +69,7 @@ class _Line:
         quote = event.text[span.start : span.end]
         notes = [one_line(note) for note in date_notes(quote, event.at)]
         label = label_of(event)
-        return said(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
+        return speaker_line(f"{before}{quote}{after}", speaker=event.speaker, labels=[label] if label else []), notes
 
     @property
     def when(self) -> tuple[datetime, int]:
@@ -121,8 +121,8 @@ def pack(
     head = f"{instruction}\n\n" if instruction and tokenizer.count(f"{instruction}\n\n") < budget else ""
     room = budget - (tokenizer.count(head) if head else 0) - fence_tokens(tokenizer.count)
     first, cost = _head(statements, room, tokenizer)
-    told = {line.event.id for line in first}
-    chosen = _choose(hits, room - cost, tokenizer, preceding or {}, told)
+    shown = {line.event.id for line in first}
+    chosen = _choose(hits, room - cost, tokenizer, preceding or {}, shown)
     while True:
         text, citations = _laid_out(chosen, first)
         text = head + fenced(text, fence_key) if text else ""
@@ -152,20 +152,20 @@ def _head(statements: Sequence[Excerpt], room: int, tokenizer: Tokenizer) -> tup
 
 
 def _choose(
-    hits: Sequence[Hit], room: int, tokenizer: Tokenizer, preceding: Mapping[str, Known], told: Collection[str]
+    hits: Sequence[Hit], room: int, tokenizer: Tokenizer, preceding: Mapping[str, Known], shown: Collection[str]
 ) -> list[_Line]:
-    packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(told)}]")
+    packed = _Packed(tokenizer, room, f"[{2 * len(hits) + len(shown)}]")
     duplicates = NearDuplicates()
     later: list[tuple[int, Hit]] = []
     for rank, hit in enumerate(hits):
-        if hit.event.id in told:
+        if hit.event.id in shown:
             continue
         repeated = duplicates.seen_before(source_of(hit.event), hit.event.text)
-        if not _take(packed, hit, rank, room, preceding, told, repeated=repeated) and is_vouched(source_of(hit.event)):
+        if not _take(packed, hit, rank, room, preceding, shown, repeated=repeated) and is_vouched(source_of(hit.event)):
             later.append((rank, hit))
     # Repetitions by people come after the other lines; repetitions by a tool or page are dropped.
     for rank, hit in later:
-        _take(packed, hit, rank, room, preceding, told, repeated=False)
+        _take(packed, hit, rank, room, preceding, shown, repeated=False)
     return list(packed.lines.values())
 
 
@@ -175,7 +175,7 @@ def _take(
     rank: int,
     room: int,
     preceding: Mapping[str, Known],
-    told: Collection[str],
+    shown: Collection[str],
     *,
     repeated: bool,
 ) -> bool:
@@ -194,7 +194,7 @@ def _take(
         packed.repeated[source] = spent
     packed.take(line)
     turn = preceding.get(hit.event.id)
-    if turn is not None and turn.event.id not in packed.lines and turn.event.id not in told:
+    if turn is not None and turn.event.id not in packed.lines and turn.event.id not in shown:
         before = _Line(turn.event, turn.seq, Span(0, len(turn.event.text)), rank)
         if packed.cost(before) <= min(packed.left, room * _LARGE):
             packed.take(before)
@@ -241,7 +241,7 @@ def _citation(line: _Line, number: int) -> Citation:
     return Citation(mark=f"[{number}]", event_id=line.event.id, span=line.span, key=line.event.key)
 
 
-LEADS = ("events", "artifacts")  # what a context can begin with
+LEADS = ("events", "statements")  # what a context can begin with
 
 _MOST = 6  # statements at the head
 _SUBJECTS = 4  # subjects whose statements are read: those named, then the speakers of the first hits
@@ -287,7 +287,7 @@ def corrections(reader: Reader, hits: Sequence[Hit], which: Filter) -> list[Exce
 
 
 def _is_current(reader: Reader, seq: int) -> bool:
-    return any(one.status is Status.CURRENT for one in reader.artifacts_of([seq]).get(seq, ()))
+    return any(one.status is Status.CURRENT for one in reader.statements_of([seq]).get(seq, ()))
 
 
 def _subjects(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
@@ -295,19 +295,19 @@ def _subjects(asked: Analysis, hits: Sequence[Hit]) -> list[str]:
     return list(dict.fromkeys((*asked.names, *spoke)))[:_SUBJECTS]
 
 
-def _current(reader: Reader, subjects: Iterable[str], as_of: datetime | None) -> list[Artifact]:
+def _current(reader: Reader, subjects: Iterable[str], as_of: datetime | None) -> list[Statement]:
     if as_of is None:
         return [one for about in subjects for one in reader.standing(about, limit=_EACH)]
-    then = (ArtifactFilter(about=about, status=Status.CURRENT, as_of=as_of) for about in subjects)
-    return [one for which in then for _, one in reader.artifacts(which, limit=_PAST)[-_EACH:]]
+    then = (StatementFilter(about=about, status=Status.CURRENT, as_of=as_of) for about in subjects)
+    return [one for which in then for _, one in reader.statements(which, limit=_PAST)[-_EACH:]]
 
 
-def _excerpts(reader: Reader, artifacts: Sequence[Artifact], allowed: Seqs | None) -> list[Excerpt]:
-    raw = [raw_id for one in artifacts if (raw_id := raw_event_id(one.event_id)) is not None]
+def _excerpts(reader: Reader, statements: Sequence[Statement], allowed: Seqs | None) -> list[Excerpt]:
+    raw = [raw_id for one in statements if (raw_id := raw_event_id(one.event_id)) is not None]
     found = {known.event.id: known for known in reader.find(raw).values()}
     permitted = None if allowed is None else set(allowed.tolist())
     excerpts: dict[str, Excerpt] = {}
-    for one in artifacts:
+    for one in statements:
         known = found.get(one.event_id)
         if known is None or (permitted is not None and known.seq not in permitted):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from everyword.retrieval.boosts import ASSISTANT, LENGTH, OWN_WORDS, SOURCE, SUPERSEDED, TIME
-from everyword.retrieval.candidates import ARTIFACTS_ARM, LINKS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
+from everyword.retrieval.candidates import LINKS_ARM, STATEMENTS_ARM, TIMES_ARM, VECTORS_ARM, WORDS_ARM, Candidate
 from everyword.retrieval.postprocess import RECENCY
 from everyword.retrieval.reranking import UNREAD
 from everyword.retrieval.subject_match import ABOUT
@@ -13,7 +13,7 @@ _ARMS = {
     WORDS_ARM: "BM25 over the words of the question",
     VECTORS_ARM: "cosine of the pooled vectors",
     TIMES_ARM: "in or near the time that the question names",
-    ARTIFACTS_ARM: "share of the question's words in one of its statements",
+    STATEMENTS_ARM: "share of the question's words in one of its statements",
     LINKS_ARM: "linked to a statement of a better candidate",
 }
 _BOOSTS = {

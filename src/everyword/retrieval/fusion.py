@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from everyword.retrieval.candidates import (
-    ARTIFACTS_ARM,
     LINKS_ARM,
+    STATEMENTS_ARM,
     TIMES_ARM,
     VECTORS_ARM,
     WORDS_ARM,
@@ -29,7 +29,7 @@ def reciprocal_rank_fusion(
         (WORDS_ARM, config.words),
         (VECTORS_ARM, config.vectors),
         (TIMES_ARM, config.times),
-        (ARTIFACTS_ARM, config.artifacts),
+        (STATEMENTS_ARM, config.statements),
         (LINKS_ARM, config.links),
     )
     weights = {name: arm.weight * (1 - unread if name == VECTORS_ARM else 1) for name, arm in arms if arm}

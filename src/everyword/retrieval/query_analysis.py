@@ -86,13 +86,13 @@ def _analysed(text: str, now: datetime) -> Analysis:
     asked = _asked(text)
     undated = _without(text, mentions)
     names = _names(undated)
-    told = _told(undated)
+    connective = _connective(undated)
     signs = _Signs(
         asked=asked,
         whole=text.lower(),
         names=names,
         dated=any(_is_window(mention) for mention in mentions),
-        told=told,
+        connective=connective,
         order=_order(undated.lower()),
         addressed=_seen(_ADDRESSED, text.lower()),
     )
@@ -102,7 +102,7 @@ def _analysed(text: str, now: datetime) -> Analysis:
         shape=_shape(signs, kind),
         names=names,
         windows=tuple(_window(mention) for mention in mentions if _is_window(mention)),
-        anchored=told is not None,
+        anchored=connective is not None,
         current=_current(signs, kind),
         says_now=_seen(_NOW, signs.whole),
         first_last=signs.order,
@@ -118,7 +118,7 @@ class _Signs:
     whole: str  # the whole text, in lower case
     names: tuple[str, ...]
     dated: bool
-    told: str | None  # the word that relates the question to another event
+    connective: str | None  # the word that relates the question to another event
     order: Literal["first", "last"] | None
     addressed: bool
 
@@ -245,19 +245,19 @@ def _without(text: str, mentions: list[DateMention]) -> str:
     return text
 
 
-_TOLD_FROM = (
+_CONNECTIVE = (
     r"\b(before|after|since|until|when|while|during|following|prior to|between)\s+"
     r"(?:the|my|his|her|their|our|your|its|a|an|i|he|she|we|they|you|that|this|[a-z]+ing|[a-z]+'s|[a-z]+ed)\b"
 )
-_TOLD_FROM_NAME = r"\b([Bb]efore|[Aa]fter|[Ss]ince|[Uu]ntil|[Ww]hen|[Ww]hile)\s+[A-Z][a-z]+"
+_CONNECTIVE_NAME = r"\b([Bb]efore|[Aa]fter|[Ss]ince|[Uu]ntil|[Ww]hen|[Ww]hile)\s+[A-Z][a-z]+"
 _ASKS_WHEN = r"\b(?:know|tell me|remember|remind me|wondering|recall|say|explain|exactly|since)\s+$"
 _PASSES = r"\b(?:days?|weeks?|months?|years?|hours?|time|long|passed|elapsed|happened)\b"
 
 
-def _told(undated: str) -> str | None:
+def _connective(undated: str) -> str | None:
     """Find the word that relates the question to an event: "after the trip", "when Ana moved"."""
     lowered = undated.lower()
-    for found in (*_compiled(_TOLD_FROM).finditer(lowered), *_compiled(_TOLD_FROM_NAME).finditer(undated)):
+    for found in (*_compiled(_CONNECTIVE).finditer(lowered), *_compiled(_CONNECTIVE_NAME).finditer(undated)):
         word = found[1].lower()
         if word == "when" and _is_asked(lowered, found.start()):
             continue
@@ -377,7 +377,7 @@ def _kind(signs: _Signs) -> Kind:
     if _seen(_ADVICE, whole):
         return Kind.PREFERENCE
     if _seen(_HOW_LONG, asked):
-        return Kind.COUNTING if _seen(_SUMMED, asked) and not signs.told else Kind.TEMPORAL
+        return Kind.COUNTING if _seen(_SUMMED, asked) and not signs.connective else Kind.TEMPORAL
     if _seen(_ASKS_DATE, asked) or _seen(_ASKS_DATE, whole):
         return Kind.TEMPORAL
     if _seen(_WHY, asked):
@@ -394,7 +394,7 @@ def _kind_of_set(signs: _Signs) -> Kind:
         return Kind.COMPARING
     if _seen(_COUNTS, asked) or _seen(r"^in total\b", signs.whole):
         return Kind.COUNTING
-    if signs.dated or signs.order or signs.told in {"before", "after", "between"} or _seen(_ORDERED, signs.whole):
+    if signs.dated or signs.order or signs.connective in {"before", "after", "between"} or _seen(_ORDERED, signs.whole):
         return Kind.TEMPORAL
     if _seen(_LIKES, asked) and not _seen(_NOT_LIKES, asked):
         return Kind.PREFERENCE

@@ -78,7 +78,8 @@ def search(
     if deep and k is not None:
         ranked = [*ranked, *search_deeper(scope, ranked, question, k)]
     count = auto_k(ranked, asked, config) if k is None else k
-    return Hits(_hits(scope, ranked, text, asked, count, rerank), confidence=sure)
+    hits = _hits(scope, ranked, text, asked, count, rerank)
+    return Hits(hits, confidence=sure, pending=reader.count_pending_vectors())
 
 
 def _weigh_by_trust(scope: SearchScope, ranked: list[Candidate]) -> list[Candidate]:

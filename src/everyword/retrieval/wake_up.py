@@ -22,8 +22,8 @@ from everyword.text.rendering import fence_tokens, fenced, name, one_line
 from everyword.text.spans import sentences
 from everyword.types.events import ASSISTANTS, Citation, Event, Filter, Score, Span
 from everyword.types.ids import raw_event_id
-from everyword.types.intents import URGENCY_SHARE, Evidence, Identity, Intent, Told, WakeUp
-from everyword.types.statements import TO_DO, Artifact, ArtifactKind, Category
+from everyword.types.intents import URGENCY_SHARE, Evidence, Identity, Intent, WakeUp, WakeUpLine
+from everyword.types.statements import TO_DO, Category, Statement, StatementKind
 from everyword.types.times import day_in_words
 from everyword.types.trust import effective_at, may_be_shown_unasked
 
@@ -42,7 +42,7 @@ _MISFITS = 6  # lines that do not fit, after which shorter ones are no longer tr
 class Candidate:
     """A line that could be chosen."""
 
-    told: Told
+    line: WakeUpLine
     order: tuple[float, str]  # breaks ties: the later first, then by id, so that the choice is deterministic
     group: str  # the kind of line
     quotes: bool = False  # it only quotes an event, and is dropped next to another line of that event
@@ -54,7 +54,7 @@ def priority(reasons: Sequence[Score]) -> float:
 
 
 def wake_up(
-    identity: Sequence[Told],
+    identity: Sequence[WakeUpLine],
     candidates: Sequence[Candidate],
     budget: int,
     tokenizer: Tokenizer,
@@ -69,10 +69,10 @@ def wake_up(
     """
     key = secrets.token_bytes() if fence_key is None else fence_key  # one key for all counts of this call
 
-    def cost(lines: Sequence[Told]) -> int:
+    def cost(lines: Sequence[WakeUpLine]) -> int:
         return tokenizer.count(fenced(_laid_out(lines, headings)[0], key))
 
-    chosen: list[Told] = []
+    chosen: list[WakeUpLine] = []
     fence = fence_tokens(tokenizer.count)
     for sentence in identity:
         if cost([*chosen, sentence]) > min(budget, fence + int((budget - fence) * _IDENTITY_SHARE)):
@@ -80,11 +80,11 @@ def wake_up(
         chosen.append(sentence)
     misfits = 0
     for candidate in _by_turns(candidates):
-        told = candidate.told
+        line = candidate.line
         if _repeats(candidate, chosen):
             continue
-        if cost([*chosen, told]) <= budget:
-            chosen.append(told)
+        if cost([*chosen, line]) <= budget:
+            chosen.append(line)
         elif (misfits := misfits + 1) == _MISFITS:
             break
     body, lines = _laid_out(chosen, headings)
@@ -104,7 +104,7 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
     """Yield candidates by priority; each one lowers the priority of the next of its kind."""
     waiting: dict[tuple[int, str], list[Candidate]] = {}
     for candidate in sorted(candidates, key=_place, reverse=True):
-        waiting.setdefault((candidate.told.layer, candidate.group), []).append(candidate)
+        waiting.setdefault((candidate.line.layer, candidate.group), []).append(candidate)
     taken = dict.fromkeys(waiting, 0)
     while waiting:
         group = min(waiting, key=lambda group: _place(waiting[group][-1], taken[group]))
@@ -113,8 +113,8 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
             alike = Score(
                 stage="alike", score=-_ALIKE * taken[group], why=f"{taken[group]} of its kind come before it"
             )
-            reasons = (*candidate.told.reasons, alike)
-            candidate = replace(candidate, told=replace(candidate.told, reasons=reasons, priority=priority(reasons)))
+            reasons = (*candidate.line.reasons, alike)
+            candidate = replace(candidate, line=replace(candidate.line, reasons=reasons, priority=priority(reasons)))
         taken[group] += 1
         if not waiting[group]:
             del waiting[group]
@@ -124,20 +124,20 @@ def _by_turns(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
 def _place(candidate: Candidate, alike: int = 0) -> tuple[int, float, float, str]:
     later, id = candidate.order
     # The topic that was asked for comes first.
-    return -candidate.told.layer, _ALIKE * alike - candidate.told.priority, -later, id
+    return -candidate.line.layer, _ALIKE * alike - candidate.line.priority, -later, id
 
 
-def _repeats(candidate: Candidate, chosen: Sequence[Told]) -> bool:
-    told = candidate.told
-    if candidate.quotes and any(line.citation.event_id == told.citation.event_id for line in chosen):
+def _repeats(candidate: Candidate, chosen: Sequence[WakeUpLine]) -> bool:
+    own = candidate.line
+    if candidate.quotes and any(line.citation.event_id == own.citation.event_id for line in chosen):
         return True
-    return any(line.text.casefold() == told.text.casefold() for line in chosen)
+    return any(line.text.casefold() == own.text.casefold() for line in chosen)
 
 
-def _laid_out(lines: Sequence[Told], headings: dict[int, str]) -> tuple[str, list[Told]]:
+def _laid_out(lines: Sequence[WakeUpLine], headings: dict[int, str]) -> tuple[str, list[WakeUpLine]]:
     """Write lines layer by layer, each with its mark, in the order of choice."""
     blocks: list[str] = []
-    marked: list[Told] = []
+    marked: list[WakeUpLine] = []
     for line in sorted(lines, key=lambda line: line.layer):
         if (not marked or marked[-1].layer != line.layer) and headings.get(line.layer):
             blocks.append(headings[line.layer])
@@ -150,29 +150,29 @@ def _laid_out(lines: Sequence[Told], headings: dict[int, str]) -> tuple[str, lis
 # From 0 to 1: how much an agent gains by knowing it unasked. Tasks and decisions change what it does; past events can
 # wait until somebody asks.
 IMPORTANCE = {
-    ArtifactKind.REMINDER: 1.0,
-    ArtifactKind.DECISION: 0.9,
-    ArtifactKind.TODO: 0.9,
-    ArtifactKind.PREFERENCE: 0.85,
-    ArtifactKind.KEY_FACT: 0.7,
-    ArtifactKind.RELATIONSHIP: 0.6,
-    ArtifactKind.ATTRIBUTE: 0.6,
-    ArtifactKind.INSIGHT: 0.5,
-    ArtifactKind.EVENT: 0.3,
+    StatementKind.REMINDER: 1.0,
+    StatementKind.DECISION: 0.9,
+    StatementKind.TODO: 0.9,
+    StatementKind.PREFERENCE: 0.85,
+    StatementKind.KEY_FACT: 0.7,
+    StatementKind.RELATIONSHIP: 0.6,
+    StatementKind.ATTRIBUTE: 0.6,
+    StatementKind.INSIGHT: 0.5,
+    StatementKind.EVENT: 0.3,
 }
 # Added to the importance, for what must not be ignored (an allergy), and for who somebody is.
 WEIGHTY = {Category.WELLNESS: 0.25, Category.IDENTITY: 0.1}
 # Half-life in days, by how long such statements stay true.
 HALF_LIFE_DAYS = {
-    ArtifactKind.REMINDER: 14,
-    ArtifactKind.TODO: 14,
-    ArtifactKind.EVENT: 14,
-    ArtifactKind.DECISION: 60,
-    ArtifactKind.KEY_FACT: 60,
-    ArtifactKind.INSIGHT: 60,
-    ArtifactKind.PREFERENCE: 365,
-    ArtifactKind.RELATIONSHIP: 365,
-    ArtifactKind.ATTRIBUTE: 365,
+    StatementKind.REMINDER: 14,
+    StatementKind.TODO: 14,
+    StatementKind.EVENT: 14,
+    StatementKind.DECISION: 60,
+    StatementKind.KEY_FACT: 60,
+    StatementKind.INSIGHT: 60,
+    StatementKind.PREFERENCE: 365,
+    StatementKind.RELATIONSHIP: 365,
+    StatementKind.ATTRIBUTE: 365,
 }
 FLOOR = 0.4  # share of the importance that does not decay: an old allergy is still one
 # Bonus for each doubling of how often it was repeated, and its maximum.
@@ -184,10 +184,10 @@ MISSED_DAYS = 7
 HERE = 0.25  # bonus for the current project
 # An assistant's own plans are mostly about the task of the moment.
 BY_ASSISTANT = 0.5  # factor on the importance
-_DATED = (ArtifactKind.REMINDER, ArtifactKind.TODO, ArtifactKind.EVENT, ArtifactKind.DECISION)
+_DATED = (StatementKind.REMINDER, StatementKind.TODO, StatementKind.EVENT, StatementKind.DECISION)
 # Kinds that may hold only until a date: "the flight is on 20 January". A birthday comes again, and "from February"
 # has no end.
-_MAY_BE_A_DATE = (ArtifactKind.KEY_FACT, ArtifactKind.ATTRIBUTE)
+_MAY_BE_A_DATE = (StatementKind.KEY_FACT, StatementKind.ATTRIBUTE)
 _ONLY_WHEN = re.compile(
     r"(?:(?:on|in|at|by|for|due|set|scheduled|planned|booked|until|till|before|around|now|the|closed|open)\s)*",
     re.IGNORECASE,
@@ -196,7 +196,7 @@ _EVERY_YEAR = ("birthday", "anniversary", "name day", "born")
 
 
 def weigh(
-    artifact: Artifact,
+    statement: Statement,
     *,
     said_at: datetime,
     latest: datetime,
@@ -207,59 +207,59 @@ def weigh(
 ) -> tuple[Score, ...]:
     """List the reasons to show a statement; their sum is its priority."""
     days = max(0, (latest - said_at) // timedelta(days=1))
-    importance = min(1.0, IMPORTANCE[artifact.kind] + WEIGHTY.get(artifact.category, 0.0)) * artifact.confidence
+    importance = min(1.0, IMPORTANCE[statement.kind] + WEIGHTY.get(statement.category, 0.0)) * statement.confidence
     if by_assistant:
         importance *= BY_ASSISTANT
-    recency = 0.5 ** (days / HALF_LIFE_DAYS[artifact.kind])
+    recency = 0.5 ** (days / HALF_LIFE_DAYS[statement.kind])
     kept = importance * (FLOOR + (1 - FLOOR) * recency)
     whose = ", said by an assistant" if by_assistant else ""
     scores = [
-        _score("importance", importance, f"{_named(artifact)}, certain to {artifact.confidence:.0%}{whose}"),
+        _score("importance", importance, f"{_named(statement)}, certain to {statement.confidence:.0%}{whose}"),
         _score("recency", kept - importance, f"{days} days before the last event"),
     ]
     if confirmed:
         used = min(MOST_USE, USE * math.log2(1 + confirmed))
         scores.append(_score("use", used, f"said again {confirmed} times"))
-    scores += _deadline(artifact, today)
+    scores += _deadline(statement, today)
     if here:
         scores.append(_score("here", HERE, "of the project at hand"))
     return tuple(scores)
 
 
-def is_over(artifact: Artifact, today: datetime) -> bool:
+def is_over(statement: Statement, today: datetime) -> bool:
     """Tell whether the statement's date has passed."""
-    if artifact.date is None or artifact.kind is ArtifactKind.DECISION:
+    if statement.date is None or statement.kind is StatementKind.DECISION:
         return False
-    if artifact.kind not in _DATED and not _is_a_date(artifact, artifact.date.words):
+    if statement.kind not in _DATED and not _is_a_date(statement, statement.date.words):
         return False
-    missed = MISSED_DAYS if artifact.kind in TO_DO else 0
-    return today - artifact.date.end >= timedelta(days=missed)  # a sum could overflow in year 9999
+    missed = MISSED_DAYS if statement.kind in TO_DO else 0
+    return today - statement.date.end >= timedelta(days=missed)  # a sum could overflow in year 9999
 
 
-def _is_a_date(artifact: Artifact, words: str) -> bool:
+def _is_a_date(statement: Statement, words: str) -> bool:
     """Tell whether the value of a statement is only a date."""
-    if artifact.kind not in _MAY_BE_A_DATE or not artifact.value or artifact.slot is None:
+    if statement.kind not in _MAY_BE_A_DATE or not statement.value or statement.slot is None:
         return False
-    if any(word in artifact.slot.attribute for word in _EVERY_YEAR):
+    if any(word in statement.slot.attribute for word in _EVERY_YEAR):
         return False
-    before, _, _ = artifact.value.partition(words)
-    return before != artifact.value and _ONLY_WHEN.fullmatch(before) is not None
+    before, _, _ = statement.value.partition(words)
+    return before != statement.value and _ONLY_WHEN.fullmatch(before) is not None
 
 
-def _deadline(artifact: Artifact, today: datetime) -> list[Score]:
-    if artifact.date is None or artifact.kind not in _DATED:
+def _deadline(statement: Statement, today: datetime) -> list[Score]:
+    if statement.date is None or statement.kind not in _DATED:
         return []
-    left = (artifact.date.end - today) // timedelta(days=1) - 1  # the end is exclusive
+    left = (statement.date.end - today) // timedelta(days=1) - 1  # the end is exclusive
     if left < 0:
-        late = artifact.kind is not ArtifactKind.EVENT and left >= -MISSED_DAYS
+        late = statement.kind is not StatementKind.EVENT and left >= -MISSED_DAYS
         return [_score("deadline", DEADLINES[0][1], f"was due {-left} days ago")] if late else []
     bonus = next((bonus for days, bonus in DEADLINES if left <= days), 0.0)
-    return [_score("deadline", bonus, f"{artifact.date.words}: {left} days left")] if bonus else []
+    return [_score("deadline", bonus, f"{statement.date.words}: {left} days left")] if bonus else []
 
 
-def _named(artifact: Artifact) -> str:
-    kind = artifact.kind.value.replace("_", " ")
-    return f"{kind} ({artifact.category.value})" if artifact.category in WEIGHTY else kind
+def _named(statement: Statement) -> str:
+    kind = statement.kind.value.replace("_", " ")
+    return f"{kind} ({statement.category.value})" if statement.category in WEIGHTY else kind
 
 
 def _score(stage: str, score: float, why: str) -> Score:
@@ -282,10 +282,10 @@ _STANDING = 0.12
 _RULES = "rules"
 # Kinds that are shown in every project; the others belong to the project where they were said.
 _EVERYWHERE = (
-    ArtifactKind.PREFERENCE,
-    ArtifactKind.ATTRIBUTE,
-    ArtifactKind.RELATIONSHIP,
-    ArtifactKind.REMINDER,
+    StatementKind.PREFERENCE,
+    StatementKind.ATTRIBUTE,
+    StatementKind.RELATIONSHIP,
+    StatementKind.REMINDER,
 )
 
 
@@ -318,12 +318,12 @@ def identity_of(reader: Reader, wings: Sequence[str | None]) -> Identity | None:
     return None
 
 
-def identity_lines(identity: Identity | None) -> list[Told]:
+def identity_lines(identity: Identity | None) -> list[WakeUpLine]:
     """Split an identity into one line for each sentence."""
     if identity is None:
         return []
     return [
-        Told(
+        WakeUpLine(
             layer=0,
             kind="identity",
             text=one_line(identity.text[span.start : span.end]),
@@ -355,13 +355,13 @@ def statements(request: WakeUpRequest) -> Iterator[Candidate]:
     """Yield the newest statements of each kind, and those repeated most often."""
     reader = request.reader
     latest = [
-        artifact
-        for kind in ArtifactKind
-        for artifact in reader.latest_artifacts(kind, wing=_seen(request, kind), limit=_LATEST_OF_A_KIND)
+        statement
+        for kind in StatementKind
+        for statement in reader.latest_statements(kind, wing=_seen(request, kind), limit=_LATEST_OF_A_KIND)
     ]
-    known = {artifact.id for artifact in latest}
+    known = {statement.id for statement in latest}
     often = (id for id in request.confirmed if id not in known)
-    more = [artifact for id in often if (artifact := reader.artifact(id)) is not None]
+    more = [statement for id in often if (statement := reader.statement(id)) is not None]
     yield from _weighed(request, [*latest, *more], layer=1)
 
 
@@ -401,66 +401,66 @@ def worded_concepts(request: WakeUpRequest) -> Iterator[Candidate]:
 SOURCES: tuple[Source, ...] = (about_topic, statements, live_intents, worded_concepts, latest_sessions)
 
 
-def _seen(request: WakeUpRequest, kind: ArtifactKind) -> str | None:
+def _seen(request: WakeUpRequest, kind: StatementKind) -> str | None:
     """Return the wing whose statements of a kind count; None for all."""
     return request.wing or (None if kind in _EVERYWHERE else request.project)
 
 
-def _weighed(request: WakeUpRequest, artifacts: list[Artifact], *, layer: int) -> Iterator[Candidate]:
-    raw_ids = {artifact.event_id: raw_event_id(artifact.event_id) or b"" for artifact in artifacts}
+def _weighed(request: WakeUpRequest, statements: list[Statement], *, layer: int) -> Iterator[Candidate]:
+    raw_ids = {statement.event_id: raw_event_id(statement.event_id) or b"" for statement in statements}
     events = {
         known.event.id: known.event
         for known in request.reader.find(list(dict.fromkeys(raw_ids.values()))).values()
     }
-    for artifact in artifacts:
-        event = events.get(artifact.event_id)
-        if event is not None and _counts(request, artifact, event, layer):
-            yield _line(request, artifact, event, request.confirmed.get(artifact.id, 0), layer)
+    for statement in statements:
+        event = events.get(statement.event_id)
+        if event is not None and _counts(request, statement, event, layer):
+            yield _line(request, statement, event, request.confirmed.get(statement.id, 0), layer)
 
 
-def _counts(request: WakeUpRequest, artifact: Artifact, event: Event, layer: int) -> bool:
-    if artifact.status != "current" or is_over(artifact, request.today):
+def _counts(request: WakeUpRequest, statement: Statement, event: Event, layer: int) -> bool:
+    if statement.status != "current" or is_over(statement, request.today):
         return False
     if not may_be_shown_unasked(event):
         return False
-    if artifact.kind in TO_DO and any(_is_said_in(ground, artifact) for ground in request.standing.closed):
+    if statement.kind in TO_DO and any(_is_said_in(ground, statement) for ground in request.standing.closed):
         return False
     if request.wing is not None:
         return event.wing == request.wing
     elsewhere = request.project is not None and event.wing not in (None, request.project)
-    return layer == 2 or not elsewhere or artifact.kind in _EVERYWHERE
+    return layer == 2 or not elsewhere or statement.kind in _EVERYWHERE
 
 
-def _is_said_in(ground: Evidence, artifact: Artifact) -> bool:
-    if ground.event_id != artifact.event_id:
+def _is_said_in(ground: Evidence, statement: Statement) -> bool:
+    if ground.event_id != statement.event_id:
         return False
-    return ground.span.start < artifact.span.end and artifact.span.start < ground.span.end
+    return ground.span.start < statement.span.end and statement.span.start < ground.span.end
 
 
-def _line(request: WakeUpRequest, artifact: Artifact, event: Event, confirmed: int, layer: int) -> Candidate:
+def _line(request: WakeUpRequest, statement: Statement, event: Event, confirmed: int, layer: int) -> Candidate:
     project = request.wing or request.project
     reasons = weigh(
-        artifact,
+        statement,
         said_at=effective_at(event),
         latest=request.latest,
         today=request.today,
         confirmed=confirmed,
-        here=project is not None and event.wing == project and artifact.kind not in _EVERYWHERE,
+        here=project is not None and event.wing == project and statement.kind not in _EVERYWHERE,
         by_assistant=(event.role or "").lower() in ASSISTANTS,
     )
     standing = request.standing.of.get(event.id, 0.0)
     if standing:
         score = round(_STANDING * standing, 4)
         reasons = (*reasons, Score(stage="window", score=score, why="its rank in the window"))
-    told = Told(
+    line = WakeUpLine(
         layer=layer,
-        kind=f"{artifact.kind.value.replace('_', ' ')}, {day_in_words(event.at)}",
-        text=one_line(artifact.content),
-        citation=Citation(mark="", event_id=event.id, key=event.key, span=artifact.span),
+        kind=f"{statement.kind.value.replace('_', ' ')}, {day_in_words(event.at)}",
+        text=one_line(statement.content),
+        citation=Citation(mark="", event_id=event.id, key=event.key, span=statement.span),
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(effective_at(event).timestamp(), artifact.id), group=artifact.kind)
+    return Candidate(line=line, order=(effective_at(event).timestamp(), statement.id), group=statement.kind)
 
 
 def _intent_line(intent: Intent) -> Candidate:
@@ -471,7 +471,7 @@ def _intent_line(intent: Intent) -> Candidate:
         Score(stage="urgency", score=round(URGENCY_SHARE * intent.urgency, 4), why=intent.reason or "a goal not met"),
         Score(stage="importance", score=round((1 - URGENCY_SHARE) * intent.importance, 4), why=intent.category.value),
     )
-    told = Told(
+    line = WakeUpLine(
         layer=1,
         kind=f"intent{due}",
         text=one_line(intent.statement),
@@ -480,7 +480,7 @@ def _intent_line(intent: Intent) -> Candidate:
         reasons=reasons,
     )
     # A todo from the same event already says the same.
-    return Candidate(told=told, order=(intent.last_at.timestamp(), intent.id), group="intent", quotes=True)
+    return Candidate(line=line, order=(intent.last_at.timestamp(), intent.id), group="intent", quotes=True)
 
 
 def _concept_line(request: WakeUpRequest, id: str) -> Candidate:
@@ -489,7 +489,7 @@ def _concept_line(request: WakeUpRequest, id: str) -> Candidate:
         Score(stage="concept", score=_CONCEPT, why=f"{concept.events} events belong to it"),
         Score(stage="window", score=round(_STANDING * request.standing.of[id], 4), why="its rank among the concepts"),
     )
-    told = Told(
+    line = WakeUpLine(
         layer=1,
         kind="concept",
         text=f"{name(concept.label)}: {one_line(concept.description)}",
@@ -497,14 +497,14 @@ def _concept_line(request: WakeUpRequest, id: str) -> Candidate:
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(event.at.timestamp(), id), group="concept")
+    return Candidate(line=line, order=(event.at.timestamp(), id), group="concept")
 
 
 def _session_line(said: Event, weight: float) -> Candidate:
     end = min(len(said.text), _QUOTED_CHARS)
     quoted = one_line(said.text[:end]) + ("..." if end < len(said.text) else "")
     reasons = (Score(stage="session", score=weight, why="how one of the latest sessions of the project began"),)
-    told = Told(
+    line = WakeUpLine(
         layer=1,
         kind=f"session, {day_in_words(said.at)}",
         text=f'began with "{quoted}"',
@@ -512,4 +512,4 @@ def _session_line(said: Event, weight: float) -> Candidate:
         priority=priority(reasons),
         reasons=reasons,
     )
-    return Candidate(told=told, order=(said.at.timestamp(), said.id), group="session", quotes=True)
+    return Candidate(line=line, order=(said.at.timestamp(), said.id), group="session", quotes=True)

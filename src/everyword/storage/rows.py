@@ -17,7 +17,7 @@ from everyword.types.concepts import EdgeKind
 from everyword.types.events import Event, Json, Problem, Span
 from everyword.types.feed import Webhook
 from everyword.types.graph import FactDraft, KnownName
-from everyword.types.statements import ArtifactKind, Status
+from everyword.types.statements import StatementKind, Status
 
 
 class Space(NamedTuple):
@@ -31,7 +31,16 @@ class Space(NamedTuple):
     words_upto: int
     word_tail: int
     epoch: int
+    last_seq: int  # of the last event that was added, also if it was forgotten since
 
+    def grown(self, events: int, words: int, last_seq: int) -> Space:
+        """Return the row after events were added."""
+        return self._replace(
+            events=self.events + events,
+            words=self.words + words,
+            word_tail=self.word_tail + events,
+            last_seq=last_seq,
+        )
 
 
 class Extent(NamedTuple):
@@ -46,10 +55,10 @@ READ = "extract"  # the kind of job that lets an LLM read an event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactFilter:
-    """Conditions on artifacts; all must hold, None means any."""
+class StatementFilter:
+    """Conditions on statements; all must hold, None means any."""
 
-    kind: ArtifactKind | None = None
+    kind: StatementKind | None = None
     about: str | None = None
     status: Status | None = None
     tag: str | None = None
@@ -57,8 +66,8 @@ class ArtifactFilter:
     as_of: datetime | None = None  # what was known then, and as it was known then
 
 
-class Statement(NamedTuple):
-    """The parts of an artifact that ranking needs."""
+class StatementText(NamedTuple):
+    """The parts of a statement that ranking needs."""
 
     seq: int  # of the event that states it
     content: str
@@ -167,9 +176,8 @@ LOOKED_UP = -2  # the name was known, and decided which words of the event are a
 
 
 class GraphState(NamedTuple):
-    """How far events of a space are read into the graph, and the versions by which caches of its names expire."""
+    """The versions by which caches of the graph's names expire."""
 
-    upto: int | None  # events behind this one are still to be read; None: all are
     version: int
     epoch: int
 
@@ -436,6 +444,10 @@ class Audit:
 
 
 ANALYSIS = "analysis"  # the version of core/words.py that made the postings
+STATEMENTS, FACTS, SESSIONS, INTENTS, CONCEPTS = "statements", "facts", "sessions", "intents", "concepts"
+# The views of the log, in the order in which they are derived, with the version of the code that derives each. Raise a
+# version where the code derives something else: the view is then derived again.
+VIEWS = {STATEMENTS: 1, FACTS: 1, SESSIONS: 1, INTENTS: 1, CONCEPTS: 1}
 SCRUB_OWED = "scrub_owed"  # a value of its own for each removal, until what lies on disk has been rewritten
 NOT_OWED = "0"
 FENCE_KEY = "fence_key"  # secret from which fences around recorded text are derived

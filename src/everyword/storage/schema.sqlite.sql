@@ -25,54 +25,6 @@ CREATE TABLE api_keys (
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE artifact_edges (
-  space INTEGER NOT NULL,
-  source TEXT NOT NULL,
-  target TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  weight REAL NOT NULL,
-  at INTEGER,
-  reason TEXT NOT NULL,
-  PRIMARY KEY (space, source, target, kind)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
-
-CREATE TABLE artifact_keys (
-  space INTEGER NOT NULL,
-  key INTEGER NOT NULL,                       -- a hash of whom it is about and of what it is compared by
-  number INTEGER NOT NULL REFERENCES artifacts (number) ON DELETE CASCADE,
-  PRIMARY KEY (space, key, number)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX artifact_keys_of ON artifact_keys (number);
-
-CREATE TABLE artifacts (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived
-  space INTEGER NOT NULL REFERENCES spaces (id),
-  id TEXT NOT NULL,
-  seq INTEGER NOT NULL,                       -- of the event that states it
-  kind TEXT NOT NULL,
-  about TEXT NOT NULL,                        -- whom or what it is about, case-folded: what it is compared with
-  status TEXT NOT NULL,
-  replaces TEXT,                              -- the id of the version before it
-  recorded_at INTEGER NOT NULL,               -- when the memory learned it
-  closed_at INTEGER,                          -- when the memory learned that it is over
-  valid_from INTEGER,
-  valid_to INTEGER,
-  body TEXT NOT NULL                          -- everything else, JSON
-) STRICT;
-
-CREATE INDEX artifacts_about ON artifacts (space, about, status, number);
-
-CREATE UNIQUE INDEX artifacts_id ON artifacts (space, id);
-
-CREATE INDEX artifacts_kind ON artifacts (space, kind, status, number);
-
-CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS NOT NULL;
-
-CREATE INDEX artifacts_seq ON artifacts (space, seq);
-
 CREATE TABLE claims (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   space INTEGER NOT NULL REFERENCES spaces (id),
@@ -95,11 +47,6 @@ CREATE INDEX claims_object ON claims (space, object);
 CREATE INDEX claims_seq ON claims (space, seq);
 
 CREATE INDEX claims_subject ON claims (space, subject, relation, object);
-
-CREATE TABLE derivations (
-  space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL
-) STRICT;
 
 CREATE TABLE digests (
   name TEXT PRIMARY KEY,                      -- of the table
@@ -297,7 +244,6 @@ CREATE INDEX fold_loose_settled ON fold_loose (space, settled);
 
 CREATE TABLE fold_marks (
   space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL,
   epoch INTEGER NOT NULL,                     -- moves when something is taken back
   profile TEXT NOT NULL
 ) STRICT;
@@ -372,7 +318,6 @@ CREATE TABLE forgotten (
 
 CREATE TABLE graphs (
   space INTEGER PRIMARY KEY,
-  upto INTEGER,                               -- events behind this one are still to be read; NULL: none
   version INTEGER NOT NULL DEFAULT 0,         -- moves with every change of names
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when names go: caches in memory start anew
 ) STRICT;
@@ -410,21 +355,16 @@ CREATE TABLE journal (
   seq INTEGER NOT NULL,                       -- of the event that caused it
   at INTEGER NOT NULL,
   action TEXT NOT NULL,
-  artifact TEXT,
+  statement TEXT,
   target TEXT,                                -- what it was done to
   reason TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX journal_of_artifact ON journal (space, artifact);
-
 CREATE INDEX journal_of_event ON journal (space, seq);
 
-CREATE INDEX journal_of_target ON journal (space, target);
+CREATE INDEX journal_of_statement ON journal (space, statement);
 
-CREATE TABLE marking (
-  space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL
-) STRICT;
+CREATE INDEX journal_of_target ON journal (space, target);
 
 CREATE TABLE marks (
   space INTEGER NOT NULL,
@@ -560,8 +500,57 @@ CREATE TABLE spaces (
   next_generation INTEGER NOT NULL DEFAULT 2, -- the number that the next rebuild takes
   words_upto INTEGER NOT NULL DEFAULT 0,      -- events up to this seq are in postings, later ones in word_tail
   word_tail INTEGER NOT NULL DEFAULT 0,       -- how many those later ones are
+  last_seq INTEGER NOT NULL DEFAULT 0,        -- of the last event that was added, also if it was forgotten since
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
 ) STRICT;
+
+CREATE TABLE statement_edges (
+  space INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  weight REAL NOT NULL,
+  at INTEGER,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (space, source, target, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX statement_edges_target ON statement_edges (space, target);
+
+CREATE TABLE statement_keys (
+  space INTEGER NOT NULL,
+  key INTEGER NOT NULL,                       -- a hash of whom it is about and of what it is compared by
+  number INTEGER NOT NULL REFERENCES statements (number) ON DELETE CASCADE,
+  PRIMARY KEY (space, key, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX statement_keys_of ON statement_keys (number);
+
+CREATE TABLE statements (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived
+  space INTEGER NOT NULL REFERENCES spaces (id),
+  id TEXT NOT NULL,
+  seq INTEGER NOT NULL,                       -- of the event that states it
+  kind TEXT NOT NULL,
+  about TEXT NOT NULL,                        -- whom or what it is about, case-folded: what it is compared with
+  status TEXT NOT NULL,
+  replaces TEXT,                              -- the id of the version before it
+  recorded_at INTEGER NOT NULL,               -- when the memory learned it
+  closed_at INTEGER,                          -- when the memory learned that it is over
+  valid_from INTEGER,
+  valid_to INTEGER,
+  body TEXT NOT NULL                          -- everything else, JSON
+) STRICT;
+
+CREATE INDEX statements_about ON statements (space, about, status, number);
+
+CREATE UNIQUE INDEX statements_id ON statements (space, id);
+
+CREATE INDEX statements_kind ON statements (space, kind, status, number);
+
+CREATE INDEX statements_replaces ON statements (space, replaces) WHERE replaces IS NOT NULL;
+
+CREATE INDEX statements_seq ON statements (space, seq);
 
 CREATE TABLE vectors (
   unit INTEGER PRIMARY KEY,                   -- model, event and window in one number; see storage/nearest.py
@@ -571,6 +560,14 @@ CREATE TABLE vectors (
   windows INTEGER NOT NULL,                   -- how many windows the event has
   tokens BLOB NOT NULL
 ) STRICT;
+
+CREATE TABLE views (
+  space INTEGER NOT NULL,
+  name TEXT NOT NULL,                         -- statements, facts, sessions, intents, concepts
+  version INTEGER NOT NULL,                   -- of the code that derived it; an older one is derived again
+  upto INTEGER NOT NULL,
+  PRIMARY KEY (space, name)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE webhooks (
   id TEXT PRIMARY KEY,

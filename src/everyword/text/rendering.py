@@ -103,7 +103,7 @@ def name(text: str, longest: int = LONGEST_NAME) -> str:
     return json.dumps(short, ensure_ascii=False)
 
 
-def said(text: str, *, speaker: str | None = None, labels: Sequence[str] = ()) -> str:
+def speaker_line(text: str, *, speaker: str | None = None, labels: Sequence[str] = ()) -> str:
     """Write who said what: `Ana: words`, or `Ana (tool): words` with labels; further lines are indented.
 
     Without a speaker only the text is written, unless its beginning looks like a speaker's name.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
+from everyword.text.skipping import searchable_spans
 from everyword.types.events import Span
 
 # A sentence ends at its punctuation (with closing quotes) before white space, at an unspaced full stop, at a line end.
@@ -39,9 +44,15 @@ _LONGEST_ABBREVIATION = 8  # characters
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 
 WINDOW_CHARS = 1000  # about 220 tokens of English: late interaction loses detail beyond, and the model takes 512
-WINDOW_OVERLAP = 200  # a sentence cut by one window is whole in the next
 WIDE_WEIGHT = 4  # a Chinese character is about a token; so are four Latin letters
-MAX_WINDOWS = 64  # some 8,000 words; the rest of a longer text is found by its words
+MAX_WINDOWS = 64  # some 10,000 words; the rest of a longer text is found by its words
+
+
+class TextWindow(NamedTuple):
+    """A part of a text that gets one vector: where it lies, and what of it is encoded."""
+
+    span: Span
+    text: str
 
 
 def sentences(text: str, within: Span | None = None) -> list[Span]:
@@ -66,26 +77,55 @@ def asks(text: str) -> bool:
     return ending.endswith(_GREEK_QUESTION_ENDS) and _GREEK.search(ending, max(0, len(ending) - 100)) is not None
 
 
-def windows(text: str) -> list[Span]:
-    """Cut a text into overlapping windows that fit a model; a short text is one window."""
-    step_chars = WINDOW_CHARS
-    if len(text) * WIDE_WEIGHT > WINDOW_CHARS and _WIDE.search(text):
-        wide = len(_WIDE.findall(text[: WINDOW_CHARS * MAX_WINDOWS]))
-        share = wide / min(len(text), WINDOW_CHARS * MAX_WINDOWS)
-        step_chars = int(WINDOW_CHARS / (1 + (WIDE_WEIGHT - 1) * share))
-    if len(text) <= step_chars:
-        return [Span(0, len(text))]
-    spans: list[Span] = []
-    start = 0
-    while len(spans) < MAX_WINDOWS:
-        end = min(len(text), start + step_chars)
-        if end < len(text):
-            end = _space_before(text, end, step_chars // 5)
-        spans.append(Span(start, end))
-        if end == len(text):
-            break
-        start = _space_before(text, end - WINDOW_OVERLAP * step_chars // WINDOW_CHARS, step_chars // 10)
-    return spans
+def windows(text: str) -> list[TextWindow]:
+    """Divide what is searchable of a text into windows of about the same size, which end where a sentence ends."""
+    most = _window_chars(text)
+    parts = searchable_spans(text)
+    total = sum(end - start for start, end in parts)
+    if total <= most:
+        return [_window(text, parts)]
+    each = total / math.ceil(total / most)
+    found: list[TextWindow] = []
+    pieces: list[Span] = []
+    size = 0
+    for piece in _pieces(text, parts, most):
+        length = piece.end - piece.start + 1  # and what parts it from the next
+        if pieces and (size >= each or size + length > most + 1):
+            found.append(_window(text, pieces))
+            pieces, size = [], 0
+            if len(found) == MAX_WINDOWS:
+                return found
+        pieces.append(piece)
+        size += length
+    return [*found, _window(text, pieces or [Span(0, most)])]  # without pieces it is all white space
+
+
+def _window_chars(text: str) -> int:
+    if len(text) * WIDE_WEIGHT <= WINDOW_CHARS or not _WIDE.search(text):
+        return WINDOW_CHARS
+    beginning = text[: WINDOW_CHARS * MAX_WINDOWS]
+    share = len(_WIDE.findall(beginning)) / len(beginning)
+    return int(WINDOW_CHARS / (1 + (WIDE_WEIGHT - 1) * share))
+
+
+def _pieces(text: str, parts: list[Span], most: int) -> Iterator[Span]:
+    """Give sentences, and what is longer than a window in pieces that end at a space."""
+    for part in parts:
+        for start, end in sentences(text, part):
+            while end - start > most:
+                cut = _space_before(text, start + most, most // 5)
+                yield Span(start, cut)
+                start = cut
+            yield Span(start, end)
+
+
+def _window(text: str, pieces: list[Span]) -> TextWindow:
+    """Join pieces by one space or line end; what is skipped between two of them counts as a line end."""
+    joined = text[pieces[0].start : pieces[0].end]
+    for before, (start, end) in pairwise(pieces):
+        gap = text[before.end : start]
+        joined += ("" if not gap else " " if gap.isspace() and "\n" not in gap else "\n") + text[start:end]
+    return TextWindow(Span(pieces[0].start, pieces[-1].end), joined)
 
 
 def _ends_abbreviation(text: str, begin: int, dot: int) -> bool:

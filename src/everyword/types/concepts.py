@@ -231,7 +231,7 @@ class Debt(StrEnum):
 class JournalEntry:
     """One change of the graph, with its reason and events."""
 
-    id: str  # the same after a rebuild; `unfold` takes it
+    id: str  # the same after a rebuild; `concepts.undo` takes it
     at: datetime  # when the memory learned its cause
     action: str  # add_node, add_edge, update_node, merge_nodes, remove_node
     debt: Debt

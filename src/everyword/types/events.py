@@ -156,12 +156,13 @@ class Hits(list[Hit]):
     """The hits of a question, best first.
 
     `confidence` is a calibrated probability that the memory holds an answer; None after a search by words
-    alone, where it is unknown.
+    alone, where it is unknown. `pending` counts events that are searched by words alone, until they are encoded.
     """
 
-    def __init__(self, hits: Iterable[Hit] = (), *, confidence: float | None = None) -> None:
+    def __init__(self, hits: Iterable[Hit] = (), *, confidence: float | None = None, pending: int = 0) -> None:
         super().__init__(hits)
         self.confidence = confidence
+        self.pending = pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +222,7 @@ class Change:
     at: datetime
     action: str
     reason: str
-    artifact_id: str | None = None
+    statement_id: str | None = None
     target_id: str | None = None
     event_id: str | None = None
 
@@ -276,7 +277,7 @@ class Receipt:
     dry_run: bool
     ids: tuple[str, ...] = ()  # returned by `forget`, never stored
     removed: Mapping[str, int] = field(default_factory=dict[str, int])  # number of removed rows, by kind
-    scrubbed: bool = False  # the store was rewritten: no byte of the text is left on disk
+    scrubbed: bool = False  # no byte of the text is left on disk
     left: tuple[str, ...] = ()  # places that may still hold bytes of the text, in words
 
     @property
@@ -327,11 +328,11 @@ class Stats:
     bytes: int
     bytes_by_part: Mapping[str, int]
     schema: int
-    artifacts: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
+    statements: Mapping[str, int] = field(default_factory=dict[str, int])  # current ones, by kind
     tags: Mapping[str, int] = field(default_factory=dict[str, int])  # events, by tag
     graph: Mapping[str, int] = field(default_factory=dict[str, int])  # entities, facts, conflicts ...
     concepts: int = 0  # open ones
-    # Events that are not derived yet, by layer: words, artifacts, graph, intents, concepts.
+    # Events that are not derived yet, by layer: words, statements, graph, intents, concepts.
     behind: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

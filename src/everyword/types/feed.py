@@ -12,7 +12,7 @@ from everyword.errors import InvalidInput
 from everyword.types.concepts import Concept
 from everyword.types.events import Event, Receipt
 from everyword.types.intents import Intent
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 
 NOW = "now"
 _PLACE = re.compile(r"([a-z_]{1,30})\.(\d{1,18})", re.ASCII)
@@ -27,7 +27,7 @@ class News:
 
     kind: str
     at: datetime
-    item: Event | Artifact | Concept | Intent | Waiting | Receipt
+    item: Event | Statement | Concept | Intent | Waiting | Receipt
 
 
 class Feed(list[News]):

@@ -231,7 +231,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class WakeUpLine:
     """One line of a wake-up, with its citation and the reasons for it."""
 
     layer: int  # 0: identity, 1: what matters now, 2: the given topic
@@ -246,5 +246,5 @@ class Told:
 class WakeUp(Context):
     """A context without a question: the identity, and the few things that matter now."""
 
-    lines: tuple[Told, ...] = ()
+    lines: tuple[WakeUpLine, ...] = ()
     considered: int = 0  # number of candidates for the lines

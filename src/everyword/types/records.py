@@ -31,7 +31,7 @@ class RecordKind(StrEnum):
     CORRECTION = "correction"  # corrects a statement
     RETRACTION = "retraction"  # retracts a statement
     FEEDBACK = "feedback"  # answers an intent
-    UNFOLD = "unfold"  # reverts a change of the concept graph
+    UNDO_CHANGE = "undo_change"  # reverts a change of the concept graph
 
 
 class Reason(StrEnum):
@@ -52,7 +52,7 @@ class Record:
     wing: str | None = None
     text: str = ""  # the given words, if any
     events: tuple[str, ...] = ()  # ids of the events or records that it concerns
-    details: Mapping[str, Json] = field(default_factory=dict[str, Json])  # such as {"artifact": "ar_..."}
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])  # such as {"statement": "st_..."}
 
 
 def record_of(event: Event) -> Record:

@@ -21,7 +21,7 @@ from everyword.types.events import Answer, Event, Hit, Hits, Json, Receipt, Repo
 from everyword.types.feed import Feed, News, Waiting
 from everyword.types.graph import Entity, Fact, FactDraft
 from everyword.types.intents import Intent
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 
 Schema = dict[str, Any]
 
@@ -64,12 +64,12 @@ class _ListDocument(NamedTuple):
 
 
 _LIST_DOCUMENTS: dict[Any, _ListDocument] = {
-    Hits: _ListDocument("hits", Hit, {"confidence": float | None}),
+    Hits: _ListDocument("hits", Hit, {"confidence": float | None, "pending": int}),
     Feed: _ListDocument("news", News, {"position": str, "more": bool}),
 }
 _NEWS_ITEMS: dict[str, type] = {
     "event": Event,
-    "artifact": Artifact,
+    "statement": Statement,
     "concept": Concept,
     "intent": Intent,
     "job": Waiting,

@@ -1,4 +1,4 @@
-"""Artifacts: typed statements with their verbatim quotes and their versions."""
+"""Statements: typed claims with their verbatim quotes and their versions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from everyword.types.events import Change, Span
 from everyword.types.ids import fingerprint
 
-ARTIFACT_PREFIX = "ar_"
+STATEMENT_PREFIX = "st_"
 BY_HAND = "by hand"  # extractor of a statement that a person wrote as a correction; its speaker is the editor
 
 
-class ArtifactKind(StrEnum):
+class StatementKind(StrEnum):
     """The kind of a statement."""
 
     DECISION = "decision"
@@ -28,7 +28,7 @@ class ArtifactKind(StrEnum):
     ATTRIBUTE = "attribute"  # what somebody is, has, or habitually does
 
 
-TO_DO = (ArtifactKind.TODO, ArtifactKind.REMINDER)  # kinds that can become intents
+TO_DO = (StatementKind.TODO, StatementKind.REMINDER)  # kinds that can become intents
 
 
 class Category(StrEnum):
@@ -85,10 +85,10 @@ class SaidDate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactDraft:
+class StatementDraft:
     """A statement as it was read, before it is compared with known ones."""
 
-    kind: ArtifactKind
+    kind: StatementKind
     content: str  # short, names its subject, in words of the quote
     category: Category
     quote: str  # verbatim
@@ -110,7 +110,7 @@ class ArtifactDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact(ArtifactDraft):
+class Statement(StatementDraft):
     """A stored statement, as one version in a chain."""
 
     id: str
@@ -120,34 +120,34 @@ class Artifact(ArtifactDraft):
 
 
 def adopt(
-    draft: ArtifactDraft, *, recorded_at: datetime, replaces: str | None = None, superseded_at: datetime | None = None
-) -> Artifact:
-    """Turn a draft into an artifact. Its id is derived from its source, so a second run makes the same one.
+    draft: StatementDraft, *, recorded_at: datetime, replaces: str | None = None, superseded_at: datetime | None = None
+) -> Statement:
+    """Turn a draft into a statement. Its id is derived from its source, so a second run makes the same one.
 
     `superseded_at` is for a statement that arrives late: when the newer one, already known, began to replace it.
     """
-    given = {field.name: getattr(draft, field.name) for field in fields(ArtifactDraft)}
+    given = {field.name: getattr(draft, field.name) for field in fields(StatementDraft)}
     status = Status.CURRENT
     if draft.valid_to is not None:
         status = Status.RETRACTED  # it says that it is over: "used to", "no longer"
     elif superseded_at is not None:
         given["valid_to"] = superseded_at
         status = Status.SUPERSEDED
-    return Artifact(**given, id=artifact_id(draft), recorded_at=recorded_at, replaces=replaces, status=status)
+    return Statement(**given, id=statement_id(draft), recorded_at=recorded_at, replaces=replaces, status=status)
 
 
-def artifact_id(draft: ArtifactDraft) -> str:
+def statement_id(draft: StatementDraft) -> str:
     """Derive the id from the quote's location and the slot; the wording of the content does not matter."""
     attribute = draft.slot.attribute if draft.slot else None
     parts = (draft.event_id, draft.span.start, draft.span.end, draft.kind.value, draft.about, attribute)
-    return ARTIFACT_PREFIX + fingerprint("artifact", *parts).hex()
+    return STATEMENT_PREFIX + fingerprint("statement", *parts).hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """One version of a statement with its journal entries."""
 
-    artifact: Artifact
+    statement: Statement
     changes: tuple[Change, ...] = ()
 
 
@@ -158,7 +158,7 @@ class History:
     versions: tuple[Version, ...]
 
     @property
-    def current(self) -> Artifact | None:
+    def current(self) -> Statement | None:
         """Return the current version, or None."""
-        standing = [one.artifact for one in self.versions if one.artifact.status is Status.CURRENT]
+        standing = [one.statement for one in self.versions if one.statement.status is Status.CURRENT]
         return standing[-1] if standing else None

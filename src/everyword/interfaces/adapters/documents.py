@@ -82,24 +82,24 @@ class Documents:
 
     def versions(self, key: str) -> list[Event]:
         """Read every version, oldest first, including deletions."""
-        found = [event for event in self.memory.events(session=self._session(key)) if self._said(event) is not None]
+        found = [event for event in self.memory.events(session=self._session(key)) if self._entry(event) is not None]
         return sorted(found, key=self._number)
 
     def each(self, *, wing: str | None = None) -> Iterator[Document]:
         """Go through the current versions of all documents, last changed first."""
         seen: set[str] = set()
         for event in self.memory.events(speaker=self._speaker, wing=wing, newest_first=True):
-            said = self._said(event)
-            if said is None or said["key"] in seen:
+            entry = self._entry(event)
+            if entry is None or entry["key"] in seen:
                 continue
-            seen.add(said["key"])
-            known = self.get(said["key"])
+            seen.add(entry["key"])
+            known = self.get(entry["key"])
             if known is not None:
                 yield known
 
     def ids(self) -> list[str]:
         """List the event ids of all versions of all documents."""
-        return [event.id for event in self.memory.events(speaker=self._speaker) if self._said(event) is not None]
+        return [event.id for event in self.memory.events(speaker=self._speaker) if self._entry(event) is not None]
 
     def search(
         self,
@@ -117,24 +117,24 @@ class Documents:
         score of 0.
         """
         seen: set[str] = set()
-        told: dict[str, float] = {}
+        by_text: dict[str, float] = {}
         wanted = self._labelled({**(scope or {}), **(labels or {})})
         for one in self._among(self._hits(query, wing, wanted), seen, meets):
-            told.setdefault(one.text, one.score or 0.0)
+            by_text.setdefault(one.text, one.score or 0.0)
             yield one
         crowded = len(seen) >= _HITS[-1]
         yield from self._among(self._hits_without(query, wing, wanted), seen, meets)
-        if crowded or told:
+        if crowded or by_text:
             rest = self._unseen(wing, scope or {}, seen, meets, most=None if crowded else _MOST_TWINS)
-            yield from self._rest(query, rest, told, crowded=crowded)
+            yield from self._rest(query, rest, by_text, crowded=crowded)
 
     def _among(self, hits: Iterable[Hit], seen: set[str], meets: Callable[[Document], bool]) -> Iterator[Document]:
         for hit in hits:
-            said = self._said(hit.event)
+            entry = self._entry(hit.event)
             if hit.event.id in seen:
                 continue
             seen.add(hit.event.id)
-            known = None if said is None else self.get(said["key"])
+            known = None if entry is None else self.get(entry["key"])
             # Skip old versions.
             if known is not None and known.event.id == hit.event.id and meets(known):
                 yield replace(known, score=hit.score)
@@ -154,14 +154,14 @@ class Documents:
                     yield hit
 
     def _rest(
-        self, query: str, unseen: Iterator[Document], told: Mapping[str, float], *, crowded: bool
+        self, query: str, unseen: Iterator[Document], by_text: Mapping[str, float], *, crowded: bool
     ) -> Iterator[Document]:
         """Return documents with the same text as a hit; then, if recall was full, the remaining ones, best first."""
         left: list[Document] = []
         twins: list[Document] = []
         for known in unseen:
-            if known.text in told:
-                twins.append(replace(known, score=told[known.text]))
+            if known.text in by_text:
+                twins.append(replace(known, score=by_text[known.text]))
             elif crowded:
                 left.append(replace(known, score=0.0))
         yield from sorted(twins, key=lambda one: one.score or 0.0, reverse=True)
@@ -188,16 +188,16 @@ class Documents:
         keys: set[str] = set()
         meta = self._labelled(scope) or None
         for event in self.memory.events(speaker=self._speaker, wing=wing, meta=meta, newest_first=True, limit=most):
-            said = self._said(event)
-            if said is None or said["key"] in keys:
+            entry = self._entry(event)
+            if entry is None or entry["key"] in keys:
                 continue
-            keys.add(said["key"])
+            keys.add(entry["key"])
             if event.id in seen:
                 continue
             # A first version has everything to filter by. Whether it is current is checked only if it passes.
-            alone = self._document([event]) if self._number(event) == 1 else self.get(said["key"])
+            alone = self._document([event]) if self._number(event) == 1 else self.get(entry["key"])
             if alone is not None and meets(alone):
-                known = self.get(said["key"])
+                known = self.get(entry["key"])
                 if known is not None and known.event.id == event.id:
                     yield known
 
@@ -236,25 +236,25 @@ class Documents:
 
     def _document(self, versions: list[Event]) -> Document | None:
         last = versions[-1]
-        said = self._said(last) or {}
-        if said.get("deleted"):
+        entry = self._entry(last) or {}
+        if entry.get("deleted"):
             return None
-        gone = [place for place, event in enumerate(versions) if (self._said(event) or {}).get("deleted")]
+        gone = [place for place, event in enumerate(versions) if (self._entry(event) or {}).get("deleted")]
         return Document(
-            key=said["key"],
+            key=entry["key"],
             text=last.text,
-            body=said.get("body", {}),
+            body=entry.get("body", {}),
             created_at=versions[gone[-1] + 1 if gone else 0].at,
             updated_at=last.at,
             event=last,
         )
 
-    def _said(self, event: Event) -> dict[str, Any] | None:
-        said: Any = event.meta.get(self.name)
-        return cast("dict[str, Any]", said) if isinstance(said, dict) and "key" in said else None
+    def _entry(self, event: Event) -> dict[str, Any] | None:
+        entry: Any = event.meta.get(self.name)
+        return cast("dict[str, Any]", entry) if isinstance(entry, dict) and "key" in entry else None
 
     def _number(self, event: Event) -> int:
-        number: Any = (self._said(event) or {}).get("number")
+        number: Any = (self._entry(event) or {}).get("number")
         return number if isinstance(number, int) else 0
 
     def _labelled(self, labels: Mapping[str, Json]) -> dict[str, Json]:

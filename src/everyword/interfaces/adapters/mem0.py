@@ -8,7 +8,7 @@
     memory.search("Where does she live?", filters={"user_id": "ana"})
 
 Each message is kept verbatim as one memory, whatever `infer` says: what it states is derived beside it, by rules, and
-asked for with `artifacts()`. An update is a new version, and a deletion leaves the history; `forget` removes for ever.
+asked for with `statements()`. An update is a new version, and a deletion leaves the history; `forget` removes for ever.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Mem0:
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         most = limit or top_k
         found = (
-            _told(one)
+            _result(one)
             for one in self._documents.search(
                 query,
                 wing=_wing(wanted),
@@ -107,7 +107,7 @@ class Mem0:
     def get(self, memory_id: str) -> Answer | None:
         """Read one memory; return None if it does not exist."""
         known = self._documents.get(memory_id)
-        return None if known is None else _told(known)
+        return None if known is None else _result(known)
 
     def get_all(
         self,
@@ -122,7 +122,7 @@ class Mem0:
         """List memories, last changed first."""
         wanted = _all_filters(filters, _scope(user_id, agent_id, run_id, needed=False))
         found = (one for one in self._documents.each(wing=_wing(wanted)) if _meets(_fields(one), wanted))
-        return {"results": [_told(one) for one in islice(found, limit)]}
+        return {"results": [_result(one) for one in islice(found, limit)]}
 
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Json] | None = None) -> Answer:
         """Replace the text of a memory; the old text stays in its history."""
@@ -158,12 +158,12 @@ class Mem0:
 
     def history(self, memory_id: str) -> list[Answer]:
         """List the changes of a memory, oldest first."""
-        told: list[Answer] = []
+        results: list[Answer] = []
         before: str | None = None
         for event in self._documents.versions(memory_id):
             gone = bool(_dict(event.meta.get(_NAME)).get("deleted"))
             now = None if gone else event.text
-            told.append(
+            results.append(
                 {
                     "id": event.id,
                     "memory_id": memory_id,
@@ -175,7 +175,7 @@ class Mem0:
                 }
             )
             before = now
-        return told
+        return results
 
     def reset(self) -> None:
         """Forget all memories that were added through this interface, with their history."""
@@ -212,7 +212,7 @@ def _content(content: Any) -> str:
     return "\n".join(str(_dict(part).get("text", "")) for part in parts if _dict(part).get("text"))
 
 
-def _told(document: Document) -> Answer:
+def _result(document: Document) -> Answer:
     return {
         "id": document.key,
         "memory": document.text,

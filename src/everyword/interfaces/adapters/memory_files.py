@@ -72,8 +72,8 @@ class MemoryFiles:
             at = content.find(old_str)
             changed = self._clean(content[:at] + new_str + content[at + len(old_str) :])
             snippet = _snippet(changed, content[:at].count("\n"))
-            told = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-            return [_write(place, changed)], told + snippet
+            message = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            return [_write(place, changed)], message + snippet
 
         return self._change(decide)
 

@@ -116,8 +116,8 @@ class KnowledgeGraph:
             there = [name for name in given if name in graph.entities]
             missing = [name for name in given if name not in graph.entities]
             changes = [_change(f"Deleted {name}", do="delete entity", name=name) for name in dict.fromkeys(there)]
-            told = f"Deleted {len(there)} of {len(given)} entities. Not found: {', '.join(missing)}"
-            return changes, told if missing else "Entities deleted successfully"
+            message = f"Deleted {len(there)} of {len(given)} entities. Not found: {', '.join(missing)}"
+            return changes, message if missing else "Entities deleted successfully"
 
         return self._append(decide)
 
@@ -143,13 +143,13 @@ class KnowledgeGraph:
                 if going:
                     # By number, not by text: a quote would survive when the observation is forgotten.
                     entries = [one.entry for one in going]
-                    told = f"Deleted {len(going)} observations of {name}"
-                    changes.append(_change(told, do="delete observations", name=name, entries=entries))
+                    message = f"Deleted {len(going)} observations of {name}"
+                    changes.append(_change(message, do="delete observations", name=name, entries=entries))
             asked = sum(len(contents) for _, contents in given)
-            told = f"Deleted {deleted} of {asked} observations."
+            message = f"Deleted {deleted} of {asked} observations."
             if missing:
-                told += f" Entities not found: {', '.join(missing)}"
-            return changes, "Observations deleted successfully" if deleted == asked else told
+                message += f" Entities not found: {', '.join(missing)}"
+            return changes, "Observations deleted successfully" if deleted == asked else message
 
         return self._append(decide)
 
@@ -163,8 +163,8 @@ class KnowledgeGraph:
                 _change(f"Deleted: {one[0]} {one[2]} {one[1]}", do="delete relation", relation=list(one))
                 for one in going
             ]
-            told = f"Deleted {len(going)} of {len(given)} relations. The rest matched nothing."
-            return changes, "Relations deleted successfully" if len(going) == len(given) else told
+            message = f"Deleted {len(going)} of {len(given)} relations. The rest matched nothing."
+            return changes, "Relations deleted successfully" if len(going) == len(given) else message
 
         return self._append(decide)
 

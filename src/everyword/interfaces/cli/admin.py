@@ -60,7 +60,7 @@ def _webhooks_parser() -> argparse.ArgumentParser:
     add = verbs.add_parser("add", help="add a webhook", allow_abbrev=False)
     add.add_argument("url", metavar="URL", help="accepts a POST with JSON")
     add.add_argument("--space", metavar="NAME", help="the space (default: `default`)")
-    kinds = "only this kind: event, artifact ...; may be repeated (default: all)"
+    kinds = "only this kind: event, statement ...; may be repeated (default: all)"
     add.add_argument("--kind", action="append", metavar="KIND", help=kinds)
     listed = verbs.add_parser("list", help="list webhooks and their state", allow_abbrev=False)
     remove = verbs.add_parser("remove", help="remove a webhook", allow_abbrev=False)

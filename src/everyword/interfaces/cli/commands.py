@@ -52,7 +52,7 @@ def run(request: Request, terminal: Terminal) -> int:
             return _import(memory, arguments, terminal)
         if operation.name == "ask" and request.llm and not terminal.json_wanted:
             # Streamed to standard error; the final answer, with checked citations, goes to standard output.
-            arguments["told"] = terminal.say_piece
+            arguments["on_text"] = terminal.say_piece
         if operation.progress:
             with progress(terminal, operation.name) as report:
                 result = operation.run(memory, {**arguments, "progress": report})
@@ -172,8 +172,9 @@ def _import(memory: Memory, arguments: dict[str, Any], terminal: Terminal) -> in
         files.append({"path": path, **BY_NAME["import"].document(done)})
         if not terminal.json_wanted:
             results.imported(terminal.page, done)
-    if arguments.get("defer_embeddings"):
-        terminal.note("Words are searchable now. Compute vectors and statements with: everyword settle")
+    if sum(file["added"] for file in files) and not arguments.get("wait"):
+        with progress(terminal, "encoding; words are searchable now") as report:
+            memory.admin.settle(progress=report)
     if terminal.json_wanted:
         read, added, known = (sum(file[name] for file in files) for name in ("read", "added", "known"))
         terminal.document({"read": read, "added": added, "known": known, "files": files})

@@ -363,7 +363,7 @@ def _waiting(location: str, space: str) -> Iterator[Check]:
 
 def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
     """Report derived data that lags behind the log, and events that no LLM has read though there is one."""
-    from everyword.engine.lag import WORDS, lag
+    from everyword.jobs.deriver import WORDS, lag
     from everyword.storage.protocol import IN_MEMORY
 
     if location == IN_MEMORY:
@@ -380,10 +380,11 @@ def _behind(location: str, space: str, *, llm: bool) -> Iterator[Check]:
             unread = len(reader.unread(but_roles=roles, but_sources=UNVOUCHED, limit=_UNREAD_COUNTED))
     for what, count in not_yet.items():
         events = count_of(count, "event")
-        detail = f"not yet derived from {events}; each write catches up a little"
         if what == WORDS:
             detail = f"of {events} indexed by an older version; new search features do not cover them yet"
-        yield Check(name=what, detail=detail, state="warning", fix="everyword settle")
+            yield Check(name=what, detail=detail, state="warning", fix="everyword settle")
+        else:
+            yield Check(name=what, detail=f"not yet derived from {events}; they are before they are read")
     if refused:
         detail = f"{refused:,} results of an LLM were rejected, since no event supports them"
         yield Check(name="refused", detail=detail)

@@ -89,7 +89,7 @@ def _import(memory: Any, plan: _Plan) -> None:
     for found in _sessions():
         size = f"{found.files:,} files, {found.bytes / _MEGABYTE:.1f} MB"
         if plan.wants("import", f"Import the sessions of {found.title} in {found.path} ({size})?"):
-            done = memory.import_events(found.path, format=found.format, defer_embeddings=True)
+            done = memory.import_events(found.path, format=found.format)
             _show(f"{found.title}: read {done.read:,}, stored {done.added:,}, already there {done.known:,}")
 
 

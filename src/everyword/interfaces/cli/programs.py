@@ -81,7 +81,7 @@ def worker(arguments: Sequence[str], terminal: Terminal) -> int:
     with memory:
         terminal.note(f"working on {memory.location}")
         done = memory.admin.work(
-            once=parsed.once, stop=stop, told=lambda space, count: terminal.note(f"{space}: {count:,} done")
+            once=parsed.once, stop=stop, on_done=lambda space, count: terminal.note(f"{space}: {count:,} done")
         )
     terminal.page.line(f"done: {done:,}")
     return 0

@@ -30,7 +30,7 @@ from everyword.types.feed import Waiting
 from everyword.types.graph import Entity, EntityEdit, Fact
 from everyword.types.intents import LIVE, Belief, Identity, Intent, Palace, PalaceWing, Room, Tier, WakeUp, Window
 from everyword.types.records import Record
-from everyword.types.statements import BY_HAND, Artifact, History, Status
+from everyword.types.statements import BY_HAND, History, Statement, Status
 from everyword.types.times import day_in_words, utc_now
 
 _MOST_SHOWN = 700  # characters of one text on a terminal; `show` prints all
@@ -174,7 +174,7 @@ def forgotten(page: Page, receipt: Receipt) -> None:
     page.line(
         Styled(f"forgot {count_of(receipt.events, 'event')}", "good"),
         f" (and {derived})" if derived else "",
-        "; the file was rewritten" if receipt.scrubbed else "",
+        "; erased from disk" if receipt.scrubbed else "",
     )
     for place in receipt.left:
         page.line(Styled(f"  may still hold their text: {place}", "dim" if receipt.scrubbed else "warning"))
@@ -193,8 +193,8 @@ def stats(page: Page, counted: Stats) -> None:
     ]
     if counted.first_at is not None and counted.last_at is not None:
         rows.append(("from, to", f"{_when(counted.first_at)}, {_when(counted.last_at)}"))
-    if counted.artifacts:
-        rows.append(("statements", _counts(counted.artifacts.items())))
+    if counted.statements:
+        rows.append(("statements", _counts(counted.statements.items())))
     if counted.graph.get("entities"):
         shown = {name: counted.graph[name] for name in ("entities", "facts", "conflicts") if counted.graph.get(name)}
         rows.append(("graph", _counts(shown.items())))
@@ -257,7 +257,7 @@ def answer(page: Page, result: Answer) -> None:
 def history(page: Page, shown: History) -> None:
     """Show the versions of a statement, oldest first, and why each ended."""
     for number, version in enumerate(shown.versions, 1):
-        page.item(str(number), _statement_heading(version.artifact), _quoted(version.artifact))
+        page.item(str(number), _statement_heading(version.statement), _quoted(version.statement))
         for change in version.changes:
             page.line(Styled(f"     {change.at:%Y-%m-%d}  {change.action}: {change.reason}", "dim"))
 
@@ -276,21 +276,21 @@ def _record_details(record: Record) -> list[Piece]:
     return [Styled(", ".join([record.text, *details] if record.text else details), "dim")]
 
 
-def _statement_heading(artifact: Artifact) -> list[Piece]:
-    status = "" if artifact.status is Status.CURRENT else artifact.status.value
+def _statement_heading(statement: Statement) -> list[Piece]:
+    status = "" if statement.status is Status.CURRENT else statement.status.value
     return [
-        Styled(artifact.kind.value, "name"),
-        Styled(artifact.content, "strong"),
-        Styled(_validity(artifact.valid_from, artifact.valid_to), "number"),
+        Styled(statement.kind.value, "name"),
+        Styled(statement.content, "strong"),
+        Styled(_validity(statement.valid_from, statement.valid_to), "number"),
         Styled(status, "bad" if status else "dim"),
-        Styled(artifact.id, "dim"),
+        Styled(statement.id, "dim"),
     ]
 
 
-def _quoted(artifact: Artifact) -> list[Piece]:
-    if artifact.extractor == BY_HAND:
-        return [Styled(f"corrected by {artifact.speaker or 'unknown'}", "dim")]
-    return [Styled(f"“{artifact.quote}”{_speaker(artifact.speaker)}", "dim")]
+def _quoted(statement: Statement) -> list[Piece]:
+    if statement.extractor == BY_HAND:
+        return [Styled(f"corrected by {statement.speaker or 'unknown'}", "dim")]
+    return [Styled(f"“{statement.quote}”{_speaker(statement.speaker)}", "dim")]
 
 
 def _belief_row(belief: Belief) -> Row:
@@ -687,7 +687,7 @@ def _single(view: Callable[[Page, Sequence[Any]], None]) -> Callable[[Page, Any]
     return lambda page, result: view(page, [result])
 
 
-_artifacts = _list(_statement_heading, _quoted)
+_statements = _list(_statement_heading, _quoted)
 _intents = _list(_intent_heading, _why)
 _facts = _list(_fact_heading, _quotes)
 _edits = _table(_edit_row)
@@ -698,10 +698,10 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "context": context,
     "ask": answer,
     "identity": identity,
-    "artifacts": _artifacts,
+    "statements": _statements,
     "history": history,
-    "correct": _single(_artifacts),
-    "retract": _single(_artifacts),
+    "correct": _single(_statements),
+    "retract": _single(_statements),
     "records": _list(_record_heading, _record_details),
     "intents": _intents,
     "answer_intent": _single(_intents),
@@ -712,7 +712,7 @@ VIEWS: dict[str, Callable[[Page, Any], None]] = {
     "concept": concept,
     "fold": folded,
     "journal": journal,
-    "unfold": _single(journal),
+    "undo_change": _single(journal),
     "show": event,
     "entities": _table(_entity_row),
     "entity": entity,

@@ -88,7 +88,7 @@ def _run(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
         return
     if event == "SessionStart":
         text = _start(home, settings, payload, deadline)
-        _tell(event, text or "")
+        _write_answer(event, text or "")
         if text is not None:
             state.clear_owed_start(home, session)
     elif event == "UserPromptSubmit":
@@ -97,7 +97,7 @@ def _run(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
             _save_elsewhere(home, settings, {**_transcript(payload), "awaits": prompt[:200]})
         start_text = _start(home, settings, payload, deadline) if state.is_start_owed(home, session) else None
         lines = _for_prompt(home, settings, prompt, session, deadline) if settings.inject_prompt else ""
-        _tell(event, "\n\n".join(text for text in (start_text, lines) if text))
+        _write_answer(event, "\n\n".join(text for text in (start_text, lines) if text))
         if start_text is not None:
             state.clear_owed_start(home, session)  # only after printing: the hook may be ended at any time
     elif event in ("PreCompact", "SessionEnd") or (event == "Stop" and _is_due(home, settings, payload)):
@@ -198,7 +198,7 @@ def _codex(home: str, settings: HookSettings, payload: dict[str, Any]) -> None:
         _save_elsewhere(home, settings, {"transcript": "codex", "format": "codex", "turn": payload})
 
 
-def _tell(event: str, text: str) -> None:
+def _write_answer(event: str, text: str) -> None:
     if text:
         answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
         sys.stdout.write(json.dumps(answer) + "\n")

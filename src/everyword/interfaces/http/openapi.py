@@ -20,7 +20,7 @@ from everyword.retrieval.context import LEADS, STYLES
 from everyword.types.graph import EntityType
 from everyword.types.intents import IntentAnswer, IntentCategory, IntentStatus
 from everyword.types.serialization import Schema, element_type, json_schema
-from everyword.types.statements import ArtifactKind, Status
+from everyword.types.statements import StatementKind, Status
 from everyword.types.trust import Source
 
 _DEMANDING = ("required", "oneOf", "anyOf")  # keywords of the schema of a body that must be sent
@@ -246,10 +246,10 @@ _MESSAGE: Schema = {
 }
 _OF_OPERATION: dict[tuple[str, str], Schema] = {
     ("events", "cursor"): {"pattern": r"^-?[0-9]{1,18}\.[0-9]{1,18}$"},
-    ("artifacts", "cursor"): {"pattern": r"^[0-9]{1,18}$"},
-    ("artifacts", "kind"): {"enum": [one.value for one in ArtifactKind]},
-    ("artifacts", "status"): {"enum": [*(one.value for one in Status), "any"]},
-    ("artifacts", "tag"): {},
+    ("statements", "cursor"): {"pattern": r"^[0-9]{1,18}$"},
+    ("statements", "kind"): {"enum": [one.value for one in StatementKind]},
+    ("statements", "status"): {"enum": [*(one.value for one in Status), "any"]},
+    ("statements", "tag"): {},
     ("show", "id"): _EVENT_ID,
     ("add", "role"): _NAME,
     ("add", "source"): {"enum": list(Source)},

@@ -113,9 +113,9 @@ def prompt(opened: OpenMemory, name: str, arguments: Mapping[str, str] | None) -
         question = (arguments or {}).get("question", "").strip()
         if not question:
             raise MCPError(INVALID_PARAMS, "The argument question is missing.")
-        return _said(_answer(opened.memory.context(question).text, question))
+        return _prompt(_answer(opened.memory.context(question).text, question))
     if name == KEEP:
-        return _said(
+        return _prompt(
             "Go through this conversation. For each preference, decision, fact, plan or date in it that will matter "
             "later, call `remember` once, with the exact words that were said and who said them. Leave out small talk, "
             "secrets, and what the memory holds already. Then list what you kept."
@@ -133,5 +133,5 @@ def _answer(remembered: str, question: str) -> str:
     )
 
 
-def _said(text: str) -> GetPromptResult:
+def _prompt(text: str) -> GetPromptResult:
     return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=visible(text)))])

@@ -42,7 +42,7 @@ OFFERS = (
     Offer(operation="show", advice="Use it to read the full text of a hit."),
     Offer(operation="sessions"),
     Offer(operation="events", advice="Use it to read a session through, in order; recall is better for questions."),
-    Offer(operation="artifacts"),
+    Offer(operation="statements"),
     Offer(operation="history", advice="Use it when the user asks what was true before, or why it changed."),
     Offer(operation="correct", advice="Only when the user says that a statement is wrong, and what is right."),
     Offer(operation="retract", advice="Only when the user says that a statement was never true or no longer is."),

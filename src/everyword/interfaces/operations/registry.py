@@ -94,9 +94,12 @@ _REDACT = Parameter(
     TEXT,
     "what to remove: credentials, personal (also personal numbers) or none (default: the memory's setting)",
 )
+_WAIT = Parameter(
+    "wait", FLAG, "return when the words are stored; vectors follow", default=True, options=("--no-wait",)
+)
 _SCOPE = (_NOW, _AS_OF, _WING, _SESSION, _SPEAKER, _SINCE, _UNTIL, _TAG, _ROLE, _SOURCE, _META)
 _LIMIT = Parameter("limit", INTEGER, "return at most this many (default: all)")
-_ARTIFACT = Parameter("id", TEXT, "an artifact's id", required=True, positional=True)
+_STATEMENT = Parameter("id", TEXT, "a statement's id", required=True, positional=True)
 _RECALL = (
     _QUERY,
     Parameter(
@@ -142,6 +145,7 @@ OPERATIONS = (
             ),
             Parameter("meta", OBJECT, "a JSON object kept beside the text"),
             _REDACT,
+            _WAIT,
         ),
         creates=True,
     ),
@@ -157,12 +161,7 @@ OPERATIONS = (
             Parameter("path", PATH, "a file, folder or zip", required=True, positional=True, several=True),
             Parameter("format", TEXT, "the format, where it can't be detected"),
             _REDACT,
-            Parameter(
-                "defer_embeddings",
-                FLAG,
-                "index only words now; `everyword settle` adds vectors and statements",
-                default=False,
-            ),
+            Parameter("wait", FLAG, "encode each batch before reading the next", default=False),
             Parameter(
                 "again",
                 FLAG,
@@ -194,7 +193,7 @@ OPERATIONS = (
             Parameter(
                 "lead",
                 TEXT,
-                "events, or artifacts: start with the statements that hold now (default: events)",
+                "events, or statements: start with the statements that hold now (default: events)",
                 default="events",
             ),
             *_SCOPE,
@@ -237,9 +236,8 @@ OPERATIONS = (
         result="identity",
     ),
     Operation(
-        "artifacts",
+        "statements",
         "list decisions, todos, preferences, facts and other statements, each with its quote",
-        method="statements",
         parameters=(
             Parameter("kind", TEXT, "decision, todo, reminder, key_fact, insight, preference, event ..."),
             Parameter("about", TEXT, "only about this person or thing"),
@@ -249,24 +247,24 @@ OPERATIONS = (
             _LIMIT,
         ),
         read_only=True,
-        result="artifacts",
+        result="statements",
     ),
     Operation(
         "history",
         "show how a statement changed, with quotes and reasons",
-        parameters=(_ARTIFACT,),
+        parameters=(_STATEMENT,),
         read_only=True,
     ),
     Operation(
         "correct",
         "correct a statement, and its facts, in your own words; its history keeps the old version",
-        parameters=(_ARTIFACT, Parameter("text", TEXT, "the correct statement", required=True, positional=True), _BY),
+        parameters=(_STATEMENT, Parameter("text", TEXT, "the correct statement", required=True, positional=True), _BY),
     ),
     Operation(
         "retract",
         "retract a statement and end its facts; it stays in its history",
         parameters=(
-            _ARTIFACT,
+            _STATEMENT,
             Parameter(
                 "reason",
                 TEXT,
@@ -282,7 +280,7 @@ OPERATIONS = (
         "list edits: identities, corrections, retractions, answers to intents, undone changes",
         method="admin.records",
         parameters=(
-            Parameter("kind", TEXT, "identity, correction, retraction, feedback or unfold"),
+            Parameter("kind", TEXT, "identity, correction, retraction, feedback or undo_change"),
             _LIMIT,
         ),
         read_only=True,
@@ -482,7 +480,7 @@ OPERATIONS = (
         result="entries",
     ),
     Operation(
-        "unfold",
+        "undo_change",
         "revert a change of the concept graph, for good",
         method="concepts.undo",
         parameters=(Parameter("id", TEXT, "the id of a journal entry", required=True, positional=True), _BY),
@@ -642,15 +640,18 @@ API_OPERATIONS = (
     Operation(
         "add_many",
         "remember a batch of events in one transaction: all or none",
-        parameters=(Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True), _REDACT),
+        parameters=(
+            Parameter("events", OBJECTS, "events, each with the parameters of `add`", required=True),
+            _REDACT,
+            _WAIT,
+        ),
         creates=True,
         result="written",
     ),
     Operation(
-        "artifact",
+        "statement",
         "read one statement by its id",
-        method="statement",
-        parameters=(Parameter("id", TEXT, "an artifact's id", required=True),),
+        parameters=(Parameter("id", TEXT, "a statement's id", required=True),),
         read_only=True,
     ),
     Operation(

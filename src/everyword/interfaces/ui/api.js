@@ -50,7 +50,7 @@ export function change(operation, parameters = {}) {
 }
 
 // Not "job": there may be thousands, and the counts of "jobs" suffice.
-const FOLLOWED = ["event", "artifact", "concept", "intent", "forgotten", "jobs"];
+const FOLLOWED = ["event", "statement", "concept", "intent", "forgotten", "jobs"];
 
 const AGAIN_MS = 2000; // before the stream is reopened
 
@@ -59,7 +59,7 @@ const AGAIN_MS = 2000; // before the stream is reopened
 export function follow(onNews, onLine) {
   const stopping = new AbortController();
   let position;
-  const told = (kind, one, id) => {
+  const receive = (kind, one, id) => {
     position = id || position;
     onNews(kind, one);
   };
@@ -71,7 +71,7 @@ export function follow(onNews, onLine) {
         const from = position ? { "last-event-id": position } : {};
         const response = await fetch(`v1/stream?${query}`, { headers: { ...headers(), ...from }, signal: stopping.signal });
         onLine(response.status < 500);
-        const ended = response.ok ? await messages(response.body, told) : await problem(response);
+        const ended = response.ok ? await messages(response.body, receive) : await problem(response);
         if (ended?.status === 400 && position) position = undefined; // the service now serves another memory
         else if (ended && ended.status < 500 && ended.status !== 429) return void refusal(ended, ended.status); // the key no longer allows it
       } catch {
@@ -135,13 +135,13 @@ async function answer(sent) {
 }
 
 async function problem(response) {
-  const told = await response.json().catch(() => ({}));
-  return { ...told, status: response.status };
+  const body = await response.json().catch(() => ({}));
+  return { ...body, status: response.status };
 }
 
 /** Make an error; a 401 also makes the page ask for a key. */
-function refusal(told, status) {
-  const refused = new Refused(told, status);
+function refusal(body, status) {
+  const refused = new Refused(body, status);
   if (status === 401) dispatchEvent(new CustomEvent("everyword-locked", { detail: refused }));
   return refused;
 }

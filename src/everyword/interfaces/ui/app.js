@@ -12,7 +12,7 @@ const VIEWS = [
   { name: "palace", title: "Palace", needs: ["palace"], icon: "M4 20V10l8-6 8 6v10M9 20v-6h6v6" },
   { name: "intents", title: "Open goals", needs: ["intents"], icon: "M4 13h4l2 3h4l2-3h4M5 5h14l1 8v6H4v-6Z" },
   { name: "sessions", title: "Sessions", needs: ["sessions"], icon: "M4 5h16v11H9l-5 4Z" },
-  { name: "artifacts", title: "Statements", needs: ["artifacts"], icon: "M7 4h10v16l-5-4-5 4Z" },
+  { name: "statements", title: "Statements", needs: ["statements"], icon: "M7 4h10v16l-5-4-5 4Z" },
   { name: "forget", title: "Forget", needs: ["forget"], icon: "M5 7h14M10 7V4h4v3m-7 0 1 13h8l1-13" },
   { name: "health", title: "Health", needs: ["stats"], icon: "M3 12h4l2-6 4 12 2-6h6" },
 ];
@@ -26,7 +26,7 @@ function App() {
   const [error, setError] = useState();
   const [space, setSpace] = useState(null);
   const [spaces, setSpaces] = useState([]);
-  const [news, setNews] = useState({ beats: {}, told: "" });
+  const [news, setNews] = useState({ beats: {}, text: "" });
   const [answers, setAnswers] = useState(true);
   const [round, setRound] = useState(0);
   const begin = () => { // mount the view again from its address, which holds the question
@@ -73,27 +73,27 @@ function App() {
     if (!me) return undefined;
     let gathered = {};
     let last = "";
-    let telling;
+    let showing;
     let ending;
-    const tell = () => {
+    const show = () => {
       const [beats, words] = [gathered, last];
-      [gathered, last, telling] = [{}, "", undefined];
+      [gathered, last, showing] = [{}, "", undefined];
       clearTimeout(ending);
-      ending = setTimeout(() => setNews((before) => ({ ...before, told: "" })), NEWS_SHOWN_MS);
-      setNews((before) => ({ beats: sum(before.beats, beats), told: words || before.told }));
+      ending = setTimeout(() => setNews((before) => ({ ...before, text: "" })), NEWS_SHOWN_MS);
+      setNews((before) => ({ beats: sum(before.beats, beats), text: words || before.text }));
     };
     const stop = follow((kind, one) => {
       if (kind === "position") return;
       gathered[kind] = (gathered[kind] || 0) + 1;
-      last = told(kind, one) || last;
-      telling = telling || setTimeout(tell, NEWS_EVERY_MS);
+      last = describe(kind, one) || last;
+      showing = showing || setTimeout(show, NEWS_EVERY_MS);
     }, (now) => setAnswers((before) => {
       if (now && !before) begin(); // retry what failed meanwhile
       return now;
     }));
     return () => {
       stop();
-      clearTimeout(telling);
+      clearTimeout(showing);
       clearTimeout(ending);
     };
   }, [me, space]);
@@ -145,7 +145,7 @@ function App() {
     <main id="main" tabindex="-1" class=${view.name === "graph" || view.name === "timeline" ? "wide" : ""}>
       <${Safe} name=${`${view.name} ${space} ${round}`}><${Loaded} key=${`${view.name} ${space} ${round}`} view=${view} rest=${place.rest} me=${me} beats=${news.beats} /></>
     </main>
-    <div role="status">${answers ? news.told && html`<div class="toast" dir="auto">${news.told}</div>`
+    <div role="status">${answers ? news.text && html`<div class="toast" dir="auto">${news.text}</div>`
       : html`<div class="toast lost">The service does not answer. Reconnecting …</div>`}</div>
   </div>`;
 }
@@ -210,7 +210,7 @@ function sum(one, other) {
   return both;
 }
 
-function told(kind, one) {
+function describe(kind, one) {
   if (kind === "event") return `New event: ${Array.from(one.item.text).slice(0, 80).join("")}`;
   if (kind === "concept") return `New concept: ${one.item.label}`;
   if (kind === "intent") return one.item.status === "pending" ? `New goal: ${Array.from(one.item.statement).slice(0, 80).join("")}` : "";

@@ -96,6 +96,7 @@ CREATE TABLE spaces (
   next_generation bigint NOT NULL DEFAULT 2,
   words_upto bigint NOT NULL DEFAULT 0,
   word_tail bigint NOT NULL DEFAULT 0,
+  last_seq bigint NOT NULL DEFAULT 0,
   epoch bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 SELECT raise_gate('spaces');
@@ -260,9 +261,9 @@ CREATE TABLE facts_of_file (
 );
 SELECT raise_gate('facts_of_file');
 
--- Artifacts.
+-- Statements.
 
-CREATE TABLE artifacts (
+CREATE TABLE statements (
   space bigint NOT NULL,
   number bigint NOT NULL DEFAULT nextval('row_number'),
   id text COLLATE "C" NOT NULL,
@@ -279,12 +280,12 @@ CREATE TABLE artifacts (
   about_hash bigint GENERATED ALWAYS AS (hashtextextended(about, 0)) STORED,
   PRIMARY KEY (space, number)
 );
-CREATE UNIQUE INDEX artifacts_id ON artifacts (space, id);
-CREATE INDEX artifacts_seq ON artifacts (space, seq);
-CREATE INDEX artifacts_about ON artifacts (space, about_hash, status, number);
-CREATE INDEX artifacts_kind ON artifacts (space, kind, status, number);
-CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS NOT NULL;
-SELECT raise_wall('artifacts');
+CREATE UNIQUE INDEX statements_id ON statements (space, id);
+CREATE INDEX statements_seq ON statements (space, seq);
+CREATE INDEX statements_about ON statements (space, about_hash, status, number);
+CREATE INDEX statements_kind ON statements (space, kind, status, number);
+CREATE INDEX statements_replaces ON statements (space, replaces) WHERE replaces IS NOT NULL;
+SELECT raise_wall('statements');
 
 CREATE TABLE journal (
   space bigint NOT NULL,
@@ -292,17 +293,17 @@ CREATE TABLE journal (
   seq bigint NOT NULL,
   at bigint NOT NULL,
   action text COLLATE "C" NOT NULL,
-  artifact text COLLATE "C",
+  statement text COLLATE "C",
   target text COLLATE "C",
   reason text COLLATE "C" NOT NULL,
   PRIMARY KEY (space, number)
 );
-CREATE INDEX journal_of_artifact ON journal (space, artifact);
+CREATE INDEX journal_of_statement ON journal (space, statement);
 CREATE INDEX journal_of_target ON journal (space, target);
 CREATE INDEX journal_of_event ON journal (space, seq);
 SELECT raise_wall('journal');
 
-CREATE TABLE artifact_edges (
+CREATE TABLE statement_edges (
   space bigint NOT NULL,
   source text COLLATE "C" NOT NULL,
   target text COLLATE "C" NOT NULL,
@@ -312,8 +313,8 @@ CREATE TABLE artifact_edges (
   reason text COLLATE "C" NOT NULL,
   PRIMARY KEY (space, source, target, kind)
 );
-CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
-SELECT raise_wall('artifact_edges');
+CREATE INDEX statement_edges_target ON statement_edges (space, target);
+SELECT raise_wall('statement_edges');
 
 CREATE TABLE event_tags (
   space bigint NOT NULL,
@@ -324,11 +325,14 @@ CREATE TABLE event_tags (
 CREATE INDEX event_tags_seq ON event_tags (space, seq);
 SELECT raise_wall('event_tags');
 
-CREATE TABLE derivations (
-  space bigint PRIMARY KEY,
-  upto bigint NOT NULL
+CREATE TABLE views (
+  space bigint NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  upto bigint NOT NULL,
+  PRIMARY KEY (space, name)
 );
-SELECT raise_wall('derivations');
+SELECT raise_wall('views');
 
 -- Readings.
 
@@ -350,16 +354,16 @@ CREATE TABLE reading_sources (
 CREATE INDEX reading_sources_of ON reading_sources (space, seq);
 SELECT raise_wall('reading_sources');
 
--- Keys of artifacts. Whatever removes artifacts removes their keys with them.
+-- Keys of statements. Whatever removes statements removes their keys with them.
 
-CREATE TABLE artifact_keys (
+CREATE TABLE statement_keys (
   space bigint NOT NULL,
   key bigint NOT NULL,
   number bigint NOT NULL,
   PRIMARY KEY (space, key, number)
 );
-CREATE INDEX artifact_keys_of ON artifact_keys (space, number);
-SELECT raise_wall('artifact_keys');
+CREATE INDEX statement_keys_of ON statement_keys (space, number);
+SELECT raise_wall('statement_keys');
 
 -- The temporal graph. Rows that there belong to a space by what they point to say so
 -- themselves here: whose they are follows from the transaction that writes them.
@@ -486,7 +490,6 @@ SELECT raise_wall('entity_pins');
 
 CREATE TABLE graphs (
   space bigint PRIMARY KEY,
-  upto bigint,
   version bigint NOT NULL DEFAULT 0,
   epoch bigint NOT NULL DEFAULT 0
 );
@@ -657,7 +660,6 @@ SELECT raise_wall('fold_loose');
 
 CREATE TABLE fold_marks (
   space bigint PRIMARY KEY,
-  upto bigint NOT NULL,
   epoch bigint NOT NULL,
   profile text COLLATE "C" NOT NULL
 );
@@ -677,12 +679,6 @@ CREATE TABLE marks (
 );
 CREATE INDEX marks_of_event ON marks (space, seq);
 SELECT raise_wall('marks');
-
-CREATE TABLE marking (
-  space bigint PRIMARY KEY,
-  upto bigint NOT NULL
-);
-SELECT raise_wall('marking');
 
 CREATE TABLE accesses (
   space bigint NOT NULL,

@@ -14,6 +14,7 @@ CREATE TABLE spaces (
   next_generation INTEGER NOT NULL DEFAULT 2, -- the number that the next rebuild takes
   words_upto INTEGER NOT NULL DEFAULT 0,      -- events up to this seq are in postings, later ones in word_tail
   word_tail INTEGER NOT NULL DEFAULT 0,       -- how many those later ones are
+  last_seq INTEGER NOT NULL DEFAULT 0,        -- of the last event that was added, also if it was forgotten since
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when anything is removed or rebuilt: caches in memory start anew
 ) STRICT;
 
@@ -139,11 +140,11 @@ CREATE TABLE facts_of_file (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Artifacts: statements that events make, each a span of its event's text; what became of them, and how they are linked.
+-- Statements of events, each a span of its event's text; what became of them, and how they are linked.
 -- All of it is derived: `rebuild` makes it anew from `events`.
 
 -- No quote is stored: it is read from its event by its span, so that it can't differ from what was said.
-CREATE TABLE artifacts (
+CREATE TABLE statements (
   number INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they were derived
   space INTEGER NOT NULL REFERENCES spaces (id),
   id TEXT NOT NULL,
@@ -159,11 +160,11 @@ CREATE TABLE artifacts (
   body TEXT NOT NULL                          -- everything else, JSON
 ) STRICT;
 
-CREATE UNIQUE INDEX artifacts_id ON artifacts (space, id);
-CREATE INDEX artifacts_seq ON artifacts (space, seq);
-CREATE INDEX artifacts_about ON artifacts (space, about, status, number);
-CREATE INDEX artifacts_kind ON artifacts (space, kind, status, number);
-CREATE INDEX artifacts_replaces ON artifacts (space, replaces) WHERE replaces IS NOT NULL;
+CREATE UNIQUE INDEX statements_id ON statements (space, id);
+CREATE INDEX statements_seq ON statements (space, seq);
+CREATE INDEX statements_about ON statements (space, about, status, number);
+CREATE INDEX statements_kind ON statements (space, kind, status, number);
+CREATE INDEX statements_replaces ON statements (space, replaces) WHERE replaces IS NOT NULL;
 
 -- Why each change was made, or none.
 CREATE TABLE journal (
@@ -172,16 +173,16 @@ CREATE TABLE journal (
   seq INTEGER NOT NULL,                       -- of the event that caused it
   at INTEGER NOT NULL,
   action TEXT NOT NULL,
-  artifact TEXT,
+  statement TEXT,
   target TEXT,                                -- what it was done to
   reason TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX journal_of_artifact ON journal (space, artifact);
+CREATE INDEX journal_of_statement ON journal (space, statement);
 CREATE INDEX journal_of_target ON journal (space, target);
 CREATE INDEX journal_of_event ON journal (space, seq);
 
-CREATE TABLE artifact_edges (
+CREATE TABLE statement_edges (
   space INTEGER NOT NULL,
   source TEXT NOT NULL,
   target TEXT NOT NULL,
@@ -192,7 +193,7 @@ CREATE TABLE artifact_edges (
   PRIMARY KEY (space, source, target, kind)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX artifact_edges_target ON artifact_edges (space, target);
+CREATE INDEX statement_edges_target ON statement_edges (space, target);
 
 -- Facets of events: topic, relationship, action.
 CREATE TABLE event_tags (
@@ -204,11 +205,14 @@ CREATE TABLE event_tags (
 
 CREATE INDEX event_tags_seq ON event_tags (space, seq);
 
--- Spaces where deriving is behind the log: events up to `upto` are done. None here: all are.
-CREATE TABLE derivations (
-  space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL
-) STRICT;
+-- The cursors of the views: each view has applied the events of a space up to `upto`. A view without a row starts at 0.
+CREATE TABLE views (
+  space INTEGER NOT NULL,
+  name TEXT NOT NULL,                         -- statements, facts, sessions, intents, concepts
+  version INTEGER NOT NULL,                   -- of the code that derived it; an older one is derived again
+  upto INTEGER NOT NULL,
+  PRIMARY KEY (space, name)
+) STRICT, WITHOUT ROWID;
 
 -- Readings: what an LLM found stated in an event. Unlike what rules find, it can't be had again offline: so `rebuild`
 -- starts from it, and only forgetting removes it.
@@ -234,14 +238,14 @@ CREATE INDEX reading_sources_of ON reading_sources (space, seq);
 -- What a new statement is compared with, found by keys: slots, words, deeds. So the cost of a statement does not grow
 -- with all that is known about somebody. Only what is current has keys.
 
-CREATE TABLE artifact_keys (
+CREATE TABLE statement_keys (
   space INTEGER NOT NULL,
   key INTEGER NOT NULL,                       -- a hash of whom it is about and of what it is compared by
-  number INTEGER NOT NULL REFERENCES artifacts (number) ON DELETE CASCADE,
+  number INTEGER NOT NULL REFERENCES statements (number) ON DELETE CASCADE,
   PRIMARY KEY (space, key, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX artifact_keys_of ON artifact_keys (number);
+CREATE INDEX statement_keys_of ON statement_keys (number);
 
 -- The temporal graph: names and whom they belong to, where events name them, what events claim, and the facts that
 -- follow. All but the edits is derived: `rebuild` makes it anew from `events`.
@@ -364,7 +368,6 @@ CREATE TABLE entity_pins (
 
 CREATE TABLE graphs (
   space INTEGER PRIMARY KEY,
-  upto INTEGER,                               -- events behind this one are still to be read; NULL: none
   version INTEGER NOT NULL DEFAULT 0,         -- moves with every change of names
   epoch INTEGER NOT NULL DEFAULT 0            -- moves when names go: caches in memory start anew
 ) STRICT;
@@ -535,10 +538,9 @@ CREATE TABLE fold_loose (
 
 CREATE INDEX fold_loose_settled ON fold_loose (space, settled);
 
--- How far each space is folded, and by which profile and model.
+-- By which profile each space is folded.
 CREATE TABLE fold_marks (
   space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL,
   epoch INTEGER NOT NULL,                     -- moves when something is taken back
   profile TEXT NOT NULL
 ) STRICT;
@@ -558,12 +560,6 @@ CREATE TABLE marks (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX marks_of_event ON marks (space, seq);
-
--- Spaces where marks are behind the log: events up to `upto` are read. None here: all are.
-CREATE TABLE marking (
-  space INTEGER PRIMARY KEY,
-  upto INTEGER NOT NULL
-) STRICT;
 
 -- How often an event was among what a question found. Not derived: only forgetting removes it.
 CREATE TABLE accesses (

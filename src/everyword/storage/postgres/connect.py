@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from weakref import WeakSet
 
 import psycopg
-from psycopg import conninfo, sql
+from psycopg import conninfo
+from psycopg import errors as pg
 
 from everyword.errors import BadLocation, StoreBusy, StoreError, StoreUnreachable
 from everyword.fork_safety import Use, never_free, on_fork
@@ -25,6 +26,7 @@ from everyword.storage.postgres.errors import in_our_words
 from everyword.storage.postgres.snapshot import statement
 
 Connection = psycopg.Connection[Any]
+Answers = psycopg.Cursor[Any]  # of several queries that were sent as one; `nextset` goes from one to the next
 
 DEFAULT_SCHEMA = "everyword"
 OLDEST_SERVER = 140000  # the oldest that its makers still mend
@@ -129,15 +131,15 @@ class Pool:
         self.closed = False
 
     @contextmanager
-    def taken(self, begin: sql.Composed) -> Generator[Connection]:
-        """Give a connection on which a transaction has begun; who takes it ends the transaction."""
+    def taken(self, begin: bytes) -> Generator[tuple[Connection, Answers]]:
+        """Give a connection on which a transaction has begun, and what it answered; the taker ends the transaction."""
         deadline = time.monotonic() + self._wait_s
         if not self._free.acquire(timeout=self._wait_s):
             raise StoreBusy("All connections of this process are in use; raise pool_size, or ask less at once.")
         try:
-            connection = self._begun(begin, deadline)
+            connection, answers = self._begun(begin, deadline)
             try:
-                yield connection
+                yield connection, answers
             finally:
                 self._give_back(connection)
         finally:
@@ -152,15 +154,19 @@ class Pool:
             except queue.Empty:
                 return
 
-    def _begun(self, begin: sql.Composed, deadline: float) -> Connection:
+    def _begun(self, begin: bytes, deadline: float) -> tuple[Connection, Answers]:
         self._outage.check()
         while True:
             connection = None
             try:
                 connection = self._idle_or_new()
-                connection.execute(begin)
+                answers = connection.execute(begin)
                 self._outage.end()
-                return connection
+                return connection, answers
+            except (pg.LockNotAvailable, pg.QueryCanceled):  # it is there, and others hold what is waited for
+                if connection is not None:
+                    connection.close()
+                raise
             except psycopg.OperationalError:
                 if connection is not None:
                     connection.close()  # the server went away while it was idle: the next one may do, or a new one

@@ -3,18 +3,21 @@
 
 -- Spaces
 
--- One space's counters; says at the same time whose rows the transaction is about from here on.
+-- One space's counters, nulls where there is none; with the models and facts of the store. Says at the same time whose
+-- rows the transaction is about from here on.
 -- name: space_by_name
-SELECT space, name, events, words, generation, words_upto, word_tail, epoch,
-       set_config('everyword.space', space::text, true),
-       ARRAY(SELECT model FROM near_spaces WHERE near_spaces.space = $1 AND state != 'wanted'),
-       ARRAY(SELECT model FROM near_spaces WHERE near_spaces.space = $1 AND state = 'ready')
-FROM spaces WHERE space = $1;
+SELECT space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+       set_config('everyword.space', $1::bigint::text, true),
+       (SELECT json_agg(json_build_array(id, models.name, version, dims, token_dims, models.state, near_spaces.state)
+                        ORDER BY id)
+        FROM models LEFT JOIN near_spaces ON model = id AND near_spaces.space = $1),
+       ARRAY(SELECT ARRAY[facts_of_file.name, value] FROM facts_of_file)
+FROM (SELECT 1) AS one LEFT JOIN spaces ON space = $1;
 
 -- name: add_space
 INSERT INTO spaces (space, name) VALUES ($1, $2)
-RETURNING space, name, events, words, generation, words_upto, word_tail, epoch,
-          set_config('everyword.space', space::text, true), '{}'::bigint[], '{}'::bigint[];
+RETURNING space, name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+          set_config('everyword.space', space::text, true);
 
 -- The highest seq that was ever given, also to an event that is gone.
 -- name: last_seq
@@ -27,14 +30,60 @@ INSERT INTO turns (space) VALUES ($1);
 SELECT set_config('everyword.space', $1, true);
 
 -- Writers of a space take turns, in the order in which they came. All of them keep out who changes the active model.
+-- Gives what the server calls this transaction.
 -- name: take_turn
-SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2);
+SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2), pg_current_xact_id()::text;
 
 -- name: keep_writers_out
 SELECT pg_advisory_xact_lock($1);
 
--- name: next_seqs
-SELECT nextval('event_seq') FROM generate_series(1, $1::bigint);
+-- New events with their terms, vectors and jobs, and the counts that they change. Time as the memory learns it never
+-- runs backwards, also when a machine's clock does. Positions of vectors go on behind those in the tail and in blocks.
+-- name: append_events
+WITH given AS MATERIALIZED (
+  SELECT nextval('event_seq') AS seq, least(one.recorded_at, clock.now) AS learned, one.*
+  FROM (
+    SELECT greatest($2::bigint, (SELECT max(recorded_at) FROM events WHERE space = $1)) AS now
+  ) AS clock CROSS JOIN unnest(
+    $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[],
+    $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::bytea[]
+  ) WITH ORDINALITY AS one (
+    id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source, length, terms,
+    place
+  )
+), added AS (
+  INSERT INTO events (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text,
+    record, source)
+  SELECT seq, $1, id, content, key, wing, session, speaker, role, at, at_offset, learned, meta, text, record, source
+  FROM given
+), worded AS (
+  INSERT INTO word_tail (space, seq, length, terms) SELECT $1, seq, length, terms FROM given WHERE record IS NULL
+), counted AS (
+  UPDATE spaces SET events = events + said.more, words = words + said.terms, word_tail = word_tail + said.more,
+    last_seq = said.last
+  FROM (
+    SELECT count(*) FILTER (WHERE record IS NULL) AS more, max(seq) AS last,
+           coalesce(sum(length) FILTER (WHERE record IS NULL), 0) AS terms FROM given
+  ) AS said WHERE space = $1
+), last AS MATERIALIZED (
+  SELECT coalesce((SELECT max(position) FROM pooled_tail WHERE space = $1 AND model = $19), 0) AS in_tail,
+         coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $19), 0) AS in_blocks
+), encoded AS MATERIALIZED (
+  SELECT (($19::bigint << 52) | (given.seq << 10) | part.number) AS unit, start, stop, windows, tokens, pooled,
+         row_number() OVER (ORDER BY given.seq, part.number) AS behind
+  FROM unnest($20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bytea[], $26::bytea[])
+    AS part (place, number, start, stop, windows, tokens, pooled) JOIN given USING (place)
+), kept AS (
+  INSERT INTO vectors (space, unit, start, stop, windows, tokens)
+  SELECT $1, unit, start, stop, windows, tokens FROM encoded
+), pooled AS (
+  INSERT INTO pooled_tail (space, model, position, unit, pooled)
+  SELECT $1, $19, greatest(in_tail, in_blocks) + behind, unit, pooled FROM encoded CROSS JOIN last
+), owed AS (
+  INSERT INTO jobs (space, kind, seq) SELECT $1, $27, seq FROM given
+  WHERE record IS NULL AND place = ANY($28::bigint[]) ON CONFLICT DO NOTHING
+)
+SELECT seq, learned, greatest(in_tail, in_blocks) - in_blocks FROM given CROSS JOIN last ORDER BY place;
 
 -- The runs around several events at once: a row for each turn, beside the event that it stands near.
 -- name: runs_around
@@ -154,88 +203,85 @@ ORDER BY jobs.id LIMIT $3;
 -- name: take_owed_space
 SELECT spaces.name FROM (
   SELECT space, min(id) AS waiting FROM jobs WHERE due_at <= $1 GROUP BY space
-  UNION ALL SELECT space, 0 FROM derivations
-  UNION ALL SELECT space, 0 FROM graphs WHERE upto IS NOT NULL
-  UNION ALL SELECT space, 0 FROM marking
-  UNION ALL SELECT space, 0 FROM fold_marks
-    WHERE upto < (SELECT max(seq) FROM events WHERE events.space = fold_marks.space)
+  UNION ALL SELECT space, 0 FROM spaces
+    WHERE last_seq > coalesce((SELECT min(upto) FROM views WHERE views.space = spaces.space), 0)
   UNION ALL SELECT space, 0 FROM near_spaces WHERE state != 'ready'
 ) AS owed JOIN turns ON turns.space = owed.space JOIN spaces ON spaces.space = owed.space
 WHERE turns.space != ALL($2::bigint[]) ORDER BY waiting LIMIT 1 FOR UPDATE OF turns SKIP LOCKED;
 
--- name: artifacts_by_filter
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_by_filter
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON events.space = artifacts.space AND events.seq = artifacts.seq
-WHERE artifacts.space = %(space)s AND artifacts.number > %(after)s
+FROM statements JOIN events ON events.space = statements.space AND events.seq = statements.seq
+WHERE statements.space = %(space)s AND statements.number > %(after)s
   AND (%(kind)s::text IS NULL OR kind = %(kind)s)
   AND (%(about)s::text IS NULL OR (about_hash = hashtextextended(%(about)s, 0) AND about = %(about)s))
   AND (%(wing)s::text IS NULL OR events.wing = %(wing)s)
-  AND (%(as_of)s::bigint IS NULL OR artifacts.recorded_at <= %(as_of)s)
+  AND (%(as_of)s::bigint IS NULL OR statements.recorded_at <= %(as_of)s)
   AND (%(status)s::text IS NULL OR CASE WHEN %(as_of)s::bigint < closed_at THEN 'current' ELSE status END = %(status)s)
   AND (%(tag)s::text IS NULL OR EXISTS (
     SELECT 1 FROM json_array_elements_text(any_json(body) -> 'tags') AS tags (tag) WHERE tag = %(tag)s))
-ORDER BY artifacts.number LIMIT %(limit)s;
+ORDER BY statements.number LIMIT %(limit)s;
 
 -- As JSON, which adapt.py reads.
--- name: statements
-SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM artifacts
+-- name: statement_texts
+SELECT seq, (any_json(body) -> 'content')::text, status = 'current' FROM statements
 WHERE space = $2 AND seq = ANY($1::bigint[]) ORDER BY number;
 
 -- name: linked
-SELECT here.seq, there.seq, weight FROM artifacts AS here
-JOIN artifact_edges AS edge ON edge.space = $2 AND edge.source = here.id
-JOIN artifacts AS there ON there.space = $2 AND there.id = edge.target
+SELECT here.seq, there.seq, weight FROM statements AS here
+JOIN statement_edges AS edge ON edge.space = $2 AND edge.source = here.id
+JOIN statements AS there ON there.space = $2 AND there.id = edge.target
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq
-UNION SELECT here.seq, there.seq, weight FROM artifacts AS here
-JOIN artifact_edges AS edge ON edge.space = $2 AND edge.target = here.id
-JOIN artifacts AS there ON there.space = $2 AND there.id = edge.source
+UNION SELECT here.seq, there.seq, weight FROM statements AS here
+JOIN statement_edges AS edge ON edge.space = $2 AND edge.target = here.id
+JOIN statements AS there ON there.space = $2 AND there.id = edge.source
 WHERE here.space = $2 AND here.seq = ANY($1::bigint[]) AND there.seq != here.seq ORDER BY 1, 2, 3;
 
 -- name: seqs_stating
-SELECT seq FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
+SELECT seq FROM statements WHERE space = $1 AND about = ANY($2::text[])
   AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
-UNION SELECT journal.seq FROM journal JOIN artifacts ON artifacts.space = $1 AND artifacts.id = journal.target
-WHERE journal.space = $1 AND artifacts.about = ANY($2::text[])
-  AND artifacts.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a) ORDER BY 1;
+UNION SELECT journal.seq FROM journal JOIN statements ON statements.space = $1 AND statements.id = journal.target
+WHERE journal.space = $1 AND statements.about = ANY($2::text[])
+  AND statements.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a) ORDER BY 1;
 
--- Artifacts go with their keys.
--- name: drop_artifacts_about
+-- Statements go with their keys.
+-- name: drop_statements_about
 WITH gone AS (
-  DELETE FROM artifact_keys WHERE space = $1 AND number IN (
-    SELECT number FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
+  DELETE FROM statement_keys WHERE space = $1 AND number IN (
+    SELECT number FROM statements WHERE space = $1 AND about = ANY($2::text[])
       AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a))
 )
-DELETE FROM artifacts WHERE space = $1 AND about = ANY($2::text[])
+DELETE FROM statements WHERE space = $1 AND about = ANY($2::text[])
   AND about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a);
 
 -- name: drop_changes_about
 DELETE FROM journal WHERE space = $1 AND number IN (
-  SELECT journal.number FROM journal JOIN artifacts ON artifacts.space = $1
-    AND artifacts.id IN (journal.artifact, journal.target)
-  WHERE journal.space = $1 AND artifacts.about = ANY($2::text[])
-    AND artifacts.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
+  SELECT journal.number FROM journal JOIN statements ON statements.space = $1
+    AND statements.id IN (journal.statement, journal.target)
+  WHERE journal.space = $1 AND statements.about = ANY($2::text[])
+    AND statements.about_hash IN (SELECT hashtextextended(a, 0) FROM unnest($2::text[]) AS a)
 );
 
 -- name: delete_edges_of
-DELETE FROM artifact_edges WHERE space = $1 AND (
-  source = ANY(ARRAY(SELECT id FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])))
-  OR target = ANY(ARRAY(SELECT id FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])))
+DELETE FROM statement_edges WHERE space = $1 AND (
+  source = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
+  OR target = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
 );
 
 -- name: delete_changes_of
 DELETE FROM journal WHERE space = $1 AND (
   seq = ANY($2::bigint[])
-  OR artifact = ANY(ARRAY(SELECT id FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])))
-  OR target = ANY(ARRAY(SELECT id FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])))
+  OR statement = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
+  OR target = ANY(ARRAY(SELECT id FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])))
 );
 
--- name: delete_artifacts_of
+-- name: delete_statements_of
 WITH gone AS (
-  DELETE FROM artifact_keys WHERE space = $1 AND number IN (
-    SELECT number FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[]))
+  DELETE FROM statement_keys WHERE space = $1 AND number IN (
+    SELECT number FROM statements WHERE space = $1 AND seq = ANY($2::bigint[]))
 )
-DELETE FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[]);
+DELETE FROM statements WHERE space = $1 AND seq = ANY($2::bigint[]);
 
 -- name: said_earlier
 SELECT earlier.seq FROM events AS here JOIN events AS earlier
@@ -255,7 +301,7 @@ WITH due AS (
 ) SELECT id, name, kind, seq, attempts, error FROM taken ORDER BY id;
 
 -- name: names_known
-SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM artifacts
+SELECT (array_agg((any_json(body) -> 'about')::text ORDER BY seq, number))[1], min(seq) FROM statements
 WHERE space = $1 AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT $2;
 
@@ -274,7 +320,7 @@ WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i', 't
 -- Of what can be seen: a sequence is ahead of what is just being written, which a follower would miss.
 -- name: last_number
 SELECT CASE %(table)s WHEN 'events' THEN (SELECT max(seq) FROM events WHERE space = %(space)s)
-  WHEN 'artifacts' THEN (SELECT max(number) FROM artifacts WHERE space = %(space)s)
+  WHEN 'statements' THEN (SELECT max(number) FROM statements WHERE space = %(space)s)
   WHEN 'fold_journal' THEN (SELECT max(number) FROM fold_journal WHERE space = %(space)s)
   WHEN 'jobs' THEN (SELECT max(id) FROM jobs WHERE space = %(space)s)
   WHEN 'receipts' THEN (SELECT max(id) FROM receipts WHERE space = %(space)s) END;
@@ -356,9 +402,9 @@ SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension W
 FROM pg_roles WHERE rolname = current_user;
 
 -- name: set_graph
-INSERT INTO graphs (space, upto, version, epoch) VALUES ($1, $2, 1, $3)
-ON CONFLICT (space) DO UPDATE SET upto = excluded.upto, version = graphs.version + 1,
-  epoch = graphs.epoch + excluded.epoch RETURNING version;
+INSERT INTO graphs (space, version, epoch) VALUES ($1, 1, $2)
+ON CONFLICT (space) DO UPDATE SET version = graphs.version + 1, epoch = graphs.epoch + excluded.epoch
+RETURNING version;
 
 -- Entities by their types: the votes of all names of one, the most first; of two with as many, the first by its word.
 -- name: homes_by_prefix

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from everyword.storage.nearest import EXACT_UP_TO, PooledMatrix, unit_bounds, unit_of
 from everyword.storage.postgres.snapshot import PostgresSnapshot, PostgresTransaction, query
 from everyword.storage.postings import Ranking, Seqs
-from everyword.storage.rows import Model, Space, UnitVector
+from everyword.storage.rows import EMBED, Draft, Model, Space, UnitVector
+from everyword.storage.sql import writer
 from everyword.storage.sql.reader import FileReader, Reader
+from everyword.storage.sql.row_mapping import event_values
 from everyword.storage.sql.snapshot import array
 from everyword.storage.sql.writer import FileWriter, Writer
 
@@ -24,6 +26,8 @@ _NARROW = 4_000
 # How many windows are asked for an event that is wanted: long events have several.
 _WINDOWS_AN_EVENT = 2
 _LEAST_WINDOWS = 100
+_NOW = 1 << 62  # microseconds: later than any clock, so that the time of the write counts
+_NO_WINDOWS = ((),) * 7
 
 
 class PostgresReader(Reader):
@@ -32,19 +36,6 @@ class PostgresReader(Reader):
     def __init__(self, file: FileReader, server: PostgresSnapshot, space: str) -> None:
         super().__init__(file, space)
         self.server = server
-
-    def around(self, seqs: Sequence[int], reach: int) -> list[list[int]]:
-        if not len(seqs):
-            return []
-        outlines = self.outlines(seqs)
-        beside: dict[int, list[tuple[int, int]]] = {}
-        for seq, at, near in self.sql.rows("runs_around", (array(seqs), self.id, reach)):
-            beside.setdefault(seq, []).append((at, near))
-        return [
-            [near for _, near in sorted([*beside.get(int(seq), ()), (outlines[int(seq)].at, int(seq))])]
-            for seq in seqs
-            if int(seq) in outlines
-        ]
 
     def by_vector(self, model: Model, vector: NDArray[np.float32], k: int, allowed: Seqs | None) -> Ranking:
         row = self.row
@@ -61,8 +52,47 @@ class PostgresReader(Reader):
 class PostgresWriter(PostgresReader, Writer):
     """Writes to one space within one transaction."""
 
-    def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
-        super()._insert_vectors(space, model, vectors)
+    def _insert_events(
+        self, space: Space, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool
+    ) -> list[tuple[int, int]]:
+        """Add events with all that belongs to them in one statement: one way to the server."""
+        events: list[tuple[Any, ...]] = []
+        for draft in drafts:
+            learned = _NOW if draft.recorded_at is None else draft.recorded_at
+            _, *values = event_values(space.id, draft, learned, draft.event.text)
+            events.append((*values, draft.terms.length, draft.terms.packed))
+        said = {place: draft for place, draft in enumerate(drafts, 1) if draft.event.record is None}
+        encoded = {place: draft.vectors for place, draft in said.items() if model is not None and draft.vectors}
+        windows = [
+            (place, number, *vector.span, len(several), vector.tokens, vector.pooled.tobytes())
+            for place, several in encoded.items()
+            for number, vector in enumerate(several)
+        ]
+        owed = [place for place in said if queue and place not in encoded]
+        self.server.owes = self.server.owes or bool(owed)
+        rows = self.sql.rows(
+            "append_events",
+            (
+                *(space.id, now, *zip(*events, strict=True)),
+                *(0 if model is None else model.id, *(zip(*windows, strict=True) if windows else _NO_WINDOWS)),
+                *(EMBED, array(owed)),
+            ),
+        )
+        words = sum(draft.terms.length for draft in said.values())
+        self.sql.keep_space(self.space, space.grown(len(said), words, rows[-1][0]))
+        if model is not None and encoded:
+            self._put_near(space, model, {rows[place - 1][0]: several for place, several in encoded.items()})
+            if rows[0][2] + len(windows) >= writer.SEAL_AT:
+                self._seal_pooled(space, model)
+        return [(seq, learned) for seq, learned, _ in rows]
+
+    def _insert_vectors(
+        self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]], in_tail: int, in_blocks: int
+    ) -> None:
+        super()._insert_vectors(space, model, vectors, in_tail, in_blocks)
+        self._put_near(space, model, vectors)
+
+    def _put_near(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         if model.id in self.server.near[space.id].kept:
             units = [
                 (unit_of(model.id, seq, window), vector.pooled)
@@ -73,7 +103,7 @@ class PostgresWriter(PostgresReader, Writer):
 
     def _seal_pooled(self, space: Space, model: Model) -> None:
         super()._seal_pooled(space, model)
-        if self.sql.one("last_position", (space.id, model.id)) >= NEAR_FROM:
+        if max(self.sql.rows("last_positions", (space.id, model.id))[0]) >= NEAR_FROM:
             self.sql.run("want_near", (space.id, model.id))
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:

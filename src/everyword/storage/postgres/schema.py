@@ -64,7 +64,7 @@ def version(connection: Connection) -> int:
     return int(ask(connection, "schema_version") or 0) if ask(connection, "steps_table") else 0
 
 
-def migrate(connection: Connection, place: Place, begin_step: sql.Composed) -> None:
+def migrate(connection: Connection, place: Place, begin_step: bytes) -> None:
     """Bring a store to the newest schema; a step that fails leaves all that was before it."""
     for number, text in migrations():
         connection.execute(begin_step)

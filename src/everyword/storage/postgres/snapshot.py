@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 from everyword.errors import StoreError
-from everyword.storage.nearest import PooledView
 from everyword.storage.postgres.adapt import bound, without_other_forms
-from everyword.storage.rows import Model, Space
+from everyword.storage.rows import Space
 from everyword.storage.sql.caches import Caches
 from everyword.storage.sql.queries import queries_of
 from everyword.storage.sql.snapshot import Row, Snapshot
@@ -43,6 +42,17 @@ def space_number(name: str) -> int:
 def lock_number(schema: str, what: str) -> int:
     """Number a lock; stores in one database differ by their schemas."""
     return _number(f"{schema}\x00{what}".encode("utf-8", "surrogatepass"))
+
+
+def turn_locks(schema: str, space: str) -> tuple[int, int]:
+    """Number what a writer of a space locks: the models, with all other writers, and the space, alone."""
+    return lock_number(schema, "models"), lock_number(schema, f"space {space_number(space)}")
+
+
+def turn_of(schema: str, space: str) -> bytes:
+    """Write `take_turn` out, to be sent together with how a transaction begins."""
+    models_lock, space_lock = turn_locks(schema, space)
+    return query("take_turn").replace("$1", f"{models_lock:d}").replace("$2", f"{space_lock:d}").encode()
 
 
 def _number(data: bytes) -> int:
@@ -97,7 +107,7 @@ class PostgresSnapshot(Snapshot):
         self._by_name = psycopg.Cursor(connection)
         self._by_place.format = self._by_name.format = psycopg.pq.Format.BINARY
         self._about: str | None = None  # whose rows the transaction is about
-        self._views: dict[tuple[int, int], PooledView] = {}
+        self.owes = False  # whether it left work that a worker may be waiting for
         self.near: dict[int, Near] = {}  # of the spaces that were read
 
     @property
@@ -141,29 +151,30 @@ class PostgresSnapshot(Snapshot):
     def space(self, name: str) -> Space | None:
         number = space_number(name)
         if name not in self._spaces:
-            rows = self.rows("space_by_name", (number,))
-            self._spaces[name] = self._kept(name, rows[0]) if rows else None
+            self.read_space(name, self.rows("space_by_name", (number,))[0])
         elif self._spaces[name] is not None and self._about != str(number):
             self._go_to(str(number))
         return self._spaces[name]
 
+    def read_space(self, name: str, row: Row) -> None:
+        """Take what `space_by_name` gave."""
+        models: list[Row] = row[10] or []
+        self.facts = dict(row[11])
+        self.models = [model[:6] for model in models]
+        self._about = str(space_number(name))
+        near = Near(
+            frozenset(model[0] for model in models if model[6] in ("filled", "ready")),
+            frozenset(model[0] for model in models if model[6] == "ready"),
+        )
+        self._spaces[name] = None if row[0] is None else self._kept(name, row, near)
+
     def space_to_write(self, name: str) -> Space:
         found = self.space(name)
         if found is None:
-            found = self._kept(name, self.rows("add_space", (space_number(name), name))[0])
+            added = self.rows("add_space", (space_number(name), name))[0]
+            found = self._kept(name, added, Near(frozenset(), frozenset()))
             self.run("add_turn", (found.id,))
         return found
-
-    def pooled_view(self, space: Space, model: Model) -> PooledView:
-        """Give the vectors of a small space; a snapshot looks once for newer ones: each look is a way to the server."""
-        key = (space.id, model.id)
-        if key not in self._views:
-            self._views[key] = super().pooled_view(space, model)
-        return self._views[key]
-
-    def take_seqs(self, count: int) -> list[int]:
-        """Take the next numbers of the sequence: under the space's turn they rise with each arrival."""
-        return [row[0] for row in self.rows("next_seqs", (count,))]
 
     def own_problems(self, *, deep: bool) -> Iterator[str]:
         """Leave the check of its files to the server, which has checksums; look at what SQLite does not have."""
@@ -198,23 +209,23 @@ class PostgresSnapshot(Snapshot):
         self._by_place.execute(statement("go_to_space"), [about])
         self._about = about
 
-    def _kept(self, name: str, row: Row) -> Space:
-        found = Space(*row[:8])
+    def _kept(self, name: str, row: Row, near: Near) -> Space:
+        found = Space(*row[:9])
         if found.name != name:
             raise StoreError(f"The space {name!r} has the number of another one; choose another name.")
         self._about = str(found.id)
         self._spaces[name] = found
-        self.near[found.id] = Near(frozenset(row[9]), frozenset(row[10]))
+        self.near[found.id] = near
         return found
 
 
-_OWING = frozenset(
-    ("insert_job", "owe_job", "queue_events_without_vectors", "owe_derivation", "owe_marking", "want_near")
-)
+_OWING = frozenset(("insert_job", "owe_job", "queue_events_without_vectors", "want_near"))
 
 
 class PostgresTransaction(PostgresSnapshot):
     """Runs queries that write. Writers of one space take turns; those of different spaces do not wait."""
+
+    writes = True
 
     def __init__(
         self, connection: psycopg.Connection[Any], schema: str, memos: Caches, everywhere: str = EVERYWHERE
@@ -224,29 +235,26 @@ class PostgresTransaction(PostgresSnapshot):
         super().__init__(connection, Caches(), everywhere, memos)
         self._schema = schema
         self._turns: set[str] = set()
-        self.owes = False  # whether it left work that a worker may be waiting for
+        self.number: str | None = None  # what the server calls this transaction, once it has a turn
 
     def space(self, name: str) -> Space | None:
         if name not in self._turns:
-            self._turns.add(name)
-            space_lock = lock_number(self._schema, f"space {space_number(name)}")
-            self.rows("take_turn", (self._models_lock(), space_lock))
+            self.take_turn(name, self.rows("take_turn", turn_locks(self._schema, name))[0])
         return super().space(name)
 
-    def pooled_view(self, space: Space, model: Model) -> PooledView:
-        return self.caches.pooled(self, space, model)  # a writer may have added some since it last looked
+    def take_turn(self, name: str, row: Row) -> None:
+        """Take what `take_turn` gave."""
+        self._turns.add(name)
+        self.number = row[2]
 
     def keep_writers_out(self) -> None:
         """Wait until nobody writes with the active model."""
-        self.rows("keep_writers_out", (self._models_lock(),))
+        self.rows("keep_writers_out", turn_locks(self._schema, "")[:1])
 
     @property
     def is_everywhere(self) -> bool:
         """Tell whether this is about all spaces, not about the one that a worker was given."""
         return self._everywhere == EVERYWHERE
-
-    def _models_lock(self) -> int:
-        return lock_number(self._schema, "models")
 
     def _before(self, name: str) -> None:
         super()._before(name)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -27,7 +28,7 @@ from everyword.errors import (
 from everyword.settings import Settings, beside
 from everyword.storage.copy import copy_store
 from everyword.storage.postgres import schema
-from everyword.storage.postgres.connect import Connection, Pool, connect, place_of, vector_schema
+from everyword.storage.postgres.connect import Answers, Connection, Pool, connect, place_of, vector_schema
 from everyword.storage.postgres.errors import in_our_words
 from everyword.storage.postgres.reader_writer import PostgresFileReader, PostgresFileWriter
 from everyword.storage.postgres.snapshot import (
@@ -37,6 +38,7 @@ from everyword.storage.postgres.snapshot import (
     ask,
     space_number,
     statement,
+    turn_of,
 )
 from everyword.storage.postgres.tables import PostgresTables
 from everyword.storage.postgres.vector_index import build_near
@@ -103,11 +105,12 @@ class PostgresStore:
     @contextmanager
     def reader(self, space: str) -> Generator[Reader]:
         with self.snapshot() as sql:
+            sql.space(space)  # models come with it
             yield PostgresFileReader(sql).reader(space)
 
     @contextmanager
     def writer(self, space: str, *, patience_s: float | None = None) -> Generator[Writer]:
-        with self.transaction(patience_s) as sql:
+        with self.transaction(patience_s, space) as sql:
             yield PostgresFileWriter(sql).writer(space)
 
     @contextmanager
@@ -124,29 +127,36 @@ class PostgresStore:
     def snapshot(self) -> Generator[PostgresSnapshot]:
         """Begin a transaction that reads."""
         self._check_usable()
-        with self._in_our_words(), self._pool.taken(self._begin_reading) as connection:
+        with self._in_our_words(), self._pool.taken(self._begin_reading) as (connection, _):
             try:
                 yield PostgresSnapshot(connection, self._caches, self._everywhere)
             finally:
                 _end(connection)
 
     @contextmanager
-    def transaction(self, patience_s: float | None = None) -> Generator[PostgresTransaction]:
-        """Begin a transaction that writes; commit at the end of the `with` block."""
+    def transaction(
+        self, patience_s: float | None = None, space: str | None = None
+    ) -> Generator[PostgresTransaction]:
+        """Begin a transaction that writes, in the turn of a space; commit at the end of the `with` block."""
         self._check_usable()
         if self._read_only:
             raise StoreReadOnly
-        with self._in_our_words(), self._pool.taken(self._begin_writing) as connection:
+        begin = [self._begin_writing]
+        if patience_s is not None:
+            begin.append(b"SET LOCAL lock_timeout = %d" % (patience_s * 1000))
+        if space is not None:
+            begin.append(turn_of(self._place.schema, space))
+        with self._in_our_words(), self._pool.taken(b"; ".join(begin)) as (connection, answers):
             try:
-                if patience_s is not None:
-                    wait_ms = sql.Literal(int(patience_s * 1000))
-                    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(wait_ms))
                 writing = PostgresTransaction(connection, self._place.schema, self._memos, self._everywhere)
+                if space is not None:
+                    writing.take_turn(space, _last_row(answers))
+                    writing.space(space)  # models come with it
                 yield writing
                 self._check_usable()  # not a child that was forked in the block
                 if writing.owes:
                     connection.execute(sql.SQL("NOTIFY {}").format(sql.Identifier(self.channel)))
-                self._end_writing(connection)
+                self._end_writing(connection, writing.number)
                 self._commits.count += 1
             except BaseException:
                 self._memos.clear()
@@ -157,7 +167,7 @@ class PostgresStore:
     @contextmanager
     def owed(self, *, now: int, but: Sequence[str] = ()) -> Generator[str | None]:
         self._check_usable()
-        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as connection:
+        with in_our_words(self._place.password), self._pool.taken(self._begin_writing) as (connection, _):
             try:
                 snapshot = PostgresSnapshot(connection, self._caches, self._everywhere)
                 left_out = array([space_number(space) for space in but])
@@ -304,8 +314,8 @@ class PostgresStore:
             more: list[sql.Composable] = [sql.SQL("lock_timeout = {}").format(sql.Literal(wait_ms))]
             if self._settings.durability == "normal":
                 more.append(sql.SQL("synchronous_commit = off"))
-            self._begin_reading = schema.begin(self._place, vectors_in, read_only=True)
-            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more)
+            self._begin_reading = schema.begin(self._place, vectors_in, read_only=True).as_bytes(connection)
+            self._begin_writing = schema.begin(self._place, vectors_in, read_only=False, more=more).as_bytes(connection)
             if have < schema.newest():
                 schema.migrate(connection, self._place, self._begin_writing)
         finally:
@@ -321,10 +331,11 @@ class PostgresStore:
                     raise StoreForked from error
                 raise
 
-    def _end_writing(self, connection: Connection) -> None:
+    def _end_writing(self, connection: Connection, number: str | None) -> None:
         """Commit; where the answer is cut off, learn from the server what became of it."""
         whole = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS  # no query has failed
-        number = ask(connection, "transaction_number") if whole else None
+        if number is None and whole:
+            number = ask(connection, "transaction_number")
         try:
             _commit(connection)
         except psycopg.OperationalError:
@@ -396,6 +407,13 @@ def _rewrite(connection: Connection, table: sql.Identifier) -> None:
             fix="End long transactions and unused replication slots, then call settle(scrub=True).",
         )
     connection.execute(sql.SQL("ANALYZE {}").format(table))
+
+
+def _last_row(answers: Answers) -> Sequence[Any]:
+    """Read the row of the last query of several that were sent as one."""
+    while answers.nextset():
+        pass
+    return answers.fetchall()[0]
 
 
 def _commit(connection: Connection) -> None:

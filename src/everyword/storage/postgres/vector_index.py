@@ -89,4 +89,4 @@ def _index(store: _Connections, space: str, model: Model) -> None:
         connection.execute(made.encode())
     with store.transaction() as sql:
         into = sql.space_to_write(space)
-        sql.run("set_near", (sql.one("last_position", (into.id, model.id)), "ready", into.id, model.id))
+        sql.run("set_near", (max(sql.rows("last_positions", (into.id, model.id))[0]), "ready", into.id, model.id))

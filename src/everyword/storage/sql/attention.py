@@ -9,15 +9,15 @@ from datetime import datetime
 
 from everyword.storage.rows import Access, MarkFilter, MarkRow
 from everyword.storage.sql.snapshot import array, words
-from everyword.storage.sql.statements import ArtifactChanges, ArtifactRows, artifact_of
+from everyword.storage.sql.statements import StatementChanges, StatementRows, statement_of
 from everyword.types.events import Span
-from everyword.types.statements import Artifact, ArtifactKind
+from everyword.types.statements import Statement, StatementKind
 from everyword.types.times import to_micros
 
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
-class AttentionRows(ArtifactRows):
+class AttentionRows(StatementRows):
     """Reads marks and counts."""
 
     def marks(self, kind: str, which: MarkFilter, *, limit: int) -> list[MarkRow]:
@@ -38,10 +38,10 @@ class AttentionRows(ArtifactRows):
         """List the events with a mark of these kinds, in the order in which they arrived, from behind one."""
         return [row[0] for row in self.sql.rows("marked_after", (self.id, after, words(kinds), limit))]
 
-    def newest_artifacts(self, kinds: Sequence[ArtifactKind], *, limit: int) -> list[tuple[int, Artifact]]:
+    def newest_statements(self, kinds: Sequence[StatementKind], *, limit: int) -> list[tuple[int, Statement]]:
         """Read statements of some kinds, whether they still count or not, the newest first, each with its event."""
-        rows = [row for kind in kinds for row in self.sql.rows("artifacts_newest", (self.id, kind, limit))]
-        return [(row[2], artifact_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
+        rows = [row for kind in kinds for row in self.sql.rows("statements_newest", (self.id, kind, limit))]
+        return [(row[2], statement_of(row)) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
 
     def newest_events(self, wing: str | None, *, as_of: datetime | None = None, limit: int) -> list[int]:
         """List the events that happened last, the newest first; as_of: of those that were known then."""
@@ -57,10 +57,6 @@ class AttentionRows(ArtifactRows):
         rest = (self.row.events if self.row else 0) - sum(counts.values())
         return {**counts, None: rest} if rest else counts
 
-    def marked_upto(self) -> int | None:
-        """Tell up to which event a space is marked; None where nothing is behind."""
-        return self.sql.one("marked_upto", (self.id,))
-
     def accesses(self, seqs: Sequence[int]) -> dict[int, Access]:
         """Tell how often some events were recalled; those that never were are left out."""
         if not len(seqs):
@@ -72,7 +68,7 @@ class AttentionRows(ArtifactRows):
         return [row[0] for row in self.sql.rows("most_recalled", (self.id, limit))]
 
 
-class AttentionChanges(ArtifactChanges, AttentionRows):
+class AttentionChanges(StatementChanges, AttentionRows):
     """Changes marks and counts."""
 
     def put_marks(self, marks: Sequence[MarkRow]) -> None:
@@ -90,15 +86,8 @@ class AttentionChanges(ArtifactChanges, AttentionRows):
         """Remove all marks of a space, to be read anew."""
         self.sql.run("drop_all_marks", (self.into,))
 
-    def owe_marks(self, upto: int | None) -> None:
-        """Note up to which event a space is marked; None: all of it is."""
-        into = self.into
-        if upto is None:
-            self.sql.run("marking_done", (into,))
-        else:
-            self.sql.run("owe_marking", (into, upto))
-
     def put_accesses(self, found: Mapping[int, Access]) -> None:
         """Add to the counts of events that are still there."""
-        into = self.into
-        self.sql.run_many("count_access", ((one.times, one.last_at, seq, into) for seq, one in found.items()))
+        if found:
+            several = json.dumps([(seq, one.times, one.last_at) for seq, one in found.items()])
+            self.sql.run("count_access", (self.into, several))

@@ -21,29 +21,22 @@ DELETE FROM marks WHERE space = $1;
 -- name: delete_marks_of
 DELETE FROM marks WHERE space = $1 AND seq = ANY($2::bigint[]);
 
--- name: marked_upto
-SELECT upto FROM marking WHERE space = $1;
-
--- name: owe_marking
-INSERT INTO marking (space, upto) VALUES ($1, $2) ON CONFLICT (space) DO UPDATE SET upto = excluded.upto;
-
--- name: marking_done
-DELETE FROM marking WHERE space = $1;
-
 -- Of one kind, whatever became of it.
--- name: artifacts_newest
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_newest
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE artifacts.space = $1 AND kind = $2 ORDER BY artifacts.number DESC LIMIT $3;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = $1 AND kind = $2 ORDER BY statements.number DESC LIMIT $3;
 
 -- name: wing_counts_then
 SELECT wing, count(*) FROM events WHERE space = $1 AND recorded_at <= $2 AND record IS NULL GROUP BY wing;
 
 -- An event that was forgotten since it was found is not counted.
 -- name: count_access
-INSERT INTO accesses (space, seq, count, last_at) SELECT space, seq, $1, $2 FROM events WHERE seq = $3
-  AND {sqlite: +}space = $4
+INSERT INTO accesses (space, seq, count, last_at)
+SELECT $1, seq, (value ->> 1)::bigint, (value ->> 2)::bigint
+FROM {postgres: json_array_elements($2::json)}{sqlite: json_each($2)} AS found
+JOIN events ON events.space = $1 AND events.seq = (value ->> 0)::bigint WHERE TRUE
 ON CONFLICT (space, seq) DO UPDATE SET count = {postgres: accesses.}count + excluded.count,
   last_at = greatest({postgres: accesses.}last_at, excluded.last_at);
 

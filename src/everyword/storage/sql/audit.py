@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_bounds
 from everyword.storage.postings import Postings, flatten, terms_of, unpack
-from everyword.storage.rows import EMBED, ArtifactFilter, Audit, Model, Space
+from everyword.storage.rows import EMBED, Audit, Model, Space, StatementFilter
 from everyword.storage.sql.reader import FileReader, Reader
 from everyword.storage.sql.row_mapping import receipt_from_json, seqs_from_json
 from everyword.storage.sql.tables import DERIVED_TABLES, VECTOR_TABLES, WORD_TABLES
 from everyword.text.terms import ANALYSIS_VERSION, searchable_terms
 from everyword.types.events import Event, Problem
 from everyword.types.ids import content_of, event_id, identity_of
-from everyword.types.statements import artifact_id
+from everyword.types.statements import statement_id
 
 REBUILD = "everyword rebuild"
 RESTORE = "restore a backup, or export what can be read into a new memory"
 UNREADABLE = "rows"  # where a problem is that ended a check
 _BATCH = 2_000
-_STATEMENTS = 200  # artifacts at a time: each comes with the text of its event
+_STATEMENTS = 200  # statements at a time: each comes with the text of its event
 _RANGE = 4_096  # events whose postings are summed together: how exactly a difference is placed
 _MOST_PROBLEMS = 50  # reported; beyond them the file needs a rebuild or a backup, not a longer list
 
@@ -170,7 +170,7 @@ def _derived_problems(reader: Reader, checked: dict[str, int]) -> Iterator[Probl
     """Find what was derived and points to something that is not there."""
     for name, query in _COUNTED.items():
         checked[name] += reader.sql.one(query, (reader.id,))
-    for part, loose in (("artifacts", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
+    for part, loose in (("statements", _LOOSE), ("graph", _LOOSE_IN_GRAPH), ("concepts", _LOOSE_CONCEPTS)):
         for query, what in loose.items():
             if count := reader.sql.one(query, (reader.id,)):
                 yield Problem(where=f"{part} of space {reader.space}", what=f"{count} {what}", fix=REBUILD)
@@ -182,7 +182,7 @@ _COUNTED = {
     "claims": "count_claims",
     "facts": "count_facts",
     "summaries": "count_summaries",
-    "artifacts": "count_artifacts",
+    "statements": "count_statements",
     "edges": "count_edges",
     "changes": "count_changes",
     "tags": "count_tags",
@@ -195,9 +195,9 @@ _COUNTED = {
     "proposed plans": "count_plans",
 }
 _LOOSE = {
-    "lost_artifacts": "artifacts have lost the event that states them",
-    "loose_versions": "artifacts follow a version that is not there",
-    "loose_edges": "edges lead to an artifact that is not there",
+    "lost_statements": "statements have lost the event that states them",
+    "loose_versions": "statements follow a version that is not there",
+    "loose_edges": "edges lead to a statement that is not there",
     "loose_changes": "entries of the journal speak of what is not there",
     "loose_tags": "tags belong to no event",
     "loose_marks": "marks belong to no event",
@@ -225,15 +225,16 @@ _LOOSE_CONCEPTS = {
 
 
 def _quote_problems(reader: Reader) -> Iterator[Problem]:
-    """Read every artifact with its quote: each must lie in its event's text, and its id follow from where it lies."""
+    """Read every statement with its quote: each must lie in its event's text, and its id follow from where it lies."""
     after = 0
-    while rows := reader.artifacts(ArtifactFilter(), after=after, limit=_STATEMENTS):
-        for _, artifact in rows:
-            start, end = artifact.span
-            if start < 0 or start >= end or len(artifact.quote) != end - start:
-                yield Problem(where=f"artifact {artifact.id}", what="its quote is not in its event's text", fix=REBUILD)
-            elif artifact_id(artifact) != artifact.id:
-                yield Problem(where=f"artifact {artifact.id}", what="it is not what was derived", fix=REBUILD)
+    while rows := reader.statements(StatementFilter(), after=after, limit=_STATEMENTS):
+        for _, statement in rows:
+            start, end = statement.span
+            if start < 0 or start >= end or len(statement.quote) != end - start:
+                what = "its quote is not in its event's text"
+                yield Problem(where=f"statement {statement.id}", what=what, fix=REBUILD)
+            elif statement_id(statement) != statement.id:
+                yield Problem(where=f"statement {statement.id}", what="it is not what was derived", fix=REBUILD)
         after = rows[-1][0]
 
 

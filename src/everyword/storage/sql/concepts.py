@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from everyword.storage.rows import (
+    CONCEPTS,
     COUNTED,
     EMBED,
     Act,
@@ -23,6 +24,7 @@ from everyword.storage.rows import (
 )
 from everyword.storage.sql.row_mapping import names
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
+from everyword.storage.sql.views import ViewChanges, ViewRows
 from everyword.types.concepts import (
     LEAST_GROUNDS,
     STRONGEST_FROM,
@@ -40,17 +42,13 @@ from everyword.types.times import from_micros, to_micros
 _END_OF_TIME = 1 << 62  # microseconds: now, for all that is known
 
 
-class FoldingRows(SpaceRows):
+class FoldingRows(ViewRows):
     """Reads the concept graph."""
 
     def fold_mark(self) -> FoldMark | None:
         """Tell how far a space is folded; None where nothing is."""
         rows = self.sql.rows("fold_mark", (self.id,))
-        return FoldMark(*rows[0]) if rows else None
-
-    def fold_waiting(self, upto: int) -> int:
-        """Count the events behind a seq."""
-        return self.sql.one("events_waiting", (self.id, upto))
+        return FoldMark(self.cursor(CONCEPTS), *rows[0]) if rows else None
 
     def vectors_owed_from(self) -> int | None:
         """Tell the first event whose vectors are still owed."""
@@ -223,12 +221,13 @@ class FoldingRows(SpaceRows):
         return [(row[0], row[1]) for row in self.sql.rows("fold_apart", (self.id,))]
 
 
-class FoldingChanges(FoldingRows):
+class FoldingChanges(FoldingRows, ViewChanges):
     """Changes the concept graph."""
 
     def set_fold_mark(self, mark: FoldMark) -> None:
         """Note how far a space is folded."""
-        self.sql.run("set_fold_mark", (self.into, *mark))
+        self.sql.run("set_fold_mark", (self.into, mark.epoch, mark.profile))
+        self.set_cursor(CONCEPTS, mark.upto)
 
     def put_entry(self, seq: int, at: int, entry: JournalEntry) -> int:
         """Write an entry of the journal; tell its number."""

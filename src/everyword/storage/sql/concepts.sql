@@ -2,14 +2,14 @@
 
 -- How far
 -- name: fold_mark
-SELECT upto, epoch, profile FROM fold_marks WHERE space = $1;
+SELECT epoch, profile FROM fold_marks WHERE space = $1;
 
 -- name: set_fold_mark
-INSERT INTO fold_marks (space, upto, epoch, profile) VALUES ($1, $2, $3, $4)
-ON CONFLICT (space) DO UPDATE SET upto = excluded.upto, epoch = excluded.epoch, profile = excluded.profile;
+INSERT INTO fold_marks (space, epoch, profile) VALUES ($1, $2, $3)
+ON CONFLICT (space) DO UPDATE SET epoch = excluded.epoch, profile = excluded.profile;
 
--- name: events_waiting
-SELECT count(*) FROM events WHERE space = $1 AND seq > $2;
+-- name: count_jobs_of_kind
+SELECT count(*) FROM jobs WHERE kind = $1 AND space = $2;
 
 -- The first event whose vectors are still owed: folding waits for it, since order matters.
 -- name: first_job

@@ -24,7 +24,7 @@ from everyword.types.graph import Fact, FactDraft, KnownName
 from everyword.types.ids import event_id
 from everyword.types.times import from_micros, to_micros
 
-_NOTHING_YET = GraphState(None, 0, 0)
+_NOTHING_YET = GraphState(0, 0)
 _LAST_CHARACTER = "\U0010ffff"
 _COUNTED = {
     "entities": "count_entities",
@@ -45,7 +45,7 @@ class GraphRows(SpaceRows):
     """Reads the graph."""
 
     def graph_state(self) -> GraphState:
-        """Tell how far the graph is."""
+        """Read the versions by which caches of names expire."""
         rows = self.sql.rows("graph_state", (self.id,))
         return GraphState(*rows[0]) if rows else _NOTHING_YET
 
@@ -212,10 +212,9 @@ class GraphRows(SpaceRows):
 class GraphChanges(GraphRows):
     """Changes the graph."""
 
-    def set_graph(self, *, upto: int | None, gone: bool = False) -> int:
-        """Note how far the graph is; `gone` makes caches start anew. Gives the new version."""
-        into = self.into
-        return int(self.sql.rows("set_graph", (into, upto, int(gone)))[0][0])
+    def next_graph_version(self, *, gone: bool = False) -> int:
+        """Take the next version of the names; `gone` makes caches start anew."""
+        return int(self.sql.rows("set_graph", (self.into, int(gone)))[0][0])
 
     def put_names(self, rows: Iterable[NameRow], *, version: int) -> None:
         """Add names, or what was learned of them; counts and times add to those that are there."""
@@ -270,15 +269,14 @@ class GraphChanges(GraphRows):
             self.sql.run(name, (into, words(ids)))
 
     def drop_graph(self, *, from_seq: int) -> None:
-        """Remove what events from one on named and claimed, and all facts; from 0, all that is derived."""
+        """Remove what events from one on named and claimed, and all facts; from 0, all names too."""
         into = self.into
         for name in ("drop_all_fact_claims", "drop_all_facts"):
             self.sql.run(name, (into,))
         for name in ("drop_claims_from", "drop_mentions_from"):
             self.sql.run(name, (into, from_seq))
         if from_seq == 0:
-            for name in ("drop_all_names", "drop_all_summaries"):
-                self.sql.run(name, (into,))
+            self.sql.run("drop_all_names", (into,))
 
     def put_summary(self, row: SummaryRow) -> None:
         """Keep what a session was about."""
@@ -296,6 +294,10 @@ class GraphChanges(GraphRows):
     def drop_summaries(self, sessions: Sequence[str]) -> None:
         """Remove what sessions were about."""
         self.sql.run("drop_summaries", (self.into, words(sessions)))
+
+    def drop_all_summaries(self) -> None:
+        """Remove the summaries of all sessions."""
+        self.sql.run("drop_all_summaries", (self.into,))
 
     def put_edit(self, *, at: int, kind: Literal["merge", "split"], pins: Mapping[str, str]) -> int:
         """Keep a merge or split by hand; give its number."""

@@ -3,7 +3,7 @@
 -- way is short.
 
 -- name: graph_state
-SELECT upto, version, epoch FROM graphs WHERE space = $1;
+SELECT version, epoch FROM graphs WHERE space = $1;
 
 -- Names
 -- name: names_changed

@@ -7,8 +7,20 @@ SELECT name FROM spaces {postgres: WHERE current_setting('everyword.space', true
 
 -- Keep the counters in step with what a transaction added or removed.
 -- name: count_space
-UPDATE spaces SET events = events + $1, words = words + $2, word_tail = word_tail + $3
-  WHERE {postgres: space}{sqlite: id} = $4;
+UPDATE spaces SET events = events + $1, words = words + $2, word_tail = word_tail + $3,
+  last_seq = greatest(last_seq, $4)
+  WHERE {postgres: space}{sqlite: id} = $5;
+
+-- How far each view has applied the log.
+-- name: cursors
+SELECT name, upto, version FROM views WHERE space = $1;
+
+-- name: set_cursor
+INSERT INTO views (space, name, version, upto) VALUES ($1, $2, $3, $4)
+ON CONFLICT (space, name) DO UPDATE SET version = excluded.version, upto = excluded.upto;
+
+-- name: events_behind
+SELECT count(*) FROM events WHERE space = $1 AND seq > $2;
 
 -- Make every cache in every process start anew.
 -- name: next_epoch
@@ -19,9 +31,6 @@ UPDATE spaces SET epoch = epoch + 1 WHERE {postgres: space}{sqlite: id} = $1;
 INSERT INTO events
   (seq, space, id, content, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
-
--- name: last_recorded
-SELECT max(recorded_at) FROM events WHERE space = $1;
 
 -- name: events_by_id
 SELECT id, seq, key, wing, session, speaker, role, at, at_offset, recorded_at, meta, text, record, source FROM events

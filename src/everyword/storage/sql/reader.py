@@ -189,19 +189,17 @@ class Reader(ActivityRows, AttentionRows, GraphRows, FoldingRows, ImportRows, Wr
 
         A run is in the order in which things were said. An event outside any session stands alone.
         """
+        if not len(seqs):
+            return []
         outlines = self.outlines(seqs)
-        runs: list[list[int]] = []
-        for seq in seqs:
-            outline = outlines.get(int(seq))
-            if outline is None:
-                continue
-            if outline.session is None:
-                runs.append([int(seq)])
-                continue
-            here = (self.id, outline.session, outline.at, int(seq), reach)
-            before = [row[0] for row in self.sql.rows("said_before", here)]
-            runs.append([*reversed(before), int(seq), *(row[0] for row in self.sql.rows("said_after", here))])
-        return runs
+        beside: dict[int, list[tuple[int, int]]] = {}
+        for seq, at, near in self.sql.rows("runs_around", (array(seqs), self.id, reach)):
+            beside.setdefault(seq, []).append((at, near))
+        return [
+            [near for _, near in sorted([*beside.get(int(seq), ()), (outlines[int(seq)].at, int(seq))])]
+            for seq in seqs
+            if int(seq) in outlines
+        ]
 
     def page(
         self, which: Filter, *, after: Cursor | None = None, newest_first: bool = False, limit: int

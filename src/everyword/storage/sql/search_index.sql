@@ -24,6 +24,14 @@ INSERT INTO postings (space, generation, term, first, chunk) VALUES ($1, $2, $3,
 SELECT term, first, chunk FROM postings
 WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) ORDER BY term, first;
 
+-- name: chunks_of_terms
+SELECT term, first FROM postings WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) ORDER BY term, first;
+
+-- Also those of one term that begin where a chunk of another does.
+-- name: postings_by_key
+SELECT term, first, chunk FROM postings
+WHERE space = $1 AND generation = $2 AND term = ANY($3::bigint[]) AND first = ANY($4::bigint[]);
+
 -- How much there is to read of each; lengths are told without reading what is so long.
 -- name: sizes_of_terms
 SELECT term, sum(octet_length(chunk))::bigint FROM postings
@@ -85,18 +93,16 @@ SELECT unit FROM vectors WHERE unit BETWEEN $1 AND $2 AND space = $3 ORDER BY un
 -- name: delete_units
 DELETE FROM vectors WHERE unit = ANY($1::bigint[]) AND space = $2;
 
--- name: last_position
-SELECT greatest(coalesce((SELECT max(position) FROM pooled_tail WHERE space = $1 AND model = $2), 0),
-                coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $2), 0));
+-- In the tail, and in blocks.
+-- name: last_positions
+SELECT coalesce((SELECT max(position) FROM pooled_tail WHERE space = $1 AND model = $2), 0),
+       coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = $1 AND model = $2), 0);
 
 -- name: insert_pooled
 INSERT INTO pooled_tail (space, model, position, unit, pooled) VALUES ($1, $2, $3, $4, $5);
 
 -- name: pooled_tail_after
 SELECT position, unit, pooled FROM pooled_tail WHERE space = $1 AND model = $2 AND position > $3 ORDER BY position;
-
--- name: count_pooled_tail
-SELECT count(*) FROM pooled_tail WHERE space = $1 AND model = $2;
 
 -- name: clear_pooled_tail
 DELETE FROM pooled_tail WHERE space = $1 AND model = $2 AND position <= $3;

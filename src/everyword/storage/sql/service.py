@@ -28,7 +28,8 @@ class FileRows:
 
     def models(self) -> list[Model]:
         """List the models whose vectors are here."""
-        return [_model(row) for row in self.sql.rows("models")]
+        rows = self.sql.rows("models") if self.sql.models is None else self.sql.models
+        return [_model(row) for row in rows]
 
     def total_events(self) -> int:
         """Count the events of all spaces."""
@@ -36,7 +37,7 @@ class FileRows:
 
     def fact(self, name: str) -> str | None:
         """Read a fact about the file itself."""
-        return self.sql.one("get_fact", (name,))
+        return self.sql.one("get_fact", (name,)) if self.sql.facts is None else self.sql.facts.get(name)
 
     def scrub_owed(self) -> str | None:
         """Return a value that changes with each removal while removed words may still be on disk; else None."""
@@ -134,7 +135,7 @@ class FileChanges(FileRows):
 
     def fail_job(self, job: Job, *, error: str, due_at: int) -> None:
         """Put a job back for later, with the reason."""
-        self.sql.run("fail_job", (told(error), due_at, job.id, self.sql.space_to_write(job.space).id))
+        self.sql.run("fail_job", (storable_error(error), due_at, job.id, self.sql.space_to_write(job.space).id))
 
     def drop_job(self, job: Job) -> None:
         """Remove a job that has nothing to do any more."""
@@ -153,8 +154,8 @@ class FileChanges(FileRows):
         gone = {row[0] for row in self.sql.rows("finish_jobs", (array([job.id for job in jobs]),))}
         return [job for job in jobs if job.id in gone]
 
-def told(error: str) -> str:
-    """Make why something failed fit to be kept: it may quote what is no character."""
+def storable_error(error: str) -> str:
+    """Replace what can't be encoded, so that the text of an error can be stored."""
     return error.encode("utf-8", "replace").decode()
 
 

@@ -20,6 +20,13 @@ from everyword.storage.sql.caches import Caches
 
 Row = Sequence[Any]
 
+# Queries that change models or facts about the file.
+_CHANGES_THE_FILE = frozenset(
+    (
+        *("add_model", "retire_active", "retire_building", "activate_model", "delete_model"),
+        *("set_fact", "add_fact"),
+    )
+)
 # Queries that change a space's row.
 _CHANGES_A_SPACE = frozenset(("count_space", "next_epoch", "set_words_upto", "take_generation", "adopt_generation"))
 _NO_SPACE = 0  # no row belongs to a space of this number
@@ -28,12 +35,17 @@ _NO_SPACE = 0  # no row belongs to a space of this number
 class Snapshot(ABC):
     """Runs queries by their names."""
 
+    writes = False
     scrubs_itself = True  # whether forgetting scrubs at once, so that a scrub still owed is a problem
 
     def __init__(self, caches: Caches, memos: Caches | None = None) -> None:
         self.caches = caches
         self.memos = memos or caches  # what writers remember
         self._spaces: dict[str, Space | None] = {}  # by name, as this transaction read them; None: not there
+        self._views: dict[tuple[int, int], PooledView] = {}
+        # They come with the row of a space: one query less in every transaction. None: not read, or changed since.
+        self.models: list[Row] | None = None
+        self.facts: dict[str, str] | None = None
 
     @abstractmethod
     def query(self, name: str) -> str:
@@ -54,10 +66,6 @@ class Snapshot(ABC):
     @abstractmethod
     def run_many(self, name: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a named query for each row of values."""
-
-    @abstractmethod
-    def take_seqs(self, count: int) -> list[int]:
-        """Give the numbers of events that arrive now: higher than any that were given before."""
 
     @abstractmethod
     def own_problems(self, *, deep: bool) -> Iterator[str]:
@@ -91,9 +99,14 @@ class Snapshot(ABC):
     def space(self, name: str) -> Space | None:
         """Return a space's row, read once in a transaction; None where there is no such space."""
         if name not in self._spaces:
-            rows = self.rows("space_by_name", (name,))
-            self._spaces[name] = Space(*rows[0]) if rows else None
+            row = self.rows("space_by_name", (name,))[0]
+            self.models, self.facts = json.loads(row[9]), json.loads(row[10])
+            self.keep_space(name, None if row[0] is None else Space(*row[:9]))
         return self._spaces[name]
+
+    def keep_space(self, name: str, space: Space | None) -> None:
+        """Take a space's row as it was read or changed just now."""
+        self._spaces[name] = space
 
     def space_to_write(self, name: str) -> Space:
         """Return a space's row; add the space where it is missing."""
@@ -103,13 +116,18 @@ class Snapshot(ABC):
         return found
 
     def pooled_view(self, space: Space, model: Model) -> PooledView:
-        """Give the pooled vectors of a space."""
-        return self.caches.pooled(self, space, model)
+        """Give the pooled vectors of a space; a snapshot looks once for newer ones, a writer each time."""
+        key = (space.id, model.id)
+        if self.writes or key not in self._views:
+            self._views[key] = self.caches.pooled(self, space, model)
+        return self._views[key]
 
     def _before(self, name: str) -> None:
-        """Drop the rows of spaces that were read, where a query is about to change them."""
+        """Drop what was read, where a query is about to change it."""
         if name in _CHANGES_A_SPACE:
             self._spaces.clear()
+        elif name in _CHANGES_THE_FILE:
+            self.models = self.facts = None
 
 
 class SpaceRows:

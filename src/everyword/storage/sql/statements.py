@@ -1,4 +1,4 @@
-"""Read and write artifacts (statements): versions, the journal, edges, tags, LLM readings."""
+"""Read and write statements: versions, the journal, edges, tags, LLM readings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from everyword.storage.rows import PLAN, READ, SUMMARISE, ArtifactFilter, Statement
+from everyword.storage.rows import PLAN, READ, SUMMARISE, StatementFilter, StatementText
 from everyword.storage.sql.snapshot import Row, SpaceRows, array, words
 from everyword.types.events import Change, Edge, Span
 from everyword.types.ids import event_id
-from everyword.types.statements import Artifact, ArtifactKind, Category, SaidDate, Slot, Stance, Status
+from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementKind, Status
 from everyword.types.times import from_micros, to_micros
 
 # All that is derived of a space. Readings stay: nobody offline can make them again.
 _DERIVED = (
     "drop_all_keys",
-    "drop_all_artifacts",
+    "drop_all_statements",
     "drop_all_changes",
     "drop_all_edges",
     "drop_all_tags",
@@ -27,16 +27,16 @@ _DERIVED = (
 )
 
 
-class ArtifactRows(SpaceRows):
-    """Reads artifacts."""
+class StatementRows(SpaceRows):
+    """Reads statements."""
 
-    def artifact(self, id: str) -> Artifact | None:
+    def statement(self, id: str) -> Statement | None:
         """Look one up."""
-        rows = self.sql.rows("artifact_by_id", (self.id, id))
-        return artifact_of(rows[0]) if rows else None
+        rows = self.sql.rows("statement_by_id", (self.id, id))
+        return statement_of(rows[0]) if rows else None
 
-    def artifacts(self, which: ArtifactFilter, *, after: int = 0, limit: int) -> list[tuple[int, Artifact]]:
-        """List artifacts in the order in which they were derived, from behind a number."""
+    def statements(self, which: StatementFilter, *, after: int = 0, limit: int) -> list[tuple[int, Statement]]:
+        """List statements in the order in which they were derived, from behind a number."""
         as_of = None if which.as_of is None else to_micros(which.as_of)[0]
         values = {
             "space": self.id,
@@ -49,15 +49,15 @@ class ArtifactRows(SpaceRows):
             "as_of": as_of,
             "limit": limit,
         }
-        rows = self.sql.rows("artifacts_by_filter", values)
-        return [(row[0], _as_known(artifact_of(row), row, as_of)) for row in rows]
+        rows = self.sql.rows("statements_by_filter", values)
+        return [(row[0], _as_known(statement_of(row), row, as_of)) for row in rows]
 
-    def artifacts_of(self, seqs: Sequence[int]) -> dict[int, list[Artifact]]:
+    def statements_of(self, seqs: Sequence[int]) -> dict[int, list[Statement]]:
         """Read what some events state."""
-        stated: dict[int, list[Artifact]] = {}
+        stated: dict[int, list[Statement]] = {}
         if len(seqs):
-            for row in self.sql.rows("artifacts_of_events", (array(seqs), self.id)):
-                stated.setdefault(row[2], []).append(artifact_of(row))
+            for row in self.sql.rows("statements_of_events", (array(seqs), self.id)):
+                stated.setdefault(row[2], []).append(statement_of(row))
         return stated
 
     def stated_by(self, seqs: Sequence[int]) -> dict[int, bool]:
@@ -66,12 +66,12 @@ class ArtifactRows(SpaceRows):
             return {}
         return {seq: bool(current) for seq, current in self.sql.rows("stated_by", (array(seqs), self.id))}
 
-    def statements(self, seqs: Sequence[int]) -> list[Statement]:
+    def statement_texts(self, seqs: Sequence[int]) -> list[StatementText]:
         """Read what some events state, in few words and fast."""
         if not len(seqs):
             return []
-        rows = self.sql.rows("statements", (array(seqs), self.id))
-        return [Statement(seq, self.sql.read_json(content), bool(now)) for seq, content, now in rows]
+        rows = self.sql.rows("statement_texts", (array(seqs), self.id))
+        return [StatementText(seq, self.sql.read_json(content), bool(now)) for seq, content, now in rows]
 
     def linked(self, seqs: Sequence[int]) -> list[tuple[int, int, float]]:
         """Follow the edges of what some events state, both ways, to other events: from, to, weight."""
@@ -79,32 +79,32 @@ class ArtifactRows(SpaceRows):
             return []
         return [(here, there, weight) for here, there, weight in self.sql.rows("linked", (array(seqs), self.id))]
 
-    def standing(self, about: str, *, limit: int) -> list[Artifact]:
+    def standing(self, about: str, *, limit: int) -> list[Statement]:
         """Read what is current about somebody, the newest first."""
         values = (self.id, about.casefold(), Status.CURRENT, limit)
-        return [artifact_of(row) for row in self.sql.rows("artifacts_standing", values)]
+        return [statement_of(row) for row in self.sql.rows("statements_standing", values)]
 
-    def standing_by(self, keys: Sequence[int], *, limit: int) -> list[Artifact]:
+    def standing_by(self, keys: Sequence[int], *, limit: int) -> list[Statement]:
         """Read what is current and was put with one of these keys, the newest first."""
         if not len(keys):
             return []
-        return [artifact_of(row) for row in self.sql.rows("artifacts_standing_by", (self.id, array(keys), limit))]
+        return [statement_of(row) for row in self.sql.rows("statements_standing_by", (self.id, array(keys), limit))]
 
-    def latest_artifacts(self, kind: ArtifactKind, *, wing: str | None, limit: int) -> list[Artifact]:
+    def latest_statements(self, kind: StatementKind, *, wing: str | None, limit: int) -> list[Statement]:
         """Read what is current of a kind, the last derived first."""
         values = {"space": self.id, "kind": kind, "wing": wing, "limit": limit}
-        return [artifact_of(row) for row in self.sql.rows("artifacts_latest", values)]
+        return [statement_of(row) for row in self.sql.rows("statements_latest", values)]
 
     def confirmations(self, *, limit: int) -> dict[str, int]:
-        """Count how often what is known was said again, for the most frequent, by artifact."""
+        """Count how often what is known was said again, for the most frequent, by statement."""
         return {row[0]: row[1] for row in self.sql.rows("confirmations", (self.id, limit))}
 
-    def versions(self, id: str) -> list[Artifact]:
-        """Read the whole chain that an artifact belongs to, the oldest first."""
-        return [artifact_of(row) for row in self.sql.rows("artifact_versions", (self.id, id))]
+    def versions(self, id: str) -> list[Statement]:
+        """Read the whole chain that a statement belongs to, the oldest first."""
+        return [statement_of(row) for row in self.sql.rows("statement_versions", (self.id, id))]
 
     def changes(self, ids: Sequence[str]) -> list[Change]:
-        """Read the journal of some artifacts, the oldest first."""
+        """Read the journal of some statements, the oldest first."""
         if not ids:
             return []
         return [
@@ -112,11 +112,11 @@ class ArtifactRows(SpaceRows):
                 at=from_micros(at),
                 action=action,
                 reason=reason,
-                artifact_id=artifact,
+                statement_id=statement,
                 target_id=target,
                 event_id=event_id(raw_id),
             )
-            for at, action, reason, artifact, target, raw_id in self.sql.rows("changes_of", (self.id, words(ids)))
+            for at, action, reason, statement, target, raw_id in self.sql.rows("changes_of", (self.id, words(ids)))
         ]
 
     def change_counts(self) -> dict[str, int]:
@@ -124,7 +124,7 @@ class ArtifactRows(SpaceRows):
         return {row[0]: row[1] for row in self.sql.rows("change_counts", (self.id,))}
 
     def edges(self, ids: Sequence[str]) -> list[Edge]:
-        """Read the edges that touch some artifacts."""
+        """Read the edges that touch some statements."""
         if not ids:
             return []
         return [
@@ -132,9 +132,9 @@ class ArtifactRows(SpaceRows):
             for source, target, kind, weight, at, reason in self.sql.rows("edges_of", (self.id, words(ids)))
         ]
 
-    def artifact_counts(self) -> dict[str, int]:
+    def statement_counts(self) -> dict[str, int]:
         """Count what is current, by kind."""
-        return {row[0]: row[1] for row in self.sql.rows("artifact_counts", (self.id,))}
+        return {row[0]: row[1] for row in self.sql.rows("statement_counts", (self.id,))}
 
     def tag_counts(self) -> dict[str, int]:
         """Count events by tag."""
@@ -147,10 +147,6 @@ class ArtifactRows(SpaceRows):
     def abouts_of(self, seqs: Sequence[int]) -> set[str]:
         """Tell whom or what some events speak about, case-folded."""
         return {row[0] for row in self.sql.rows("abouts_touched", (self.id, array(seqs)))}
-
-    def derived_upto(self) -> int | None:
-        """Tell up to which event a space is derived; None where nothing is behind."""
-        return self.sql.one("derived_upto", (self.id,))
 
     def said_earlier(self, seq: int, *, limit: int) -> list[int]:
         """List the turns before one in its session that had arrived before it, the nearest first."""
@@ -190,32 +186,32 @@ class ArtifactRows(SpaceRows):
         return [row[0] for row in self.sql.rows("seqs_resting_on", (self.id, array(seqs)))]
 
     def names_known(self, *, limit: int) -> list[tuple[str, int]]:
-        """List whom and what artifacts are about, the most frequent first, each with an event that speaks of it."""
+        """List whom and what statements are about, the most frequent first, each with an event that speaks of it."""
         rows = self.sql.rows("names_known", (self.id, limit))
         return [(self.sql.read_json(about), seq) for about, seq in rows]
 
 
-class ArtifactChanges(ArtifactRows):
-    """Changes artifacts."""
+class StatementChanges(StatementRows):
+    """Changes statements."""
 
-    def put_artifact(self, seq: int, artifact: Artifact, keys: Sequence[int] = ()) -> None:
-        """Add an artifact that an event states; while it is current, standing_by() finds it by its keys."""
+    def put_statement(self, seq: int, statement: Statement, keys: Sequence[int] = ()) -> None:
+        """Add a statement of an event; while it is current, standing_by() finds it by its keys."""
         into = self.into
-        number = self.sql.rows("insert_artifact", _values(into, seq, artifact))[0][0]
-        if artifact.status is Status.CURRENT:
-            self.sql.run_many("insert_artifact_key", ((into, key, number) for key in keys))
+        number = self.sql.rows("insert_statement", _values(into, seq, statement))[0][0]
+        if statement.status is Status.CURRENT:
+            self.sql.run_many("insert_statement_key", ((into, key, number) for key in keys))
 
-    def close_artifact(self, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
-        """End an artifact; `at` is when the memory learned it."""
+    def close_statement(self, id: str, *, status: Status, valid_to: datetime | None, at: int) -> None:
+        """End a statement; `at` is when the memory learned it."""
         into = self.into
-        self.sql.run("close_artifact", (status, _micros(valid_to), at, into, id))
-        self.sql.run("delete_artifact_keys", (into, id))
+        self.sql.run("close_statement", (status, _micros(valid_to), at, into, id))
+        self.sql.run("delete_statement_keys", (into, id))
 
-    def reopen_artifact(self, id: str, keys: Sequence[int]) -> None:
-        """Let an artifact hold again that was closed by one which never was so; standing_by() finds it by its keys."""
+    def reopen_statement(self, id: str, keys: Sequence[int]) -> None:
+        """Reopen a statement that was closed by one that was never true; standing_by() finds it by its keys."""
         into = self.into
-        number = self.sql.rows("reopen_artifact", (into, id))[0][0]
-        self.sql.run_many("insert_artifact_key", ((into, key, number) for key in keys))
+        number = self.sql.rows("reopen_statement", (into, id))[0][0]
+        self.sql.run_many("insert_statement_key", ((into, key, number) for key in keys))
 
     def put_changes(self, changes: Iterable[tuple[int, Change]]) -> None:
         """Write entries of the journal, each with the event that caused it."""
@@ -223,7 +219,7 @@ class ArtifactChanges(ArtifactRows):
         self.sql.run_many(
             "insert_change",
             (
-                (into, seq, _micros(one.at), one.action, one.artifact_id, one.target_id, one.reason)
+                (into, seq, _micros(one.at), one.action, one.statement_id, one.target_id, one.reason)
                 for seq, one in changes
             ),
         )
@@ -241,27 +237,19 @@ class ArtifactChanges(ArtifactRows):
         into = self.into
         self.sql.run_many("insert_tag", ((into, tag, seq) for seq, all_of_it in tags.items() for tag in all_of_it))
 
-    def drop_artifacts(self, abouts: Sequence[str] | None) -> None:
-        """Remove artifacts about some, or all, and their journal, to be derived anew; with all, what points nowhere."""
+    def drop_statements(self, abouts: Sequence[str] | None) -> None:
+        """Remove statements about some subjects and their journal, to derive them again; None: all, and loose rows."""
         into = self.into
         if abouts is None:
             for name in _DERIVED:
                 self.sql.run(name, (into,))
             return
-        for name in ("drop_changes_about", "drop_artifacts_about"):
+        for name in ("drop_changes_about", "drop_statements_about"):
             self.sql.run(name, (into, words(abouts)))
 
     def drop_loose_edges(self) -> None:
         """Remove edges to what is no more."""
         self.sql.run("drop_loose_edges", (self.into,))
-
-    def owe_derivation(self, upto: int | None) -> None:
-        """Note up to which event a space is derived; None: all of it is."""
-        into = self.into
-        if upto is None:
-            self.sql.run("derivation_done", (into,))
-        else:
-            self.sql.run("owe_derivation", (into, upto))
 
     def put_reading(self, seq: int, *, extractor: str, body: str, sources: Sequence[int]) -> None:
         """Keep what an LLM found in an event; `sources` are other events whose words it uses."""
@@ -283,7 +271,7 @@ class ArtifactChanges(ArtifactRows):
         self.sql.run("delete_refusals_of", (self.into, array(seqs)))
 
     def drop_links(self, ids: Sequence[str]) -> None:
-        """Remove the edges by which artifacts are linked to earlier ones."""
+        """Remove the edges by which statements are linked to earlier ones."""
         self.sql.run("delete_edges_of_later", (self.into, words(ids)))
 
     def owe_readings(self, seqs: Sequence[int]) -> None:
@@ -291,42 +279,42 @@ class ArtifactChanges(ArtifactRows):
         into = self.into
         self.sql.run_many("insert_job", ((into, READ, seq) for seq in seqs))
 
-def _values(space: int, seq: int, artifact: Artifact) -> tuple[Any, ...]:
-    date = artifact.date
+def _values(space: int, seq: int, statement: Statement) -> tuple[Any, ...]:
+    date = statement.date
     body = {
-        "content": artifact.content,
-        "category": artifact.category,
-        "span": artifact.span,
-        "speaker": artifact.speaker,
-        "about": artifact.about,
-        "confidence": artifact.confidence,
+        "content": statement.content,
+        "category": statement.category,
+        "span": statement.span,
+        "speaker": statement.speaker,
+        "about": statement.about,
+        "confidence": statement.confidence,
         "date": date and [_micros(date.start), _micros(date.end), date.words, date.certain],
-        "entities": artifact.entities,
-        "negated": artifact.negated,
-        "tags": artifact.tags,
-        "slot": artifact.slot,
-        "value": artifact.value,
-        "stance": artifact.stance,
-        "extractor": artifact.extractor,
+        "entities": statement.entities,
+        "negated": statement.negated,
+        "tags": statement.tags,
+        "slot": statement.slot,
+        "value": statement.value,
+        "stance": statement.stance,
+        "extractor": statement.extractor,
     }
     return (
         space,
-        artifact.id,
+        statement.id,
         seq,
-        artifact.kind,
-        (artifact.about or "").casefold(),
-        artifact.status,
-        artifact.replaces,
-        _micros(artifact.recorded_at),
-        None if artifact.status is Status.CURRENT else _micros(artifact.recorded_at),
-        _micros(artifact.valid_from),
-        _micros(artifact.valid_to),
+        statement.kind,
+        (statement.about or "").casefold(),
+        statement.status,
+        statement.replaces,
+        _micros(statement.recorded_at),
+        None if statement.status is Status.CURRENT else _micros(statement.recorded_at),
+        _micros(statement.valid_from),
+        _micros(statement.valid_to),
         json.dumps(body, ensure_ascii=True, separators=(",", ":")),
     )
 
 
-def artifact_of(row: Row) -> Artifact:
-    """Read an artifact; columns as every query of artifacts selects them.
+def statement_of(row: Row) -> Statement:
+    """Read a statement; columns as every query of statements selects them.
 
     Days are days of the speaker's clock, so times come back in the zone of the event.
     """
@@ -335,9 +323,9 @@ def artifact_of(row: Row) -> Artifact:
     held: dict[str, Any] = json.loads(body)
     span = Span(*held["span"])
     date = held["date"]
-    return Artifact(
+    return Statement(
         id=id,
-        kind=ArtifactKind(kind),
+        kind=StatementKind(kind),
         content=held["content"],
         category=Category(held["category"]),
         quote=text[span.start : span.end],
@@ -375,12 +363,12 @@ def _looks_back_at(said: Sequence[int], place: int, among: set[int], limit: int)
     return False
 
 
-def _as_known(artifact: Artifact, row: Row, as_of: int | None) -> Artifact:
-    """Show an artifact as it was known at a time: what was closed later was current then."""
+def _as_known(statement: Statement, row: Row, as_of: int | None) -> Statement:
+    """Show a statement as it was known at a time: what was closed later was current then."""
     closed_at = row[7]
     if as_of is None or closed_at is None or closed_at <= as_of:
-        return artifact
-    return replace(artifact, status=Status.CURRENT, valid_to=None)
+        return statement
+    return replace(statement, status=Status.CURRENT, valid_to=None)
 
 
 def _micros(moment: datetime | None) -> int | None:

@@ -1,63 +1,63 @@
--- Artifacts (statements), their journal, edges and tags, and what an LLM read in events.
+-- Statements, their journal, edges and tags, and what an LLM read in events.
 
--- Artifacts
--- name: insert_artifact
-INSERT INTO artifacts
+-- Statements
+-- name: insert_statement
+INSERT INTO statements
   (space, id, seq, kind, about, status, replaces, recorded_at, closed_at, valid_from, valid_to, body)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING number;
 
--- name: insert_artifact_key
-INSERT INTO artifact_keys (space, key, number) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+-- name: insert_statement_key
+INSERT INTO statement_keys (space, key, number) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
 
 -- What is closed is compared with nothing any more.
--- name: delete_artifact_keys
-DELETE FROM artifact_keys WHERE {postgres: space = $1 AND} number = (SELECT number FROM artifacts WHERE space = $1
+-- name: delete_statement_keys
+DELETE FROM statement_keys WHERE {postgres: space = $1 AND} number = (SELECT number FROM statements WHERE space = $1
   AND id = $2);
 
--- name: artifacts_standing_by
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_standing_by
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE {postgres: artifacts.space = $1 AND} artifacts.number IN (
-  SELECT number FROM artifact_keys WHERE space = $1 AND key = ANY($2::bigint[])
-) ORDER BY artifacts.number DESC LIMIT $3;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE {postgres: statements.space = $1 AND} statements.number IN (
+  SELECT number FROM statement_keys WHERE space = $1 AND key = ANY($2::bigint[])
+) ORDER BY statements.number DESC LIMIT $3;
 
--- name: close_artifact
-UPDATE artifacts SET status = $1, valid_to = coalesce($2::bigint, valid_to), closed_at = $3 WHERE space = $4
+-- name: close_statement
+UPDATE statements SET status = $1, valid_to = coalesce($2::bigint, valid_to), closed_at = $3 WHERE space = $4
   AND id = $5;
 
--- name: reopen_artifact
-UPDATE artifacts SET status = 'current', valid_to = NULL, closed_at = NULL WHERE space = $1 AND id = $2
+-- name: reopen_statement
+UPDATE statements SET status = 'current', valid_to = NULL, closed_at = NULL WHERE space = $1 AND id = $2
   RETURNING number;
 
--- name: artifact_by_id
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statement_by_id
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE artifacts.space = $1 AND artifacts.id = $2;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = $1 AND statements.id = $2;
 
--- name: artifacts_of_events
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_of_events
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE artifacts.space = $2 AND artifacts.seq = ANY($1::bigint[]) ORDER BY artifacts.number;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = $2 AND statements.seq = ANY($1::bigint[]) ORDER BY statements.number;
 
 -- name: stated_by
-SELECT seq, bool_or(status = 'current') FROM artifacts WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
+SELECT seq, bool_or(status = 'current') FROM statements WHERE space = $2 AND seq = ANY($1::bigint[]) GROUP BY seq;
 
--- name: artifacts_standing
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_standing
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE artifacts.space = $1 {postgres: AND about_hash = hashtextextended($2, 0)} AND about = $2 AND status = $3
-ORDER BY artifacts.number DESC LIMIT $4;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = $1 {postgres: AND about_hash = hashtextextended($2, 0)} AND about = $2 AND status = $3
+ORDER BY statements.number DESC LIMIT $4;
 
--- name: artifacts_latest
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+-- name: statements_latest
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-WHERE artifacts.space = :space AND kind = :kind AND status = 'current'
-  AND (:wing::text IS NULL OR events.wing = :wing) ORDER BY artifacts.number DESC LIMIT :limit;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+WHERE statements.space = :space AND kind = :kind AND status = 'current'
+  AND (:wing::text IS NULL OR events.wing = :wing) ORDER BY statements.number DESC LIMIT :limit;
 
 -- What was said before and did not change anything: the journal has it as "none".
 -- name: confirmations
@@ -65,46 +65,46 @@ SELECT target, count(*) FROM journal WHERE space = $1 AND target IS NOT NULL AND
 GROUP BY target ORDER BY count(*) DESC, target LIMIT $2;
 
 -- Back to the first version, then on from it: a version may have been followed by more than one.
--- name: artifact_versions
+-- name: statement_versions
 WITH RECURSIVE
   back (id, replaces) AS (
-    SELECT id, replaces FROM artifacts WHERE space = $1 AND id = $2
-    UNION SELECT artifacts.id, artifacts.replaces FROM artifacts JOIN back ON artifacts.id = back.replaces
-    WHERE artifacts.space = $1
+    SELECT id, replaces FROM statements WHERE space = $1 AND id = $2
+    UNION SELECT statements.id, statements.replaces FROM statements JOIN back ON statements.id = back.replaces
+    WHERE statements.space = $1
   ),
   chain (id) AS (
     SELECT id FROM back
-    UNION SELECT artifacts.id FROM artifacts JOIN chain ON artifacts.replaces = chain.id WHERE artifacts.space = $1
+    UNION SELECT statements.id FROM statements JOIN chain ON statements.replaces = chain.id WHERE statements.space = $1
   )
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at,
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at,
        valid_from, valid_to, body, events.id, events.text, events.at_offset
-FROM artifacts JOIN events ON {postgres: events.space = artifacts.space AND} events.seq = artifacts.seq
-  JOIN chain ON chain.id = artifacts.id
-WHERE artifacts.space = $1 ORDER BY artifacts.number;
+FROM statements JOIN events ON {postgres: events.space = statements.space AND} events.seq = statements.seq
+  JOIN chain ON chain.id = statements.id
+WHERE statements.space = $1 ORDER BY statements.number;
 
 -- Whom or what some events speak about.
 -- name: abouts_touched
-SELECT about FROM artifacts WHERE space = $1 AND seq = ANY($2::bigint[])
-UNION SELECT artifacts.about FROM journal JOIN artifacts ON artifacts.space = $1 AND artifacts.id = journal.target
+SELECT about FROM statements WHERE space = $1 AND seq = ANY($2::bigint[])
+UNION SELECT statements.about FROM journal JOIN statements ON statements.space = $1 AND statements.id = journal.target
 WHERE journal.space = $1 AND journal.seq = ANY($2::bigint[]);
 
 -- name: drop_loose_edges
-DELETE FROM artifact_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM artifacts WHERE space = $1) OR target NOT IN (SELECT id FROM artifacts WHERE space = $1)
+DELETE FROM statement_edges WHERE space = $1 AND (
+  source NOT IN (SELECT id FROM statements WHERE space = $1) OR target NOT IN (SELECT id FROM statements WHERE space = $1)
 );
 
--- name: drop_all_artifacts
-{postgres: WITH gone AS (DELETE FROM artifact_keys WHERE space = $1)} DELETE FROM artifacts WHERE space = $1;
+-- name: drop_all_statements
+{postgres: WITH gone AS (DELETE FROM statement_keys WHERE space = $1)} DELETE FROM statements WHERE space = $1;
 
--- Also keys of artifacts that are not there: whoever removed those did not.
+-- Also keys of statements that no longer exist.
 -- name: drop_all_keys
-DELETE FROM artifact_keys WHERE space = $1;
+DELETE FROM statement_keys WHERE space = $1;
 
 -- name: drop_all_changes
 DELETE FROM journal WHERE space = $1;
 
 -- name: drop_all_edges
-DELETE FROM artifact_edges WHERE space = $1;
+DELETE FROM statement_edges WHERE space = $1;
 
 -- name: drop_all_tags
 DELETE FROM event_tags WHERE space = $1;
@@ -113,22 +113,22 @@ DELETE FROM event_tags WHERE space = $1;
 DELETE FROM event_tags WHERE space = $1 AND seq = ANY($2::bigint[]);
 
 -- name: insert_change
-INSERT INTO journal (space, seq, at, action, artifact, target, reason) VALUES ($1, $2, $3, $4, $5, $6, $7);
+INSERT INTO journal (space, seq, at, action, statement, target, reason) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: changes_of
-SELECT journal.at, action, reason, artifact, target, events.id
+SELECT journal.at, action, reason, statement, target, events.id
 FROM journal JOIN events ON {postgres: events.space = journal.space AND} events.seq = journal.seq
-WHERE journal.space = $1 AND (artifact = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY number;
+WHERE journal.space = $1 AND (statement = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY number;
 
 -- name: change_counts
 SELECT action, count(*) FROM journal WHERE space = $1 GROUP BY action ORDER BY action;
 
 -- name: insert_edge
-INSERT INTO artifact_edges (space, source, target, kind, weight, at, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO statement_edges (space, source, target, kind, weight, at, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT DO NOTHING;
 
 -- name: edges_of
-SELECT source, target, kind, weight, at, reason FROM artifact_edges
+SELECT source, target, kind, weight, at, reason FROM statement_edges
 WHERE space = $1 AND (source = ANY($2::text[]) OR target = ANY($2::text[])) ORDER BY source, target, kind;
 
 -- name: insert_tag
@@ -137,35 +137,26 @@ INSERT INTO event_tags (space, tag, seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTH
 -- name: tag_counts
 SELECT tag, count(*) FROM event_tags WHERE space = $1 GROUP BY tag ORDER BY count(*) DESC, tag;
 
--- name: derived_upto
-SELECT upto FROM derivations WHERE space = $1;
-
--- name: owe_derivation
-INSERT INTO derivations (space, upto) VALUES ($1, $2) ON CONFLICT (space) DO UPDATE SET upto = excluded.upto;
-
--- name: derivation_done
-DELETE FROM derivations WHERE space = $1;
-
--- name: artifact_counts
-SELECT kind, count(*) FROM artifacts WHERE space = $1 AND status = 'current' GROUP BY kind ORDER BY count(*) DESC, kind;
+-- name: statement_counts
+SELECT kind, count(*) FROM statements WHERE space = $1 AND status = 'current' GROUP BY kind ORDER BY count(*) DESC, kind;
 
 -- For verify, from here to loose_tags: what points to something that is not there.
--- name: count_artifacts
-SELECT count(*) FROM artifacts WHERE space = $1;
+-- name: count_statements
+SELECT count(*) FROM statements WHERE space = $1;
 
--- name: lost_artifacts
-SELECT count(*) FROM artifacts WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
+-- name: lost_statements
+SELECT count(*) FROM statements WHERE space = $1 AND seq NOT IN (SELECT seq FROM events WHERE space = $1);
 
 -- name: loose_versions
-SELECT count(*) FROM artifacts WHERE space = $1 AND replaces IS NOT NULL
-  AND replaces NOT IN (SELECT id FROM artifacts WHERE space = $1);
+SELECT count(*) FROM statements WHERE space = $1 AND replaces IS NOT NULL
+  AND replaces NOT IN (SELECT id FROM statements WHERE space = $1);
 
 -- name: count_edges
-SELECT count(*) FROM artifact_edges WHERE space = $1;
+SELECT count(*) FROM statement_edges WHERE space = $1;
 
 -- name: loose_edges
-SELECT count(*) FROM artifact_edges WHERE space = $1 AND (
-  source NOT IN (SELECT id FROM artifacts WHERE space = $1) OR target NOT IN (SELECT id FROM artifacts WHERE space = $1)
+SELECT count(*) FROM statement_edges WHERE space = $1 AND (
+  source NOT IN (SELECT id FROM statements WHERE space = $1) OR target NOT IN (SELECT id FROM statements WHERE space = $1)
 );
 
 -- name: count_changes
@@ -174,8 +165,8 @@ SELECT count(*) FROM journal WHERE space = $1;
 -- name: loose_changes
 SELECT count(*) FROM journal WHERE space = $1 AND (
   seq NOT IN (SELECT seq FROM events WHERE space = $1)
-  OR (artifact IS NOT NULL AND artifact NOT IN (SELECT id FROM artifacts WHERE space = $1))
-  OR (target IS NOT NULL AND target NOT IN (SELECT id FROM artifacts WHERE space = $1))
+  OR (statement IS NOT NULL AND statement NOT IN (SELECT id FROM statements WHERE space = $1))
+  OR (target IS NOT NULL AND target NOT IN (SELECT id FROM statements WHERE space = $1))
 );
 
 -- name: count_tags
@@ -238,17 +229,17 @@ ORDER BY seq DESC LIMIT $4;
 
 -- A session from one of its turns on, and which of the turns state something.
 -- name: said_from
-SELECT seq, EXISTS (SELECT 1 FROM artifacts WHERE artifacts.space = events.space AND artifacts.seq = events.seq)
+SELECT seq, EXISTS (SELECT 1 FROM statements WHERE statements.space = events.space AND statements.seq = events.seq)
 FROM events WHERE space = $1 AND {postgres: session_hash = hashtextextended($2, 0) AND} session = $2
   AND (at, seq) >= ($3, $4)
 ORDER BY at, seq;
 
 -- An edge belongs to the later of its two: a reference starts there, any other ends there.
 -- name: delete_edges_of_later
-DELETE FROM artifact_edges WHERE space = $1 AND (
+DELETE FROM statement_edges WHERE space = $1 AND (
   (kind = 'reference' AND source = ANY($2::text[])) OR (kind != 'reference' AND target = ANY($2::text[]))
 );
 
--- What was refused touches no artifact.
+-- What was refused touches no statement.
 -- name: delete_refusals_of
-DELETE FROM journal WHERE space = $1 AND seq = ANY($2::bigint[]) AND artifact IS NULL AND target IS NULL;
+DELETE FROM journal WHERE space = $1 AND seq = ANY($2::bigint[]) AND statement IS NULL AND target IS NULL;

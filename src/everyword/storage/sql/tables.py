@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from everyword.storage.rows import COPYING, SCRUB_OWED
 
 SPACES = "spaces"
-FIRST = (SPACES, "artifacts")  # copied before the others, which point to their rows
+FIRST = (SPACES, "statements")  # copied before the others, which point to their rows
 # Where "space" is a name: what is there stands for itself, also where nobody has written yet.
 BY_NAME = frozenset(("webhooks",))
 # What belongs to one server, or is made anew from what was copied.
@@ -20,8 +20,8 @@ WORD_TABLES = frozenset(("word_tail", "postings"))
 VECTOR_TABLES = frozenset(("vectors", "pooled_tail", "pooled_blocks"))
 DERIVED_TABLES = frozenset(
     (
-        *("artifacts", "artifact_keys", "artifact_edges", "journal", "event_tags", "derivations"),
-        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks", "marking"),
+        *("statements", "statement_keys", "statement_edges", "journal", "event_tags", "views"),
+        *("names", "mentions", "claims", "facts", "fact_claims", "graphs", "session_summaries", "marks"),
         *("fold_nodes", "fold_edges", "fold_journal", "fold_apart", "fold_work", "fold_loose", "fold_marks"),
     )
 )

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from everyword.storage.nearest import seqs_of, unit_of
 from everyword.storage.postings import SEAL_AT, Seqs, Tail, Terms, chunks_of, flatten, without
-from everyword.storage.rows import EMBED, Draft, Model, Rebuild, UnitVector
+from everyword.storage.rows import EMBED, Draft, Known, Model, Rebuild, UnitVector
 from everyword.storage.sql.attention import AttentionChanges
 from everyword.storage.sql.concepts import FoldingChanges, WrittenChanges
 from everyword.storage.sql.graph import GraphChanges
 from everyword.storage.sql.reader import FileReader, ImportChanges, Reader
 from everyword.storage.sql.row_mapping import event_values, receipt_to_json
-from everyword.storage.sql.service import FileChanges, told
+from everyword.storage.sql.service import FileChanges, storable_error
 from everyword.storage.sql.snapshot import Space, array
 from everyword.text.terms import searchable_terms
 from everyword.types.events import Event, Receipt
@@ -30,7 +30,7 @@ _TERMS_AT_ONCE = 500  # whose chunks are read together when events are taken out
 _DERIVED_OF = (
     "delete_edges_of",
     "delete_changes_of",
-    "delete_artifacts_of",
+    "delete_statements_of",
     "delete_tags_of",
     "delete_readings_of",
     "delete_sources_of",
@@ -48,6 +48,7 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
     def __init__(self, file: FileWriter, space: str) -> None:
         super().__init__(file, space)
         self._file_to_write = file
+        self._appended: dict[bytes, Known] = {}  # in this transaction, by raw id
 
     @property
     def file(self) -> FileWriter:
@@ -56,39 +57,29 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
 
     def append(self, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool) -> list[Event]:
         """Add events with their index entries; `queue` leaves a job for each that has no vectors of `model` yet."""
+        if not drafts:
+            return []
         into = self.sql.space_to_write(self.space)
-        # Time as the memory learns it never runs backwards, also when the machine's clock does.
-        now = max(now, self.sql.one("last_recorded", (into.id,)) or now)
-        learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
-        numbered = list(zip(self.sql.take_seqs(len(drafts)), drafts, strict=True))
-        self.sql.run_many(
-            "insert_event",
-            (
-                (seq, *event_values(into.id, draft, at, self.sql.storable(draft.event.text)))
-                for (seq, draft), at in zip(numbered, learned, strict=True)
-            ),
-        )
-        said = [(seq, draft) for seq, draft in numbered if draft.event.record is None]  # records are not searched
-        self.sql.run_many(
-            "insert_word_tail", ((into.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in said)
-        )
-        words = sum(draft.terms.length for _, draft in said)
-        self.sql.run("count_space", (len(said), words, len(said), into.id))
-        if into.word_tail + len(said) >= SEAL_AT:
+        rows = self._insert_events(into, drafts, model, now=now, queue=queue)
+        if (into := self.sql.space_to_write(self.space)).word_tail >= SEAL_AT:
             self._seal_words(into)
-        vectors = {seq: draft.vectors for seq, draft in said if model is not None and draft.vectors is not None}
-        if model is not None:
-            self._insert_vectors(into, model, vectors)
-        if queue:
-            self.sql.run_many("insert_job", ((into.id, EMBED, seq) for seq, _ in said if seq not in vectors))
-        return [_stored(draft, self.space, at) for draft, at in zip(drafts, learned, strict=True)]
+        stored = [_stored(draft, self.space, learned) for draft, (_, learned) in zip(drafts, rows, strict=True)]
+        for draft, (seq, _), event in zip(drafts, rows, stored, strict=True):
+            self._appended[draft.raw_id] = Known(seq, event)
+        return stored
+
+    def find(self, raw_ids: Sequence[bytes]) -> dict[bytes, Known]:
+        """Look events up by their raw ids; those that were appended just now are known without asking."""
+        appended = {raw_id: self._appended[raw_id] for raw_id in raw_ids if raw_id in self._appended}
+        return appended | super().find([raw_id for raw_id in raw_ids if raw_id not in appended])
 
     def put_vectors(self, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
         """Add the vectors of events that are in the log, and settle their jobs."""
         into = self.sql.space_to_write(self.space)
         there = {int(seq) for seq in self.fetch(list(vectors))}
         done = {int(seq) for seq in self._with_vectors(into, model, list(vectors))}
-        self._insert_vectors(into, model, {seq: units for seq, units in vectors.items() if seq in there - done})
+        missing = {seq: units for seq, units in vectors.items() if seq in there - done}
+        self._insert_vectors(into, model, missing, *self.sql.rows("last_positions", (into.id, model.id))[0])
         if model.state == "active":
             self.sql.run("settle_jobs", (EMBED, array(sorted(there)), into.id))
 
@@ -104,11 +95,12 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
         removed["windows"] = self._remove_vectors(row, gone)
         for name in _DERIVED_OF:
             changed = self.sql.run(name, (row.id, array(gone)))
-            if name == "delete_artifacts_of":
-                removed["artifacts"] = changed
+            if name == "delete_statements_of":
+                removed["statements"] = changed
         self.sql.run("delete_jobs_of", (array(gone), row.id))
         self.sql.run("delete_events", (array(gone), row.id))
         self.sql.run("next_epoch", (row.id,))
+        self._appended.clear()
         return {"events": len(said), **removed, **({"records": len(gone) - len(said)} if len(said) < len(gone) else {})}
 
     def memo(self) -> dict[str, object]:
@@ -157,9 +149,39 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
 
     def note_failure(self, kind: str, seqs: Sequence[int], *, error: str) -> None:
         """Keep why what these events owe could not be done at once; it is due as before."""
-        self.sql.run("note_failure", (told(error), kind, array(seqs), self.into))
+        self.sql.run("note_failure", (storable_error(error), kind, array(seqs), self.into))
 
     # Inside
+
+    def _insert_events(
+        self, space: Space, drafts: Sequence[Draft], model: Model | None, *, now: int, queue: bool
+    ) -> list[tuple[int, int]]:
+        """Add events, their terms, vectors and jobs, and count them; give the seq of each and when it was learned."""
+        last_seq, last_learned, *positions = self.sql.rows("append_after", (space.id, model.id if model else 0))[0]
+        # Time as the memory learns it never runs backwards, also when the machine's clock does.
+        now = max(now, last_learned or now)
+        learned = [now if draft.recorded_at is None else min(draft.recorded_at, now) for draft in drafts]
+        numbered = list(enumerate(drafts, last_seq + 1))
+        self.sql.run_many(
+            "insert_event",
+            (
+                (seq, *event_values(space.id, draft, at, self.sql.storable(draft.event.text)))
+                for (seq, draft), at in zip(numbered, learned, strict=True)
+            ),
+        )
+        said = [(seq, draft) for seq, draft in numbered if draft.event.record is None]  # records are not searched
+        self.sql.run_many(
+            "insert_word_tail", ((space.id, seq, draft.terms.length, draft.terms.packed) for seq, draft in said)
+        )
+        words = sum(draft.terms.length for _, draft in said)
+        self.sql.run("count_space", (len(said), words, len(said), numbered[-1][0], space.id))
+        self.sql.keep_space(self.space, space.grown(len(said), words, numbered[-1][0]))
+        vectors = {seq: draft.vectors for seq, draft in said if model is not None and draft.vectors is not None}
+        if model is not None:
+            self._insert_vectors(space, model, vectors, *positions)
+        if queue:
+            self.sql.run_many("insert_job", ((space.id, EMBED, seq) for seq, _ in said if seq not in vectors))
+        return [(seq, at) for (seq, _), at in zip(numbered, learned, strict=True)]
 
     def _seal_words(self, space: Space) -> None:
         rows = [(seq, length, terms) for seq, length, terms in self.sql.rows("word_tail_after", (space.id, 0))]
@@ -170,10 +192,13 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
     def _insert_chunks(self, space: Space, generation: int, tail: Tail) -> None:
         self.sql.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in chunks_of(tail)))
 
-    def _insert_vectors(self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]]) -> None:
+    def _insert_vectors(
+        self, space: Space, model: Model, vectors: Mapping[int, Sequence[UnitVector]], in_tail: int, in_blocks: int
+    ) -> None:
+        """Add vectors behind the last positions that the tail and the blocks hold."""
         if not vectors:
             return
-        last: int = self.sql.one("last_position", (space.id, model.id))
+        last = max(in_tail, in_blocks)
         rows = [
             (unit_of(model.id, seq, window), len(units), vector)
             for seq, units in vectors.items()
@@ -189,7 +214,7 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
                 for position, (unit, _, vector) in enumerate(rows, last + 1)
             ),
         )
-        if self.sql.one("count_pooled_tail", (space.id, model.id)) >= SEAL_AT:
+        if last + len(rows) - in_blocks >= SEAL_AT:
             self._seal_pooled(space, model)
 
     def _seal_pooled(self, space: Space, model: Model) -> None:
@@ -215,7 +240,7 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
                 by_term.setdefault(term, []).append(seq)
         gone = array(list(events))
         in_tail = self.sql.run("delete_word_tail", (space.id, gone))
-        self.sql.run("count_space", (-len(events), -words, -in_tail, space.id))
+        self.sql.run("count_space", (-len(events), -words, -in_tail, 0, space.id))
         lowest, highest = self.sql.rows("generations", (space.id,))[0]
         if lowest is not None:
             for generation in range(lowest, highest + 1):
@@ -225,11 +250,15 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
     def _trim_postings(self, space: Space, generation: int, by_term: Mapping[int, list[int]]) -> None:
         terms = list(by_term)
         for start in range(0, len(terms), _TERMS_AT_ONCE):
-            some = array(terms[start : start + _TERMS_AT_ONCE])
+            some = {term: np.array(sorted(by_term[term]), np.int64) for term in terms[start : start + _TERMS_AT_ONCE]}
+            holding = self._chunks_holding(space, generation, some)
             old: list[tuple[int, int]] = []
             new: list[tuple[int, int, bytes]] = []
-            for term, first, chunk in self.sql.rows("postings_of_terms", (space.id, generation, some)):
-                kept = without(first, chunk, np.array(by_term[term], np.int64))
+            keys = (array([term for term, _ in holding]), array([first for _, first in holding]))
+            for term, first, chunk in self.sql.rows("postings_by_key", (space.id, generation, *keys)):
+                if (term, first) not in holding:
+                    continue
+                kept = without(first, chunk, some[term])
                 if kept == (first, chunk):
                     continue
                 old.append((term, first))
@@ -237,6 +266,18 @@ class Writer(Reader, AttentionChanges, GraphChanges, FoldingChanges, ImportChang
                     new.append((term, *kept))
             self.sql.run_many("delete_chunk", ((space.id, generation, *chunk) for chunk in old))
             self.sql.run_many("insert_postings", ((space.id, generation, *chunk) for chunk in new))
+
+    def _chunks_holding(self, space: Space, generation: int, seqs: Mapping[int, Seqs]) -> set[tuple[int, int]]:
+        """Find the chunks that can hold events: each holds its term from its first seq up to the next chunk's."""
+        firsts: dict[int, list[int]] = {}
+        for term, first in self.sql.rows("chunks_of_terms", (space.id, generation, array(list(seqs)))):
+            firsts.setdefault(term, []).append(first)
+        return {
+            (term, several[place])
+            for term, several in firsts.items()
+            for place in np.unique(np.searchsorted(several, seqs[term], side="right") - 1).tolist()
+            if place >= 0
+        }
 
     def _remove_vectors(self, space: Space, gone: Seqs) -> int:
         windows = 0

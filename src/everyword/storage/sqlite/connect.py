@@ -68,7 +68,7 @@ def inspect(path: Path, *, create: bool) -> bool:
         return _absent(path, create=create)
     _check_header(path, header)
     if short:
-        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_bytes_told(header)}. Restore a backup.")
+        raise StoreCorrupt(f"{path} is cut short: {size} bytes of {_expected_bytes(header)}. Restore a backup.")
     return True
 
 
@@ -110,7 +110,7 @@ def _head(path: Path) -> tuple[bytes, int]:
 
 def _is_short(path: Path, header: bytes, size: int) -> bool:
     """Tell whether pages are missing. With a write-ahead log they may still be there, and SQLite puts them back."""
-    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or _bytes_told(header) <= size:
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or _expected_bytes(header) <= size:
         return False
     try:
         return not Path(f"{path}-wal").stat().st_size
@@ -118,7 +118,7 @@ def _is_short(path: Path, header: bytes, size: int) -> bool:
         return True
 
 
-def _bytes_told(header: bytes) -> int:
+def _expected_bytes(header: bytes) -> int:
     (page_bytes,) = struct.unpack(">H", header[16:18])
     (pages,) = struct.unpack(">I", header[28:32])
     return pages * (65536 if page_bytes == 1 else page_bytes)

@@ -52,10 +52,11 @@ class Digests:
         """Write the changes of this transaction; called just before it commits."""
         changes, self._changes = self._changes, {}
         if changes:  # in one statement: this is part of every write
-            told = [[name, rows, total & _BITS] for name, (rows, total) in changes.items()]
-            self._connection.execute(query("change_digests"), (json.dumps(told),))
-        self._connection.execute(query("set_digest"), (_COUNTERS, *digest_of(self._connection, _COUNTERS)))
-        self._changes.clear()  # what the hook told of the digests themselves
+            changed = [(name, rows, total & _BITS) for name, (rows, total) in changes.items()]
+            counters = digest_of(self._connection, _COUNTERS)
+            changed.append((_COUNTERS, counters.rows, counters.total))
+            self._connection.execute(query("change_digests"), (json.dumps(changed), _COUNTERS))
+        self._changes.clear()  # what the hook noted of the digests themselves
 
     def _note(self, change: apsw.PreUpdate) -> None:
         name = change.table_name
@@ -98,7 +99,10 @@ def renew(connection: apsw.Connection, tables: Iterable[str] | None = None) -> N
 def differing(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Find the tables that do not add up to their digests: each with what is wrong."""
     kept = {name: Digest(rows, total) for name, rows, total in connection.execute(query("all_digests"))}
-    for name in _tables(connection):
+    tables = _tables(connection)
+    for name in sorted(kept.keys() - set(tables)):
+        yield name, "it has a digest, and there is no such table"
+    for name in tables:
         try:
             now = digest_of(connection, name)
         except UnicodeDecodeError as error:

@@ -2,23 +2,41 @@
 
 -- Spaces
 
--- One space's counters; one row, read first in every snapshot.
+-- One space's counters, nulls where there is none; with the models and facts of the file. Read first in every snapshot.
 -- name: space_by_name
-SELECT id, name, events, words, generation, words_upto, word_tail, epoch FROM spaces WHERE name = ?;
+SELECT spaces.id, spaces.name, events, words, generation, words_upto, word_tail, epoch, last_seq,
+       (SELECT json_group_array(json_array(id, name, version, dims, token_dims, state) ORDER BY id) FROM models),
+       (SELECT json_group_object(name, value) FROM facts_of_file)
+FROM (SELECT 1) LEFT JOIN spaces ON name = ?;
 
 -- name: add_space
-INSERT INTO spaces (name) VALUES (?) RETURNING id, name, events, words, generation, words_upto, word_tail, epoch;
+INSERT INTO spaces (name) VALUES (?)
+RETURNING id, name, events, words, generation, words_upto, word_tail, epoch, last_seq;
+
+-- What new events go on from: the last seq that was ever given, when the last event was learned, the last position of a
+-- vector, and that of the last block.
+-- name: append_after
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0),
+       (SELECT max(recorded_at) FROM events WHERE space = ?1),
+       coalesce((SELECT max(position) FROM pooled_tail WHERE space = ?1 AND model = ?2), 0),
+       coalesce((SELECT max(last_position) FROM pooled_blocks WHERE space = ?1 AND model = ?2), 0);
 
 -- The highest seq that was ever given, also to an event that is gone.
 -- name: last_seq
 SELECT seq FROM sqlite_sequence WHERE name = 'events';
 
--- The two halves of a run; the index of sessions has the seq at its end.
--- name: said_before
-SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) < (?, ?) ORDER BY at DESC, seq DESC LIMIT ?;
-
--- name: said_after
-SELECT seq FROM events WHERE space = ? AND session = ? AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?;
+-- The runs around several events at once: a row for each turn, beside the event that it stands near. The index of
+-- sessions has the seq at its end.
+-- name: runs_around
+SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN events AS near ON near.seq IN (
+  SELECT seq FROM events WHERE space = ?2 AND session = here.session AND (at, seq) < (here.at, here.seq)
+  ORDER BY at DESC, seq DESC LIMIT ?3
+) WHERE here.seq IN carray(?1) AND +here.space = ?2
+UNION ALL
+SELECT here.seq, near.at, near.seq FROM events AS here CROSS JOIN events AS near ON near.seq IN (
+  SELECT seq FROM events WHERE space = ?2 AND session = here.session AND (at, seq) > (here.at, here.seq)
+  ORDER BY at, seq LIMIT ?3
+) WHERE here.seq IN carray(?1) AND +here.space = ?2;
 
 -- Ordinary events alone. Records are few: they are left out by number, so that an index of the events is enough.
 -- name: matching_seqs
@@ -75,61 +93,61 @@ SELECT jobs.id, spaces.name, kind, seq, attempts, error FROM jobs JOIN spaces ON
 WHERE (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR due_at <= ?2) ORDER BY jobs.id LIMIT ?3;
 
 -- What is known now or was at a time: one that was closed later counts as current then.
--- name: artifacts_by_filter
-SELECT artifacts.number, artifacts.id, artifacts.seq, kind, status, replaces, artifacts.recorded_at, closed_at, valid_from,
-       valid_to, body, events.id, events.text, events.at_offset FROM artifacts JOIN events ON events.seq = artifacts.seq
-WHERE artifacts.space = :space AND artifacts.number > :after
+-- name: statements_by_filter
+SELECT statements.number, statements.id, statements.seq, kind, status, replaces, statements.recorded_at, closed_at, valid_from,
+       valid_to, body, events.id, events.text, events.at_offset FROM statements JOIN events ON events.seq = statements.seq
+WHERE statements.space = :space AND statements.number > :after
   AND (:kind IS NULL OR kind = :kind) AND (:about IS NULL OR about = :about)
-  AND (:wing IS NULL OR events.wing = :wing) AND (:as_of IS NULL OR artifacts.recorded_at <= :as_of)
+  AND (:wing IS NULL OR events.wing = :wing) AND (:as_of IS NULL OR statements.recorded_at <= :as_of)
   AND (:status IS NULL OR CASE WHEN :as_of < closed_at THEN 'current' ELSE status END = :status)
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.tags') WHERE value = :tag))
-ORDER BY artifacts.number LIMIT :limit;
+ORDER BY statements.number LIMIT :limit;
 
 -- As JSON, which comes as it is: text of SQLite's can't hold half a character, which a content may.
--- name: statements
-SELECT seq, body -> '$.content', status = 'current' FROM artifacts WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
+-- name: statement_texts
+SELECT seq, body -> '$.content', status = 'current' FROM statements WHERE space = ?2 AND seq IN carray(?1) ORDER BY number;
 
 -- In this order and by these indexes: SQLite would else go through all edges of the space.
 -- name: linked
-SELECT here.seq, there.seq, weight FROM artifacts AS here
-CROSS JOIN artifact_edges AS edge ON edge.space = ?2 AND edge.source = here.id
-CROSS JOIN artifacts AS there ON there.space = ?2 AND there.id = edge.target
+SELECT here.seq, there.seq, weight FROM statements AS here
+CROSS JOIN statement_edges AS edge ON edge.space = ?2 AND edge.source = here.id
+CROSS JOIN statements AS there ON there.space = ?2 AND there.id = edge.target
 WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq
-UNION SELECT here.seq, there.seq, weight FROM artifacts AS here
-CROSS JOIN artifact_edges AS edge INDEXED BY artifact_edges_target ON edge.space = ?2 AND edge.target = here.id
-CROSS JOIN artifacts AS there ON there.space = ?2 AND there.id = edge.source
+UNION SELECT here.seq, there.seq, weight FROM statements AS here
+CROSS JOIN statement_edges AS edge INDEXED BY statement_edges_target ON edge.space = ?2 AND edge.target = here.id
+CROSS JOIN statements AS there ON there.space = ?2 AND there.id = edge.source
 WHERE here.space = ?2 AND here.seq IN carray(?1) AND there.seq != here.seq ORDER BY 1, 2, 3;
 
 -- Events that state something about some, or changed what is stated about them.
 -- name: seqs_stating
-SELECT seq FROM artifacts WHERE space = ?1 AND about IN carray(?2)
-UNION SELECT journal.seq FROM journal JOIN artifacts ON artifacts.space = ?1 AND artifacts.id = journal.target
-WHERE journal.space = ?1 AND artifacts.about IN carray(?2) ORDER BY 1;
+SELECT seq FROM statements WHERE space = ?1 AND about IN carray(?2)
+UNION SELECT journal.seq FROM journal JOIN statements ON statements.space = ?1 AND statements.id = journal.target
+WHERE journal.space = ?1 AND statements.about IN carray(?2) ORDER BY 1;
 
--- name: drop_artifacts_about
-DELETE FROM artifacts WHERE space = ? AND about IN carray(?);
+-- name: drop_statements_about
+DELETE FROM statements WHERE space = ? AND about IN carray(?);
 
 -- name: drop_changes_about
 DELETE FROM journal WHERE space = ?1 AND (
-  artifact IN (SELECT id FROM artifacts WHERE space = ?1 AND about IN carray(?2))
-  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND about IN carray(?2))
+  statement IN (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
+  OR target IN (SELECT id FROM statements WHERE space = ?1 AND about IN carray(?2))
 );
 
 -- name: delete_edges_of
-DELETE FROM artifact_edges WHERE space = ?1 AND (
-  source IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
-  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+DELETE FROM statement_edges WHERE space = ?1 AND (
+  source IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
+  OR target IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
 );
 
 -- name: delete_changes_of
 DELETE FROM journal WHERE space = ?1 AND (
   seq IN carray(?2)
-  OR artifact IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
-  OR target IN (SELECT id FROM artifacts WHERE space = ?1 AND seq IN carray(?2))
+  OR statement IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
+  OR target IN (SELECT id FROM statements WHERE space = ?1 AND seq IN carray(?2))
 );
 
--- name: delete_artifacts_of
-DELETE FROM artifacts WHERE space = ? AND seq IN carray(?);
+-- name: delete_statements_of
+DELETE FROM statements WHERE space = ? AND seq IN carray(?);
 
 -- Only what had arrived before: deriving anew must find what was found the first time.
 -- name: said_earlier
@@ -146,7 +164,7 @@ RETURNING id, (SELECT name FROM spaces WHERE spaces.id = jobs.space), kind, seq,
 
 -- Whom and what a memory speaks about, as it is written, the most spoken of first; with an event that does.
 -- name: names_known
-SELECT body -> '$.about', min(seq) FROM artifacts WHERE space = ? AND about != ''
+SELECT body -> '$.about', min(seq) FROM statements WHERE space = ? AND about != ''
 GROUP BY about ORDER BY count(*) DESC, about LIMIT ?;
 
 -- name: clear_file_hashes
@@ -166,10 +184,12 @@ SELECT name, rows, total FROM digests;
 -- name: counters
 SELECT name, seq FROM sqlite_sequence ORDER BY name;
 
+-- What each table changed by; of the one that is named, what it is now.
 -- name: change_digests
 INSERT INTO digests (name, rows, total)
-SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE TRUE
-ON CONFLICT (name) DO UPDATE SET rows = rows + excluded.rows, total = (total + excluded.total) & 0x3fffffffffffffff;
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) WHERE TRUE
+ON CONFLICT (name) DO UPDATE SET rows = iif(name = ?2, 0, rows) + excluded.rows,
+  total = (iif(name = ?2, 0, total) + excluded.total) & 0x3fffffffffffffff;
 
 -- name: set_digest
 INSERT INTO digests (name, rows, total) VALUES (?, ?, ?)
@@ -220,8 +240,8 @@ SELECT coalesce((SELECT group_concat(name || '.' || seq, ' ') FROM sqlite_sequen
   || coalesce((SELECT min(id) FROM jobs), 0);
 
 -- name: set_graph
-INSERT INTO graphs (space, upto, version, epoch) VALUES (?1, ?2, 1, ?3)
-ON CONFLICT (space) DO UPDATE SET upto = ?2, version = version + 1, epoch = epoch + ?3 RETURNING version;
+INSERT INTO graphs (space, version, epoch) VALUES (?1, 1, ?2)
+ON CONFLICT (space) DO UPDATE SET version = version + 1, epoch = epoch + ?2 RETURNING version;
 
 -- Entities by their types: the votes of all names of one, the most first; of two with as many, the first by its word.
 -- name: homes_by_prefix

@@ -73,11 +73,6 @@ class SqliteSnapshot(Snapshot):
             return text.encode("utf-8", "surrogatepass")
         return text
 
-    def take_seqs(self, count: int) -> list[int]:
-        """Give the next numbers: under the turn nobody else can take them."""
-        last: int = self.one("last_seq") or 0
-        return list(range(last + 1, last + count + 1))
-
     def own_problems(self, *, deep: bool) -> Iterator[str]:
         """Let SQLite check its own pages."""
         try:
@@ -114,6 +109,12 @@ class SqliteSnapshot(Snapshot):
             several = cast("tuple[Any, ...]", value)
             return tuple(one for one in several if not isinstance(one, str) or self.storable(one) is one)
         return self.storable(value) if isinstance(value, str) else value
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """Runs queries that write."""
+
+    writes = True
 
 
 def _bound(values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any] | Mapping[str, Any]:

@@ -16,7 +16,7 @@ import apsw
 from everyword.errors import BadLocation, Closed, NewerSchema, StoreBusy, StoreError, StoreForked, StoreReadOnly
 from everyword.settings import Settings, beside
 from everyword.storage.open_files import Held
-from everyword.storage.rows import IN_MEMORY, Audit, Commits
+from everyword.storage.rows import IN_MEMORY, NOT_OWED, SCRUB_OWED, Audit, Commits
 from everyword.storage.sql.audit import audit
 from everyword.storage.sql.caches import Caches
 from everyword.storage.sql.reader import FileReader, Reader
@@ -26,11 +26,13 @@ from everyword.storage.sqlite.connect import Frozen, connect, create, frozen, in
 from everyword.storage.sqlite.digests import Digests, renew
 from everyword.storage.sqlite.fork_safety import check_openable, in_use, register, track
 from everyword.storage.sqlite.queries import query
-from everyword.storage.sqlite.snapshot import SqliteSnapshot
+from everyword.storage.sqlite.snapshot import SqliteSnapshot, SqliteTransaction
 from everyword.storage.sqlite.tables import SqliteTables
+from everyword.storage.sqlite.unused_space import MOST_PAGES, overwrite
 from everyword.storage.sqlite.write_lock import Turn
 
 _IDLE_READERS = 8  # connections kept open for the next reader; more threads open more and close them again
+_MOSTLY_FREE = 0.25  # of the pages, past which a scrub rewrites the file: then it gets smaller, too
 _CHECKPOINT_TRIES_S = 5.0  # how long a scrub waits for readers to leave the write-ahead log
 
 
@@ -72,6 +74,7 @@ class SqliteStore:
     @contextmanager
     def reader(self, space: str) -> Generator[Reader]:
         with self._snapshot() as sql:
+            sql.space(space)  # models come with it
             yield FileReader(sql).reader(space)
 
     @contextmanager
@@ -115,16 +118,18 @@ class SqliteStore:
 
     @property
     def unscrubbed(self) -> tuple[str, ...]:
-        return ("unused space in the file and its write-ahead log, until settle() rewrites it",)
+        return ("unused space in the file and its write-ahead log, until settle() overwrites it",)
 
     def scrub(self) -> tuple[str, ...]:
-        # Deleted bytes are zeroed as they go (secure_delete), but rows that SQLite once moved between pages can have
-        # left copies of themselves in unused space. A rewritten file has no unused space.
+        # Deleted rows and freed pages are zeroed as they go (secure_delete). Rows that SQLite moved between pages left
+        # copies in unused space: that is overwritten in place, so that a large file need not be rewritten.
         self._check_usable()
-        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard():
-            self._connected().execute("VACUUM")
-        if self._path is not None:
-            self._empty_the_log()
+        deadline = time.monotonic() + _CHECKPOINT_TRIES_S
+        # A try at a time and without waiting inside it: a slow reader must not keep writers from their turn.
+        while not self._scrubbed():
+            if time.monotonic() > deadline:
+                raise StoreBusy("A reader keeps the write-ahead log in use, so that it could not be emptied yet.")
+            time.sleep(0.01)
         return ()
 
     def audit(self, *, deep: bool = True, only: str | None = None) -> Audit:
@@ -209,24 +214,29 @@ class SqliteStore:
         deadline = time.monotonic() + (patience_s or self._settings.busy_timeout_s)
         with in_our_words(), self._turn.taken(patience_s), in_use(self), self._memory_guard():
             self._check_usable()
-            connection = self._connected()
-            # Other programs may lock the file without taking our turn: wait for them in the time that is left.
-            self._set_busy_timeout(connection, max(0.0, deadline - time.monotonic()))
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            finally:
-                self._set_busy_timeout(connection, self._settings.busy_timeout_s)
-            self._digests.begin()
-            try:
-                yield SqliteSnapshot(connection, self._caches)
-                self._digests.write()
-                connection.execute("COMMIT")
-                self._commits.count += 1
-            except BaseException:
-                if self._is_ours() and connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                self._caches.clear()
-                raise
+            with self._begun(self._connected(), max(0.0, deadline - time.monotonic())) as sql:
+                yield sql
+
+    @contextmanager
+    def _begun(self, connection: apsw.Connection, patience_s: float) -> Generator[SqliteSnapshot]:
+        """Write in one transaction; the caller holds the turn."""
+        # Other programs may lock the file without taking our turn: wait for them in the time that is left.
+        self._set_busy_timeout(connection, patience_s)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._set_busy_timeout(connection, self._settings.busy_timeout_s)
+        self._digests.begin()
+        try:
+            yield SqliteTransaction(connection, self._caches)
+            self._digests.write()
+            connection.execute("COMMIT")
+            self._commits.count += 1
+        except BaseException:
+            if self._is_ours() and connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._caches.clear()
+            raise
 
     def _open(self, *, create: bool) -> None:
         there = inspect(self._path, create=create and not self._settings.read_only) if self._path else False
@@ -364,22 +374,34 @@ class SqliteStore:
         with self._memory_lock:
             yield
 
-    def _empty_the_log(self) -> None:
-        deadline = time.monotonic() + _CHECKPOINT_TRIES_S
-        while True:
-            # A try at a time and without waiting inside it: a slow reader must not keep writers from their turn.
-            with in_our_words(), self._turn.taken(), in_use(self):
-                connection = self._connected()
-                self._set_busy_timeout(connection, 0)
-                try:
-                    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
-                finally:
-                    self._set_busy_timeout(connection, self._settings.busy_timeout_s)
-            if not busy:
-                return
-            if time.monotonic() > deadline:
-                raise StoreBusy("A reader keeps the write-ahead log in use, so that it could not be emptied yet.")
-            time.sleep(0.01)
+    def _scrubbed(self) -> bool:
+        """Overwrite what is left of deleted rows; False where others use the file so that it can't be done now."""
+        with in_our_words(), self._turn.taken(), in_use(self), self._memory_guard():
+            connection = self._connected()
+            pages, free = connection.pragma("page_count"), connection.pragma("freelist_count")
+            if self._path is None or free > _MOSTLY_FREE * pages or pages > MOST_PAGES:
+                connection.execute("VACUUM")
+            if self._path is None:
+                return True
+            if not self._empties_log(connection):
+                return False
+            with self._begun(connection, self._settings.busy_timeout_s) as sql:
+                if self._log_bytes():  # a program that does not take turns has written since
+                    return False
+                if pages <= MOST_PAGES:
+                    overwrite(self._path)
+                # Pages in memory still hold what was overwritten. This connection drops them, and every other one does
+                # where it sees that something was committed: the note that nothing is owed.
+                connection.pragma("shrink_memory")
+                sql.run("set_fact", (SCRUB_OWED, NOT_OWED))
+        return True
+
+    def _empties_log(self, connection: apsw.Connection) -> bool:
+        self._set_busy_timeout(connection, 0)
+        try:
+            return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+        finally:
+            self._set_busy_timeout(connection, self._settings.busy_timeout_s)
 
     @staticmethod
     def _set_busy_timeout(connection: apsw.Connection, seconds: float) -> None:
@@ -388,7 +410,11 @@ class SqliteStore:
     def _bytes_on_disk(self) -> int:
         if self._path is None:
             return 0
-        return sum(path.stat().st_size for path in (self._path, Path(f"{self._path}-wal")) if path.exists())
+        return self._path.stat().st_size + self._log_bytes()
+
+    def _log_bytes(self) -> int:
+        log = Path(f"{self._path}-wal")
+        return log.stat().st_size if log.exists() else 0
 
 
 def _real(location: str | os.PathLike[str]) -> Path:

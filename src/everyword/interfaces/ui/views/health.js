@@ -24,7 +24,7 @@ function Held({ stats }) {
     ["Concepts", stats.concepts], ["Entities", stats.graph?.entities], ["Facts", stats.graph?.facts], ["Vectors", stats.vectors], ["Queue", stats.pending],
   ];
   const behind = Object.entries(stats.behind || {}).map(([name, number]) => `${Number(number).toLocaleString()} ${name.replaceAll("_", " ")}`).join(", ");
-  const stated = Object.entries(stats.artifacts).map(([name, number]) => [name.replaceAll("_", " "), number]);
+  const stated = Object.entries(stats.statements).map(([name, number]) => [name.replaceAll("_", " "), number]);
   return html`<section class="card"><h2>Space ${stats.space}</h2>
     <p class="soft small">${stats.first_at ? `${day(stats.first_at)} to ${day(stats.last_at)}` : "empty"}${stats.bytes ? ` · ${size(stats.bytes)}` : ""}${stats.model ? ` · ${stats.model}` : ""}</p>
     <${Tiles} entries=${rows} />

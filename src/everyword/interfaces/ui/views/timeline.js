@@ -25,11 +25,11 @@ export default function Timeline({ me }) {
   const stated = kind === "said" || kind === "fact" ? null : kind; // the kind of statements to show, if any
   const whole = useAsked(async (signal) => {
     const speaker = person || undefined;
-    const [said, artifacts] = await Promise.all([
+    const [said, statements] = await Promise.all([
       read("activity", { speaker, wing, parts: PARTS }, signal),
-      has("artifacts") && stated !== null ? read("artifacts", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal) : {},
+      has("statements") && stated !== null ? read("statements", { limit: MOST, about: speaker, wing, kind: stated, status: "any" }, signal) : {},
     ]);
-    return { said, artifacts: (artifacts.artifacts || []).filter((one) => one.date), cut: Boolean(artifacts.next) };
+    return { said, statements: (statements.statements || []).filter((one) => one.date), cut: Boolean(statements.next) };
   }, [person, wing, kind]);
   const { speakers = [], wings = [] } = whole.value?.said || {};
   const tools = html`<div class="row">
@@ -42,8 +42,8 @@ export default function Timeline({ me }) {
     ${whole.value && html`<${Picture} ...${whole.value} person=${person} wing=${wing} kind=${kind} />`}`;
 }
 
-function Picture({ said, artifacts, cut, person, wing, kind }) {
-  const ends = useMemo(() => extent(said, artifacts), [said, artifacts]);
+function Picture({ said, statements, cut, person, wing, kind }) {
+  const ends = useMemo(() => extent(said, statements), [said, statements]);
   const [seen, setSeen] = useState(ends);
   const [asked, setAsked] = useState(ends);
   const [width, setWidth] = useState(900);
@@ -73,40 +73,40 @@ function Picture({ said, artifacts, cut, person, wing, kind }) {
   const drawn = useRef({});
   drawn.current = { zoom, move, width };
   useEffect(() => gestures(box.current, drawn), []);
-  const nothing = !said.events && !rows.length && !artifacts.length;
+  const nothing = !said.events && !rows.length && !statements.length;
   if (nothing) return html`<div ref=${box}><${Empty} title="No events">No event matches these filters.</></div>`;
   const x = (ms) => ((ms - seen[0]) / (seen[1] - seen[0])) * width;
-  const height = SAID + 44 + rows.length * ROW + (artifacts.length ? 22 : 0);
+  const height = SAID + 44 + rows.length * ROW + (statements.length ? 22 : 0);
   const keys = { "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), Home: () => setSeen(ends) };
   const pressed = (event) => {
     if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   };
-  const inSight = artifacts.filter((one) => ms(one.date.start) >= seen[0] && ms(one.date.start) < seen[1]);
+  const inSight = statements.filter((one) => ms(one.date.start) >= seen[0] && ms(one.date.start) < seen[1]);
   return html`<div class="stack">
     <div ref=${box}><svg class="time" height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img" aria-label="Timeline. Plus and minus zoom, arrows move, Home shows all." onKeyDown=${pressed}>
       ${ticks(seen, width).filter(({ at }) => x(at) >= 0 && x(at) < width - LABEL).map(({ at, label }) => html`<g><line class="grid" x1=${x(at)} x2=${x(at)} y1="22" y2=${height} /><text x=${x(at) + 4} y="15">${label}</text></g>`)}
       <${Bars} said=${closer.value || said} x=${x} onOpen=${setSeen} />
       ${rows.map((fact, number) => html`<${FactBar} fact=${fact} x=${x} y=${SAID + 34 + number * ROW} width=${width} />`)}
-      ${inSight.map((one) => html`<a href=${`#/artifacts/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
+      ${inSight.map((one) => html`<a href=${`#/statements/${one.id}`} tabindex="-1"><circle class="dot" cx=${x(ms(one.date.start))} cy=${height - 12} r="3.5"><title>${`${day(one.date.start)}: ${one.content}`}</title></circle></a>`)}
     </svg></div>
     <div class="row"><span class="soft small grow">${day(iso(seen[0]))} to ${day(iso(seen[1]))} · ${count((closer.value || said).events, "event")}, ${count(rows.length, "fact")}${rows.length === ROWS ? " that were true longest" : ""}, ${count(inSight.length, "dated statement")}${cut ? ` of the ${MOST} oldest` : ""}. Scroll or pinch to zoom, drag to move.</span>
       <button onClick=${() => zoom(0.6)} aria-label="Zoom in">+</button><button onClick=${() => zoom(1.7)} aria-label="Zoom out">−</button><button onClick=${() => setSeen(ends)}>All</button></div>
-    <${Listed} kind=${kind} facts=${rows} artifacts=${inSight} cut=${cut} person=${person} wing=${wing} asked=${asked} />
+    <${Listed} kind=${kind} facts=${rows} statements=${inSight} cut=${cut} person=${person} wing=${wing} asked=${asked} />
   </div>`;
 }
 
 /** The visible items as a list. */
-function Listed({ kind, facts, artifacts, cut, person, wing, asked }) {
+function Listed({ kind, facts, statements, cut, person, wing, asked }) {
   const nothing = html`<p class="quiet">Nothing of this kind in the visible period.</p>`;
   if (kind === "" || kind === "said") {
     return html`<${Paged} operation="events" parameters=${{ since: iso(asked[0]), until: iso(asked[1]), speaker: person, wing, limit: 50 }} item=${(one) => html`<${EventCard} event=${one} />`} empty=${nothing} />`;
   }
   const items = kind === "fact"
     ? facts.map((one) => [one.id, sentence(one), one.sources?.[0]?.quote, span(one)])
-    : artifacts.map((one) => [one.id, one.content, one.quote, day(one.date.start)]);
-  if (!items.length) return kind !== "fact" && cut ? html`<p class="quiet">None of the ${MOST} oldest is in the visible period. <a href="#/artifacts">All statements</a></p>` : nothing;
+    : statements.map((one) => [one.id, one.content, one.quote, day(one.date.start)]);
+  if (!items.length) return kind !== "fact" && cut ? html`<p class="quiet">None of the ${MOST} oldest is in the visible period. <a href="#/statements">All statements</a></p>` : nothing;
   return html`<ul class="list">${items.map(([id, words, quote, when]) => html`<li key=${id}><article class="card hit"><b>${words}</b>
     ${quote && html`<p class="said" dir="auto">“${quote}”</p>`}<div class="meta"><span>${when}</span></div></article></li>`)}</ul>`;
 }
@@ -182,10 +182,10 @@ async function held([since, until], subject, wing, signal) {
   }
 }
 
-function extent(said, artifacts) {
+function extent(said, statements) {
   // Use the range of events only: a distant date, such as a birthday, would squeeze everything else.
   const all = said.events ? [ms(said.begin), ms(said.end)]
-    : artifacts.map((one) => ms(one.date.start));
+    : statements.map((one) => ms(one.date.start));
   if (!all.length) return [Date.now() - 30 * DAY_MS, Date.now()];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const room = Math.max((high - low) * 0.04, DAY_MS / 2);

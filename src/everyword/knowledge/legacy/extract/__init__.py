@@ -1,2 +1,2 @@
-"""Events -> artifacts: typed statements with verbatim quotes, compared with what is known and linked to one
+"""Events -> statements: typed claims with verbatim quotes, compared with what is known and linked to one
 another."""

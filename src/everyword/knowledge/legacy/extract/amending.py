@@ -19,7 +19,7 @@ from everyword.knowledge.legacy.extract.rules.apply import ASSISTANTS, EXTRACTOR
 from everyword.text.dates import find_dates
 from everyword.text.spans import sentences
 from everyword.types.events import Event, Span
-from everyword.types.statements import Artifact, ArtifactDraft, SaidDate, Stance
+from everyword.types.statements import SaidDate, Stance, Statement, StatementDraft
 from everyword.types.trust import states_nothing
 
 MOST_READ = 600  # characters of an event: a correction in passing is short
@@ -71,8 +71,8 @@ class Amendment(NamedTuple):
 class Amended(NamedTuple):
     """A statement that follows another one by its speaker's word."""
 
-    draft: ArtifactDraft
-    target: ArtifactDraft
+    draft: StatementDraft
+    target: StatementDraft
 
 
 def amendment_in(event: Event) -> Amendment | None:
@@ -87,7 +87,7 @@ def amendment_in(event: Event) -> Amendment | None:
     return next((one for one in found if one is not None), None)
 
 
-def amended(event: Event, amendment: Amendment, said: Sequence[ArtifactDraft]) -> list[Amended]:
+def amended(event: Event, amendment: Amendment, said: Sequence[StatementDraft]) -> list[Amended]:
     """Make what follows the last of the statements that an amendment can mean; none where it means none of them."""
     last = said[-1] if said else None
     if last is None:
@@ -98,10 +98,10 @@ def amended(event: Event, amendment: Amendment, said: Sequence[ArtifactDraft]) -
     return [Amended(_put_right(event, amendment, target), target)] if target is not None else []
 
 
-def restored(event: Event, amendment: Amendment, held: Artifact) -> ArtifactDraft:
+def restored(event: Event, amendment: Amendment, held: Statement) -> StatementDraft:
     """Make the statement that holds again once what had ended or replaced it was taken back."""
-    given: dict[str, Any] = {field.name: getattr(held, field.name) for field in fields(ArtifactDraft)}
-    return replace(_said_by(event, amendment, ArtifactDraft(**given)), valid_from=event.at, valid_to=None)
+    given: dict[str, Any] = {field.name: getattr(held, field.name) for field in fields(StatementDraft)}
+    return replace(_said_by(event, amendment, StatementDraft(**given)), valid_from=event.at, valid_to=None)
 
 
 def _amendment(sentence: str, span: Span) -> Amendment | None:
@@ -143,7 +143,7 @@ def _sorts(value: str) -> tuple[bool, bool, bool]:
     return day, _NUMBER.search(value) is not None, not day and _NAME.search(value) is not None
 
 
-def _fits(amendment: Amendment, said: ArtifactDraft) -> bool:
+def _fits(amendment: Amendment, said: StatementDraft) -> bool:
     """Tell whether a value can stand in another's place: of the same sort, and of the same measure."""
     new, value = amendment.value or "", said.value or ""
     if value not in said.content or said.stance is Stance.ENDED:
@@ -167,12 +167,12 @@ def _words(value: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(value.lower()) if word not in _LITTLE)
 
 
-def _taken_back(event: Event, amendment: Amendment, target: ArtifactDraft) -> ArtifactDraft:
+def _taken_back(event: Event, amendment: Amendment, target: StatementDraft) -> StatementDraft:
     draft = _said_by(event, amendment, target)
     return replace(draft, valid_from=None, valid_to=event.at, stance=Stance.ENDED)
 
 
-def _put_right(event: Event, amendment: Amendment, target: ArtifactDraft) -> ArtifactDraft:
+def _put_right(event: Event, amendment: Amendment, target: StatementDraft) -> StatementDraft:
     old, new = target.value or "", amendment.value or ""
     value = _substituted(old, new, amendment.old)
     content = target.content.replace(old or value, value)
@@ -200,7 +200,7 @@ def _substituted(value: str, new: str, old: str | None) -> str:
     return f"{value[:start]}{_PREPOSITION.sub('', new) if start else new}{value[end:]}"
 
 
-def _said_by(event: Event, amendment: Amendment, target: ArtifactDraft) -> ArtifactDraft:
+def _said_by(event: Event, amendment: Amendment, target: StatementDraft) -> StatementDraft:
     quote = event.text[amendment.span.start : amendment.span.end]
     draft = replace(target, quote=quote, span=amendment.span, event_id=event.id, extractor=EXTRACTOR)
     return replace(draft, tags=tags.tags_of(draft))

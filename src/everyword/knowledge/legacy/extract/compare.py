@@ -19,7 +19,7 @@ from itertools import combinations
 from everyword.knowledge.legacy.extract.deeds import action_in, does, in_order, settled_by, words_in
 from everyword.knowledge.legacy.extract.rules.ending import ends, is_ending, slots_ended
 from everyword.knowledge.legacy.extract.rules.tools import TOPICS
-from everyword.types.statements import TO_DO, Artifact, ArtifactDraft, ArtifactKind, Slot, Stance, Status
+from everyword.types.statements import TO_DO, Slot, Stance, Statement, StatementDraft, StatementKind, Status
 
 SAME_WORDS = 0.8  # share of words in common (of all words of both) from which two statements are one
 _ROUNDING = 1e-9  # of the share above: a bound on words must not be one too tight
@@ -36,18 +36,18 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a draft does, to which artifact, and why."""
+    """What a draft does, to which statement, and why."""
 
     action: Action
     reason: str
-    target: Artifact | None = None
-    ended: tuple[Artifact, ...] = ()  # what is over besides: "I was fired" ends a job and an employer
+    target: Statement | None = None
+    ended: tuple[Statement, ...] = ()  # what is over besides: "I was fired" ends a job and an employer
     reinforces: bool = False
     ends_at: datetime | None = None  # UPDATE, RETRACT: when the target ended. ADD: since when the draft itself is past
 
 
-def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
-    """Compare a draft with similar artifacts and say what it does."""
+def decide(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome:
+    """Compare a draft with similar statements and say what it does."""
     if draft.stance is Stance.MAYBE:
         return _repeated(draft, similar) or Outcome(action=Action.ADD, reason="considered, nothing changes yet")
     for rule in (_said_already, _by_slot, _by_replacement, _by_short_name, _against, _settled, _repeated):
@@ -58,7 +58,7 @@ def decide(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome:
     return replace(known, ended=_ended_with(draft, similar, known))
 
 
-def keys_of(known: ArtifactDraft) -> frozenset[str]:
+def keys_of(known: StatementDraft) -> frozenset[str]:
     """Name what a statement can be found by, when a later one is to be compared with it.
 
     Whatever `decide` finds to be touched by a draft shares one of keys_for(draft) with it: a person of whom a thousand
@@ -75,14 +75,14 @@ def keys_of(known: ArtifactDraft) -> frozenset[str]:
     return frozenset(keys)
 
 
-def keys_for(draft: ArtifactDraft) -> frozenset[str]:
+def keys_for(draft: StatementDraft) -> frozenset[str]:
     """Name what a draft is compared by: the keys of all that it may repeat, follow, end or settle."""
     keys = {*_slot_keys(draft), *_wording_keys(draft)}
     if draft.slot is not None:
         ended = slots_ended(draft)
         keys.update(key for one in ended for key in _keys_of_slot(draft.slot._replace(attribute=one)))
     match = _replaced(draft)
-    refused = draft.value if draft.kind is ArtifactKind.DECISION and draft.negated else None
+    refused = draft.value if draft.kind is StatementKind.DECISION and draft.negated else None
     keys.update(f"choice:{word}" for word in words_in(match["old"] if match else refused))
     if _is_dropped(draft) or draft.stance is Stance.DONE:
         keys.update(_deed_keys(draft))
@@ -104,10 +104,10 @@ _REPLACED = re.compile(
 # "It is 40k, not 30k" names what it replaces as well.
 _CONTRAST = re.compile(r",? (?:and )?not (?P<old>[\w+#.:%-]+(?: [\w+#.-]+){0,2})[.!]*$", re.IGNORECASE)
 _HEAD = re.compile(r"\s(?:for|of|at|on|in|to|with|from|between)\s")
-_CHOICES = frozenset((ArtifactKind.DECISION, ArtifactKind.KEY_FACT))
+_CHOICES = frozenset((StatementKind.DECISION, StatementKind.KEY_FACT))
 
 
-def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _said_already(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """The same words of the same event were read before."""
     for known in similar:
         if (known.event_id, known.span, known.kind, known.about, known.slot) == (
@@ -121,7 +121,7 @@ def _said_already(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome 
     return None
 
 
-def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outcome) -> tuple[Artifact, ...]:
+def _ended_with(draft: StatementDraft, similar: Sequence[Statement], outcome: Outcome) -> tuple[Statement, ...]:
     """Find what is over though nobody names it: "we got divorced" ends a marriage, whoever it was with."""
     slots = slots_ended(draft) if outcome.action is not Action.NONE else ()
     return tuple(
@@ -138,7 +138,7 @@ def _ended_with(draft: ArtifactDraft, similar: Sequence[Artifact], outcome: Outc
     )
 
 
-def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _by_slot(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """The same slot: it agrees, contradicts, ends, or comes late."""
     if draft.slot is None or is_ending(draft.slot.attribute):
         return None
@@ -146,7 +146,7 @@ def _by_slot(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
     return next((outcome for outcome in outcomes if outcome is not None), None)
 
 
-def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
+def _in_slot(draft: StatementDraft, known: Statement) -> Outcome | None:
     agrees = _same_value(draft, known)
     if draft.stance is Stance.ENDED:
         closes = (agrees or not words_in(draft.value)) and not _is_late(draft, known)
@@ -168,7 +168,7 @@ def _in_slot(draft: ArtifactDraft, known: Artifact) -> Outcome | None:
     return _followed(draft, known, f"{attribute} holds one value: {known.value!r} became {draft.value!r}")
 
 
-def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _by_replacement(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """A choice that names what it replaces: "let's use MySQL instead of PostgreSQL"."""
     match = _replaced(draft)
     if match is None:
@@ -183,25 +183,25 @@ def _by_replacement(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcom
     return None
 
 
-def _replaced(draft: ArtifactDraft) -> re.Match[str] | None:
+def _replaced(draft: StatementDraft) -> re.Match[str] | None:
     """Find what a choice says that it replaces."""
     if draft.kind not in _CHOICES or draft.negated:
         return None
     return _REPLACED.search(draft.quote) or _CONTRAST.search(draft.quote)
 
 
-def _are_of_one_thing(draft: ArtifactDraft, known: Artifact) -> bool:
+def _are_of_one_thing(draft: StatementDraft, known: Statement) -> bool:
     if draft.slot is None or known.slot is None:
         return draft.slot is known.slot
     return bool(words_in(draft.slot.attribute) & words_in(known.slot.attribute))
 
 
-def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _by_short_name(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """A thing that is called by less than its name, and said to have changed: "the budget" for "the budget for tools".
 
     Where two have that name, nobody knows which one is meant.
     """
-    if draft.kind is not ArtifactKind.KEY_FACT or draft.slot is None or draft.stance is not Stance.CHANGED:
+    if draft.kind is not StatementKind.KEY_FACT or draft.slot is None or draft.stance is not Stance.CHANGED:
         return None
     name = draft.slot.attribute
     meant = [
@@ -215,10 +215,10 @@ def _by_short_name(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome
     return _followed(draft, meant[0], f"{name} changed") if len(meant) == 1 else None
 
 
-def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _against(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """A choice that was taken back: "we decided against MySQL"."""
     refused = words_in(draft.value)
-    if draft.kind is not ArtifactKind.DECISION or not draft.negated or not refused:
+    if draft.kind is not StatementKind.DECISION or not draft.negated or not refused:
         return None
     for known in similar:
         if _is_standing_choice(known, draft) and refused <= words_in(known.value):
@@ -226,7 +226,7 @@ def _against(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
     return None
 
 
-def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _settled(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """A thing to do that was done, or that is to be done no more."""
     dropped = _is_dropped(draft)
     if not dropped and draft.stance is not Stance.DONE:
@@ -239,7 +239,7 @@ def _settled(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | Non
     return None
 
 
-def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | None:
+def _repeated(draft: StatementDraft, similar: Sequence[Statement]) -> Outcome | None:
     """The same statement in other or the same words."""
     mine = words_in(draft.value or draft.content)
     for known in similar:
@@ -255,53 +255,53 @@ def _repeated(draft: ArtifactDraft, similar: Sequence[Artifact]) -> Outcome | No
     return None
 
 
-def _is_undone(known: ArtifactDraft) -> bool:
+def _is_undone(known: StatementDraft) -> bool:
     """Tell whether it says that somebody did not do something so far: "I still haven't paid the fee"."""
-    return known.kind is ArtifactKind.EVENT and known.negated and known.stance is Stance.HOLDS
+    return known.kind is StatementKind.EVENT and known.negated and known.stance is Stance.HOLDS
 
 
-def _is_dropped(draft: ArtifactDraft) -> bool:
+def _is_dropped(draft: StatementDraft) -> bool:
     return draft.kind in TO_DO and (draft.negated or draft.stance is Stance.ENDED)
 
 
-def _followed(draft: ArtifactDraft, known: Artifact, why: str) -> Outcome:
+def _followed(draft: StatementDraft, known: Statement, why: str) -> Outcome:
     return Outcome(action=Action.UPDATE, target=known, ends_at=_not_before(draft.valid_from, known), reason=why)
 
 
-def ended_at(draft: ArtifactDraft, known: Artifact) -> datetime | None:
+def ended_at(draft: StatementDraft, known: Statement) -> datetime | None:
     """Tell when something ended that a draft says to be over."""
     return _not_before(draft.valid_to or draft.valid_from, known)
 
 
-def _over(draft: ArtifactDraft, known: Artifact, why: str = "no longer so") -> Outcome:
+def _over(draft: StatementDraft, known: Statement, why: str = "no longer so") -> Outcome:
     ends = ended_at(draft, known)
     return Outcome(action=Action.RETRACT, target=known, ends_at=ends, reason=why)
 
 
-def _not_before(moment: datetime | None, known: Artifact) -> datetime | None:
+def _not_before(moment: datetime | None, known: Statement) -> datetime | None:
     """Nothing ends before it began, however early the day that was said begins."""
     if moment is None or known.valid_from is None:
         return moment
     return max(moment, known.valid_from)
 
 
-def _confirms(draft: ArtifactDraft) -> str:
+def _confirms(draft: StatementDraft) -> str:
     return "still so" if draft.stance is Stance.STILL else "said before"
 
 
-def _is_open(known: Artifact) -> bool:
+def _is_open(known: Statement) -> bool:
     return known.status is Status.CURRENT and known.valid_to is None
 
 
-def _is_standing_choice(known: Artifact, draft: ArtifactDraft) -> bool:
+def _is_standing_choice(known: Statement, draft: StatementDraft) -> bool:
     return known.kind in _CHOICES and _is_open(known) and not known.negated and not _is_late(draft, known)
 
 
-def _same_person(draft: ArtifactDraft, known: Artifact) -> bool:
+def _same_person(draft: StatementDraft, known: Statement) -> bool:
     return (draft.about or "").casefold() == (known.about or "").casefold()
 
 
-def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
+def _same_slot(draft: StatementDraft, known: Statement) -> bool:
     if draft.slot is None or known.slot is None or draft.slot.about.casefold() != known.slot.about.casefold():
         return False
     mine, theirs = draft.slot.attribute, known.slot.attribute
@@ -315,7 +315,7 @@ def _same_slot(draft: ArtifactDraft, known: Artifact) -> bool:
     return said == known_words or (prefix == "count" and (said < known_words or known_words < said))
 
 
-def _slot_keys(draft: ArtifactDraft) -> Iterator[str]:
+def _slot_keys(draft: StatementDraft) -> Iterator[str]:
     return _keys_of_slot(draft.slot) if draft.slot is not None else iter(())
 
 
@@ -328,7 +328,7 @@ def _keys_of_slot(slot: Slot) -> Iterator[str]:
         yield f"slot:{slot.about.casefold()}:{prefix}:{name}"
 
 
-def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
+def _wording_keys(draft: StatementDraft) -> Iterator[str]:
     """Give pairs of a statement's words, so that whatever shares SAME_WORDS of all of them has one in common with it.
 
     Two such statements share at least SAME_WORDS * n of n words: at least two of any n - SAME_WORDS * n + 2, if both
@@ -342,7 +342,7 @@ def _wording_keys(draft: ArtifactDraft) -> Iterator[str]:
         yield f"{draft.kind}:{draft.stance}:{draft.negated:d}:{' '.join(several)}"
 
 
-def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
+def _deed_keys(draft: StatementDraft) -> Iterator[str]:
     """Give a deed's verb with each word after it: does() wants the verb and at least one of them."""
     action = action_in(draft.value)
     if action is not None:
@@ -350,7 +350,7 @@ def _deed_keys(draft: ArtifactDraft) -> Iterator[str]:
         yield from (f"deed:{verb}:{word}" for verb in verbs for word in action[1])
 
 
-def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
+def _same_value(draft: StatementDraft, known: Statement) -> bool:
     attribute = draft.slot.attribute if draft.slot else ""
     if not is_single_valued(attribute):
         return True  # the value is in the slot's name
@@ -358,22 +358,22 @@ def _same_value(draft: ArtifactDraft, known: Artifact) -> bool:
     return bool(mine) and (mine <= theirs or theirs <= mine) and bool(theirs)
 
 
-def _numbers(statement: ArtifactDraft) -> frozenset[str]:
+def _numbers(statement: StatementDraft) -> frozenset[str]:
     """List the numbers in what a counting slot holds."""
     if statement.slot is None or not statement.slot.attribute.startswith(_COUNTING_SLOTS):
         return frozenset()
     return frozenset(word for word in in_order(statement.value) if word.isdigit() or word in _COUNTS)
 
 
-def _same_day(draft: ArtifactDraft, known: Artifact) -> bool:
-    if draft.kind is not ArtifactKind.EVENT:
+def _same_day(draft: StatementDraft, known: Statement) -> bool:
+    if draft.kind is not StatementKind.EVENT:
         return True
     mine = draft.date.start if draft.date else draft.valid_from
     theirs = known.date.start if known.date else known.valid_from
     return mine is None or theirs is None or mine.date() == theirs.date()
 
 
-def _is_late(draft: ArtifactDraft, known: Artifact) -> bool:
+def _is_late(draft: StatementDraft, known: Statement) -> bool:
     """Tell whether a draft speaks of a time that was over when the known one began: then it can't overrule it."""
     if known.valid_from is None:
         return False

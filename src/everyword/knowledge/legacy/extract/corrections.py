@@ -1,4 +1,4 @@
-"""Corrections by hand: what a record of an edit does to the artifact that it names."""
+"""Corrections by hand: what a record of an edit does to the statement that it names."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any, NamedTuple
 from everyword.knowledge.legacy.extract.compare import Action
 from everyword.types.events import Event, Json, Span
 from everyword.types.records import SPEAKER, Reason, RecordKind
-from everyword.types.statements import BY_HAND, Artifact, ArtifactDraft, Stance
+from everyword.types.statements import BY_HAND, Stance, Statement, StatementDraft
 from everyword.types.times import as_datetime
 
 # Members of a record's payload.
-ARTIFACT = "artifact"
+STATEMENT = "statement"
 REASON = "reason"
 UNTIL = "until"
 
 
 class Correction(NamedTuple):
-    """What a record does to an artifact."""
+    """What a record does to a statement."""
 
     action: Action  # UPDATE or RETRACT
-    artifact_id: str
+    statement_id: str
     never_true: bool = False  # a retraction: it was never so, not even before
     until: datetime | None = None  # a retraction: when it ended, where that is not when it was taken back
 
 
 def payload_of(
-    artifact: Artifact,
+    statement: Statement,
     *,
     speaker: str | None = None,
     reason: Reason | None = None,
     until: datetime | None = None,
 ) -> dict[str, Json]:
-    """Write what a record does to an artifact: by its id, since words may have to be forgotten.
+    """Write what a record does to a statement: by its id, since words may have to be forgotten.
 
     speaker: for a correction, whose statement it puts right. reason and until: for a retraction.
     """
     given: dict[str, Json] = {
-        ARTIFACT: artifact.id,
+        STATEMENT: statement.id,
         SPEAKER: speaker,
         REASON: None if reason is None else reason.value,
         UNTIL: None if until is None else until.isoformat(),
@@ -48,26 +48,26 @@ def payload_of(
 
 
 def correction_of(event: Event) -> Correction | None:
-    """Read what a record does to an artifact; None for all else."""
+    """Read what a record does to a statement; None for all else."""
     if event.record not in (RecordKind.CORRECTION, RecordKind.RETRACTION):
         return None
     payload = event.meta
     if event.record == RecordKind.CORRECTION:
-        return Correction(Action.UPDATE, payload[ARTIFACT])
+        return Correction(Action.UPDATE, payload[STATEMENT])
     until = payload.get(UNTIL)
     return Correction(
         Action.RETRACT,
-        payload[ARTIFACT],
+        payload[STATEMENT],
         never_true=payload.get(REASON) == Reason.NEVER_TRUE,
         until=None if until is None else as_datetime(until, UNTIL),
     )
 
 
-def corrected(event: Event, target: Artifact) -> ArtifactDraft:
-    """Make the next version of an artifact from the words of its correction."""
-    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(ArtifactDraft)}
+def corrected(event: Event, target: Statement) -> StatementDraft:
+    """Make the next version of a statement from the words of its correction."""
+    kept: dict[str, Any] = {field.name: getattr(target, field.name) for field in fields(StatementDraft)}
     kept |= {"content": event.text, "quote": event.text, "value": event.text, "span": Span(0, len(event.text))}
     kept |= {"event_id": event.id, "speaker": event.speaker, "date": None, "valid_from": event.at}
     kept |= {"valid_to": None}
     kept |= {"stance": Stance.CHANGED, "confidence": 1.0, "extractor": BY_HAND}
-    return ArtifactDraft(**kept)
+    return StatementDraft(**kept)

@@ -1,6 +1,6 @@
-"""Links between artifacts: one speaks of another, one gave rise to another, or one merely followed another.
+"""Links between statements: one speaks of another, one gave rise to another, or one merely followed another.
 
-After CogCanvas. The caller gives the artifacts in the order of their turns and says how similar two of them are.
+After CogCanvas. The caller gives the statements in the order of their turns and says how similar two of them are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from everyword.text.terms import STOPWORDS
-from everyword.types.statements import Artifact, ArtifactKind
+from everyword.types.statements import Statement, StatementKind
 
 # Cosines, as CogCanvas has them: a lower one will do where the two share words or names.
 REFERENCE_SIMILAR = 0.5
@@ -27,12 +27,12 @@ DECISION_AFTER_FACT = 2
 EVENT_AFTER_DECISION = 10
 # A link by order alone is a guess: half the weight of a sure one at one turn's distance, less with each turn more.
 FOLLOWS_WEIGHT = 0.5
-MOST_REFERENCES = 5  # of one artifact, the most similar first: a hub of everything explains nothing
-MOST_FOLLOWS = 2  # of one artifact, the nearest first
+MOST_REFERENCES = 5  # of one statement, the most similar first: a hub of everything explains nothing
+MOST_FOLLOWS = 2  # of one statement, the nearest first
 
 
 class LinkKind(StrEnum):
-    """How one artifact is linked to another."""
+    """How one statement is linked to another."""
 
     REFERENCE = "reference"  # from the later to the earlier: speaks of the same
     CAUSAL = "causal"  # from the cause to what it led to
@@ -41,9 +41,9 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """An artifact and the turn of the talk that it comes from."""
+    """A statement and the turn of the talk that it comes from."""
 
-    artifact: Artifact
+    statement: Statement
     turn: int
 
 
@@ -51,19 +51,19 @@ class Placed:
 class Link:
     """A typed, weighted, dated link."""
 
-    source: str  # artifact id
-    target: str  # artifact id
+    source: str  # statement id
+    target: str  # statement id
     kind: LinkKind
     weight: float  # 0 to 1
     at: datetime | None  # since when: when the later of the two was said
     reason: str
 
 
-Similarity = Callable[[Artifact, Artifact], float]
+Similarity = Callable[[Statement, Statement], float]
 
 
 def link(new: Sequence[Placed], earlier: Sequence[Placed], similarity: Similarity) -> tuple[Link, ...]:
-    """Link new artifacts to earlier ones and to one another; `earlier` comes first in time."""
+    """Link new statements to earlier ones and to one another; `earlier` comes first in time."""
     links: list[Link] = []
     before = sorted(earlier, key=_order)
     for placed in sorted(new, key=_order):
@@ -73,7 +73,7 @@ def link(new: Sequence[Placed], earlier: Sequence[Placed], similarity: Similarit
 
 
 def _order(placed: Placed) -> tuple[int, int, str]:
-    return placed.turn, placed.artifact.span.start, placed.artifact.id
+    return placed.turn, placed.statement.span.start, placed.statement.id
 
 
 def _links_of(later: Placed, before: Sequence[Placed], similarity: Similarity) -> list[Link]:
@@ -81,10 +81,10 @@ def _links_of(later: Placed, before: Sequence[Placed], similarity: Similarity) -
     causes: list[tuple[float, Link]] = []
     follows: list[Link] = []
     for earlier in before:
-        if earlier.artifact.id == later.artifact.id:
+        if earlier.statement.id == later.statement.id:
             continue
-        cosine = similarity(earlier.artifact, later.artifact)
-        shares = _shares(earlier.artifact, later.artifact)
+        cosine = similarity(earlier.statement, later.statement)
+        shares = _shares(earlier.statement, later.statement)
         caused = _caused(earlier, later, cosine, shares)
         if caused is not None:
             causes.append((cosine, caused))
@@ -100,57 +100,57 @@ def _links_of(later: Placed, before: Sequence[Placed], similarity: Similarity) -
 
 
 def _caused(earlier: Placed, later: Placed, cosine: float, shares: str) -> Link | None:
-    reach = _REACH.get((earlier.artifact.kind, later.artifact.kind))
+    reach = _REACH.get((earlier.statement.kind, later.statement.kind))
     if reach is None or not 0 <= later.turn - earlier.turn <= reach:
         return None
     if cosine < CAUSE_SIMILAR and not (shares and cosine >= CAUSE_SIMILAR_WITH_WORDS):
         return None
     return Link(
-        source=earlier.artifact.id,
-        target=later.artifact.id,
+        source=earlier.statement.id,
+        target=later.statement.id,
         kind=LinkKind.CAUSAL,
         weight=min(1.0, cosine),
-        at=later.artifact.valid_from,
+        at=later.statement.valid_from,
         reason=_because(cosine, shares, later.turn - earlier.turn),
     )
 
 
 _REACH = {
-    (ArtifactKind.DECISION, ArtifactKind.TODO): TODO_AFTER_DECISION,
-    (ArtifactKind.KEY_FACT, ArtifactKind.INSIGHT): INSIGHT_AFTER_FACT,
-    (ArtifactKind.DECISION, ArtifactKind.INSIGHT): INSIGHT_AFTER_FACT,
+    (StatementKind.DECISION, StatementKind.TODO): TODO_AFTER_DECISION,
+    (StatementKind.KEY_FACT, StatementKind.INSIGHT): INSIGHT_AFTER_FACT,
+    (StatementKind.DECISION, StatementKind.INSIGHT): INSIGHT_AFTER_FACT,
 }
 _FOLLOWING = {
-    (ArtifactKind.KEY_FACT, ArtifactKind.DECISION): DECISION_AFTER_FACT,
-    (ArtifactKind.REMINDER, ArtifactKind.DECISION): DECISION_AFTER_FACT,
-    (ArtifactKind.DECISION, ArtifactKind.EVENT): EVENT_AFTER_DECISION,
+    (StatementKind.KEY_FACT, StatementKind.DECISION): DECISION_AFTER_FACT,
+    (StatementKind.REMINDER, StatementKind.DECISION): DECISION_AFTER_FACT,
+    (StatementKind.DECISION, StatementKind.EVENT): EVENT_AFTER_DECISION,
 }
 
 
 def _follows(earlier: Placed, later: Placed) -> bool:
-    reach = _FOLLOWING.get((earlier.artifact.kind, later.artifact.kind))
+    reach = _FOLLOWING.get((earlier.statement.kind, later.statement.kind))
     return reach is not None and 0 < later.turn - earlier.turn <= reach
 
 
 def _followed(earlier: Placed, later: Placed) -> Link:
     distance = later.turn - earlier.turn
     return Link(
-        source=earlier.artifact.id,
-        target=later.artifact.id,
+        source=earlier.statement.id,
+        target=later.statement.id,
         kind=LinkKind.TEMPORAL,
         weight=FOLLOWS_WEIGHT / distance,
-        at=later.artifact.valid_from,
-        reason=f"{earlier.artifact.kind.value}, {_turns(distance)} before",
+        at=later.statement.valid_from,
+        reason=f"{earlier.statement.kind.value}, {_turns(distance)} before",
     )
 
 
 def _reference(earlier: Placed, later: Placed, cosine: float, shares: str) -> Link:
     return Link(
-        source=later.artifact.id,
-        target=earlier.artifact.id,
+        source=later.statement.id,
+        target=earlier.statement.id,
         kind=LinkKind.REFERENCE,
         weight=min(1.0, cosine),
-        at=later.artifact.valid_from,
+        at=later.statement.valid_from,
         reason=_because(cosine, shares, later.turn - earlier.turn),
     )
 
@@ -167,8 +167,8 @@ def _turns(distance: int) -> str:
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
-def _shares(one: Artifact, other: Artifact) -> str:
-    """Name what two artifacts have in common: a name besides that of whom they are about, or enough words."""
+def _shares(one: Statement, other: Statement) -> str:
+    """Name what two statements have in common: a name besides that of whom they are about, or enough words."""
     people = {one.about, other.about, one.speaker, other.speaker}
     names = (set(one.entities) & set(other.entities)) - people
     if names:
@@ -177,5 +177,5 @@ def _shares(one: Artifact, other: Artifact) -> str:
     return " ".join(sorted(words)[:3]) if len(words) >= SHARED_WORDS else ""
 
 
-def _words(artifact: Artifact) -> set[str]:
-    return {word for word in _WORD.findall((artifact.value or artifact.content).lower()) if word not in STOPWORDS}
+def _words(statement: Statement) -> set[str]:
+    return {word for word in _WORD.findall((statement.value or statement.content).lower()) if word not in STOPWORDS}

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from everyword.knowledge.legacy.extract.rules.verbs import form_of
 from everyword.types.events import Event, Span
-from everyword.types.statements import ArtifactDraft
+from everyword.types.statements import StatementDraft
 
 SHORTEST_STEM = 4  # letters that two forms of a word share at least: "prefer", "preferring"
 
@@ -35,7 +35,7 @@ class Fault(StrEnum):
 class Rejected:
     """A draft that was not let in, and why."""
 
-    draft: ArtifactDraft
+    draft: StatementDraft
     fault: Fault
     detail: str = ""
 
@@ -44,14 +44,14 @@ class Rejected:
 class Checked:
     """What came of a batch of drafts."""
 
-    accepted: tuple[ArtifactDraft, ...] = ()
+    accepted: tuple[StatementDraft, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     counts: Mapping[Fault, int] = field(default_factory=dict[Fault, int])
 
 
-def check_all(event: Event, drafts: Iterable[ArtifactDraft], *, known: Collection[str] = ()) -> Checked:
+def check_all(event: Event, drafts: Iterable[StatementDraft], *, known: Collection[str] = ()) -> Checked:
     """Check drafts and count the faults."""
-    accepted: list[ArtifactDraft] = []
+    accepted: list[StatementDraft] = []
     rejected: list[Rejected] = []
     for draft in drafts:
         checked = check(event, draft, known=known)
@@ -63,7 +63,7 @@ def check_all(event: Event, drafts: Iterable[ArtifactDraft], *, known: Collectio
     return Checked(accepted=tuple(accepted), rejected=tuple(rejected), counts=counts)
 
 
-def check(event: Event, draft: ArtifactDraft, *, known: Collection[str] = ()) -> ArtifactDraft | Rejected:
+def check(event: Event, draft: StatementDraft, *, known: Collection[str] = ()) -> StatementDraft | Rejected:
     """Let a draft in, with its span corrected where the quote stands in one place only; or say why not.
 
     `known` are names that may stand in its content besides those of the event: other speakers, resolved entities.
@@ -84,7 +84,7 @@ def check(event: Event, draft: ArtifactDraft, *, known: Collection[str] = ()) ->
     return placed
 
 
-def _placed(text: str, draft: ArtifactDraft) -> ArtifactDraft | Rejected:
+def _placed(text: str, draft: StatementDraft) -> StatementDraft | Rejected:
     quote = draft.quote
     if not quote.strip():
         return Rejected(draft=draft, fault=Fault.NO_QUOTE)
@@ -111,7 +111,7 @@ _COMMON = frozenset(
 )
 
 
-def _foreign_number(event: Event, draft: ArtifactDraft) -> str | None:
+def _foreign_number(event: Event, draft: StatementDraft) -> str | None:
     said = {_digits(number) for number in _NUMBER.findall(event.text)}
     words = {word.lower() for word in _words(event.text)}
     said |= {digits for word, digits in _NUMBER_WORDS.items() if word in words}
@@ -138,7 +138,7 @@ def _digits(number: str) -> str:
     return re.sub(r"[.,:]", "", number)
 
 
-def _foreign_name(event: Event, draft: ArtifactDraft, known: Collection[str]) -> str | None:
+def _foreign_name(event: Event, draft: StatementDraft, known: Collection[str]) -> str | None:
     said = {word.lower() for word in _words(event.text)}
     said |= {part for word in said for part in re.split(r"['’-]", word)}
     for name in (event.speaker or "", event.role or "", *known):

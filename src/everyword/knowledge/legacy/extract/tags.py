@@ -1,4 +1,4 @@
-"""Tags: facets of events and artifacts (topic, relationship, action required, category), set by rules."""
+"""Tags: facets of events and statements (topic, relationship, action required, category), set by rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from everyword.knowledge.legacy.extract.noise import MOST_READ
 from everyword.knowledge.legacy.extract.rules.kin import FAMILY, OTHERS, PETS
 from everyword.types.events import Event
-from everyword.types.statements import ArtifactDraft, ArtifactKind, Category
+from everyword.types.statements import Category, StatementDraft, StatementKind
 
 ACTION_REQUIRED = "action:required"
 MOST_TOPICS = 3  # an event about more than three things is tagged with those that it names most often
@@ -62,11 +62,11 @@ _ACTION = re.compile(
     r"|confirm|fix)|follow up|i['’]ll|we['’]ll)\b",
     re.IGNORECASE,
 )
-_ACTION_KINDS = frozenset((ArtifactKind.TODO, ArtifactKind.REMINDER))
+_ACTION_KINDS = frozenset((StatementKind.TODO, StatementKind.REMINDER))
 
 
-def tags_of(draft: ArtifactDraft) -> tuple[str, ...]:
-    """Tag an artifact."""
+def tags_of(draft: StatementDraft) -> tuple[str, ...]:
+    """Tag a statement."""
     tags = [f"category:{draft.category.value}", *_topics(draft.quote, 1), *_relations(draft.quote)]
     if draft.kind in _ACTION_KINDS and not draft.negated and draft.valid_to is None:
         tags.append(ACTION_REQUIRED)

@@ -1,6 +1,6 @@
 """The memory as a place to walk through: wing > room (concept) > hall (kind) > closet (summary) > drawer (event).
 
-A view and nothing more: it is laid out anew each time from the concepts, artifacts and events that it is given.
+A view and nothing more: it is laid out anew each time from the concepts, statements and events that it is given.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from everyword.text.rendering import LONGEST_NAME, json_text, one_line, visible
 from everyword.types.events import PROGRAMS, Event, Span
 from everyword.types.graph import Entity, EntityType
-from everyword.types.statements import Artifact
+from everyword.types.statements import Statement
 from everyword.types.times import day_in_words
 from everyword.types.trust import states_nothing
 
@@ -35,8 +35,8 @@ class Scene:
 
     event: Event
     before: tuple[Event, ...] = ()  # turns of the same session, the oldest first
-    known: tuple[Artifact, ...] = ()  # what holds and was stated earlier, numbered from 1 in this order
-    noted: tuple[Artifact, ...] = ()  # what rules found in the event itself
+    known: tuple[Statement, ...] = ()  # what holds and was stated earlier, numbered from 1 in this order
+    noted: tuple[Statement, ...] = ()  # what rules found in the event itself
     names: tuple[str, ...] = ()  # whom and what the memory speaks about
     entities: tuple[Entity, ...] = ()  # those that the event and the turns before it name
     named: tuple[Named, ...] = ()  # where the event itself names whom
@@ -59,8 +59,8 @@ class Scene:
             "window": list(self.window),
             "people_and_things": [_named(name) for name in self.names],
             "entities": [_entity(entity) for entity in self.entities],
-            "known": [_known(number, artifact) for number, artifact in enumerate(self.known, 1)],
-            "noted": [*(artifact.content for artifact in self.noted), *self.claims, *found],
+            "known": [_known(number, statement) for number, statement in enumerate(self.known, 1)],
+            "noted": [*(statement.content for statement in self.noted), *self.claims, *found],
             "turns_before": [_turn(event, LONGEST_BEFORE) for event in self.before],
             "turn": _turn(self.event, LONGEST_READ),
         }
@@ -95,13 +95,13 @@ def _named(name: str) -> str:
     return one_line(name[:LONGEST_NAME])
 
 
-def _known(number: int, artifact: Artifact) -> dict[str, Any]:
-    since = artifact.valid_from
+def _known(number: int, statement: Statement) -> dict[str, Any]:
+    since = statement.valid_from
     return {
         "number": number,
-        "kind": artifact.kind.value,
-        "about": artifact.about,
-        "content": artifact.content,
+        "kind": statement.kind.value,
+        "about": statement.about,
+        "content": statement.content,
         "since": None if since is None else day_in_words(since),
     }
 

@@ -23,7 +23,7 @@ from everyword.text.dates import find_dates
 from everyword.text.rendering import visible
 from everyword.text.terms import question_terms, shortened
 from everyword.types.events import Event
-from everyword.types.statements import Artifact, ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
+from everyword.types.statements import Category, SaidDate, Slot, Stance, Statement, StatementDraft, StatementKind
 
 MOST_STATEMENTS = 20  # of one pass: a turn that states more is a document
 # Share of a content's words that must have been said, here or in what was shown beside it. Not all: "I've been running"
@@ -34,14 +34,14 @@ SAID_WORDS = 0.5
 ATTRIBUTES = ("lives_in", "employer", "age", "name", "birthday", "marital_status", "weight", "budget", "deadline")
 OTHER = "other"
 # What lasts until it ends; what happened once does not end by being over.
-_STATES = frozenset((ArtifactKind.ATTRIBUTE, ArtifactKind.PREFERENCE, ArtifactKind.RELATIONSHIP, ArtifactKind.TODO))
+_STATES = frozenset((StatementKind.ATTRIBUTE, StatementKind.PREFERENCE, StatementKind.RELATIONSHIP, StatementKind.TODO))
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _MOST_NAMES = 200  # of the turns before; they are short
 
 _ITEM: dict[str, Schema] = {
     "quote": {"type": "string"},
     "content": {"type": "string"},
-    "kind": {"type": "string", "enum": [kind.value for kind in ArtifactKind]},
+    "kind": {"type": "string", "enum": [kind.value for kind in StatementKind]},
     "category": {"type": "string", "enum": [category.value for category in Category]},
     "about": {"type": ["string", "null"]},
     "attribute": {"type": "string", "enum": [*ATTRIBUTES, OTHER]},
@@ -73,9 +73,9 @@ SCHEMA: Schema = {
 
 
 class Noted(NamedTuple):
-    """A draft that was let in, and the artifact that the LLM says it ends or takes the place of."""
+    """A draft that was let in, and the statement that the LLM says it ends or takes the place of."""
 
-    draft: ArtifactDraft
+    draft: StatementDraft
     follows: str | None
 
 
@@ -106,7 +106,7 @@ def drafted(scene: Scene, statements: Sequence[Mapping[str, Any]], extractor: st
     return Drafted(noted, refused)
 
 
-def _checked(event: Event, draft: ArtifactDraft, known: Collection[str]) -> ArtifactDraft | Rejected:
+def _checked(event: Event, draft: StatementDraft, known: Collection[str]) -> StatementDraft | Rejected:
     """Check a draft; a date that its words come to may be written out in its content, and no other number."""
     content, date = draft.content, draft.date
     for mention in reversed(find_dates(content, event.at, nearest=True)) if date else ():
@@ -127,7 +127,7 @@ def _names_shown(scene: Scene) -> tuple[str, ...]:
     return (*scene.names, *dict.fromkeys((*speakers, *before[:_MOST_NAMES])))
 
 
-def _reason(draft: ArtifactDraft, said: Collection[int]) -> str | None:
+def _reason(draft: StatementDraft, said: Collection[int]) -> str | None:
     """Say why a draft is refused before its quote is even looked for."""
     fault = quote_fault(draft.quote)
     if fault is not None:
@@ -138,9 +138,9 @@ def _reason(draft: ArtifactDraft, said: Collection[int]) -> str | None:
     return None
 
 
-def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> ArtifactDraft:
+def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> StatementDraft:
     event = scene.event
-    kind = ArtifactKind(statement["kind"])
+    kind = StatementKind(statement["kind"])
     stance = Stance(statement["stance"])
     about = _about(scene, statement["about"])
     quote = statement["quote"].strip()
@@ -149,7 +149,7 @@ def _draft(scene: Scene, statement: Mapping[str, Any], extractor: str) -> Artifa
         quote = event.text[span.start : span.end]  # with the hidden characters that the LLM was not shown
     value = _value(statement, quote)
     ended = stance is Stance.ENDED and kind in _STATES
-    draft = ArtifactDraft(
+    draft = StatementDraft(
         kind=kind,
         content=_short(statement["content"]),
         category=Category(statement["category"]),
@@ -194,7 +194,7 @@ def _slot(scene: Scene, statement: Mapping[str, Any], about: str, value: str | N
     return None if attribute == OTHER else Slot(about, attribute)
 
 
-def _followed(scene: Scene, statement: Mapping[str, Any]) -> Artifact | None:
+def _followed(scene: Scene, statement: Mapping[str, Any]) -> Statement | None:
     number: int = statement["follows"] or 0
     return scene.known[number - 1] if 0 < number <= len(scene.known) else None
 
@@ -207,7 +207,7 @@ def _short(content: str) -> str:
 # Dates
 
 
-def _dated(scene: Scene, draft: ArtifactDraft, when: str) -> ArtifactDraft:
+def _dated(scene: Scene, draft: StatementDraft, when: str) -> StatementDraft:
     """Resolve the time that the words say, against the event's own clock."""
     said = time_said(scene, draft.span, when) if draft.span.end else None
     if said is None:
@@ -216,8 +216,8 @@ def _dated(scene: Scene, draft: ArtifactDraft, when: str) -> ArtifactDraft:
     return replace(draft, date=date, valid_from=_begins(draft, date, scene.event.at))
 
 
-def _begins(draft: ArtifactDraft, date: SaidDate, at: datetime) -> datetime | None:
+def _begins(draft: StatementDraft, date: SaidDate, at: datetime) -> datetime | None:
     """Since the date that was said where that has passed, else since it was said."""
-    if draft.valid_from is None or draft.kind is ArtifactKind.TODO or date.start > at:
+    if draft.valid_from is None or draft.kind is StatementKind.TODO or date.start > at:
         return draft.valid_from
     return date.start

@@ -17,7 +17,7 @@ from everyword.knowledge.legacy.extract.facts.when import When
 from everyword.knowledge.legacy.extract.llm.statements import Noted
 from everyword.text.terms import question_terms
 from everyword.types.events import Event, Span
-from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, SaidDate, Slot, Stance
+from everyword.types.statements import Category, SaidDate, Slot, Stance, StatementDraft, StatementKind
 from everyword.types.times import from_micros, to_micros
 
 _FAMILY = "llm/"  # whatever the versions of the prompts and the model
@@ -62,17 +62,17 @@ def from_body(event: Event, body: str | None) -> LLMReading:
     return LLMReading(extractor=extractor, noted=noted, facts=facts, refused=tuple(held["refused"]))
 
 
-def beside(rules: Sequence[ArtifactDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
+def beside(rules: Sequence[StatementDraft], noted: Sequence[Noted]) -> tuple[Noted, ...]:
     """Leave out what rules found as well: theirs stays, since it is there before the LLM answers and needs none."""
     return tuple(one for one in noted if not any(is_same(one.draft, rule) for rule in rules))
 
 
-def is_of_llm(draft: ArtifactDraft) -> bool:
+def is_of_llm(draft: StatementDraft) -> bool:
     """Tell whether an LLM found it."""
     return draft.extractor.startswith(_FAMILY)
 
 
-def is_same(one: ArtifactDraft, other: ArtifactDraft) -> bool:
+def is_same(one: StatementDraft, other: StatementDraft) -> bool:
     """Tell whether two drafts of one event are one statement."""
     if one.kind is not other.kind or (one.about or "").casefold() != (other.about or "").casefold():
         return False
@@ -113,8 +113,8 @@ def _draft_to_json(noted: Noted) -> dict[str, Any]:
 
 def _noted(event: Event, extractor: str, held: dict[str, Any]) -> Noted:
     span, date = Span(*held["span"]), held["date"]
-    draft = ArtifactDraft(
-        kind=ArtifactKind(held["kind"]),
+    draft = StatementDraft(
+        kind=StatementKind(held["kind"]),
         content=held["content"],
         category=Category(held["category"]),
         quote=event.text[span.start : span.end],

@@ -21,14 +21,14 @@ from everyword.knowledge.legacy.extract.rules.wording import names_in, whom, wor
 from everyword.text.dates import LOOKS_BACK, DateMention, Granularity, find_dates
 from everyword.text.spans import composed
 from everyword.types.events import Event, Span
-from everyword.types.statements import TO_DO, ArtifactDraft, ArtifactKind, SaidDate, Slot, Stance
+from everyword.types.statements import TO_DO, SaidDate, Slot, Stance, StatementDraft, StatementKind
 from everyword.types.trust import states_nothing
 
-EXTRACTOR = "rules/5"  # the number changes whenever the same event would give other artifacts
-MOST_ARTIFACTS = 50  # of one event: a message that states more is a document
+EXTRACTOR = "rules/5"  # the number changes whenever the same event would give other statements
+MOST_STATEMENTS = 50  # of one event: a message that states more is a document
 ASSISTANTS = frozenset(("assistant", "ai", "model", "bot"))
 _HIDDEN = re.compile("…{3,}")
-_PUT_AHEAD = frozenset((ArtifactKind.DECISION, ArtifactKind.TODO))
+_PUT_AHEAD = frozenset((StatementKind.DECISION, StatementKind.TODO))
 _ASKING = frozenset("ask tell remind advise want".split())
 _ONWARDS = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
 _TO_COME = re.compile(r"\b(?:to|will|we'll) [a-z]")
@@ -40,20 +40,20 @@ _TO_A_DAY = re.compile(
 )
 # In the present tense these speak of what is to come: "the meeting is on 18 March".
 _AHEAD = frozenset(
-    (ArtifactKind.TODO, ArtifactKind.REMINDER, ArtifactKind.EVENT, ArtifactKind.KEY_FACT, ArtifactKind.DECISION)
+    (StatementKind.TODO, StatementKind.REMINDER, StatementKind.EVENT, StatementKind.KEY_FACT, StatementKind.DECISION)
 )
 # A clause that hangs on a noun ("the shoes that I bought on Friday") tells what happened; what is liked is the noun.
-_RELATIVE_KINDS = frozenset((ArtifactKind.EVENT, ArtifactKind.ATTRIBUTE))
-_QUALIFIED = frozenset((ArtifactKind.PREFERENCE, ArtifactKind.REMINDER, ArtifactKind.DECISION))
+_RELATIVE_KINDS = frozenset((StatementKind.EVENT, StatementKind.ATTRIBUTE))
+_QUALIFIED = frozenset((StatementKind.PREFERENCE, StatementKind.REMINDER, StatementKind.DECISION))
 # What lasts until it ends. A decision against something, or what happened once, does not end by being so.
-_STATES = frozenset((ArtifactKind.ATTRIBUTE, ArtifactKind.PREFERENCE, ArtifactKind.RELATIONSHIP, ArtifactKind.TODO))
+_STATES = frozenset((StatementKind.ATTRIBUTE, StatementKind.PREFERENCE, StatementKind.RELATIONSHIP, StatementKind.TODO))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What was found in an event, and what was skipped and why."""
 
-    artifacts: tuple[ArtifactDraft, ...] = ()
+    statements: tuple[StatementDraft, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -62,9 +62,9 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
     if (letters := composed(event.text)) is not None:
         found = extract(replace(event, text=letters.text), known_speakers=known_speakers)
         return Extraction(
-            artifacts=tuple(
+            statements=tuple(
                 replace(draft, quote=letters.quote(draft.span), span=letters.back(draft.span))
-                for draft in found.artifacts
+                for draft in found.statements
             ),
             skipped=tuple(replace(skip, span=letters.back(skip.span)) for skip in found.skipped),
         )
@@ -74,7 +74,7 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
     text = guards.hide_quotations(event.text[:MOST_READ]) + event.text[MOST_READ:]
     kept, skipped = worth_reading(text)
     reading = _Reading(event=event, text=text, names=known_speakers)
-    drafts: dict[tuple[object, ...], ArtifactDraft] = {}
+    drafts: dict[tuple[object, ...], StatementDraft] = {}
     for index, sentence in enumerate(kept):
         if index + 1 < len(kept) and guards.takes_back(text[slice(*kept[index + 1])]):
             reason = Reason.SARCASM
@@ -86,10 +86,10 @@ def extract(event: Event, *, known_speakers: Collection[str] = ()) -> Extraction
         for draft, reason in reading.read(sentence, assistant=role in ASSISTANTS):
             if reason is not None:
                 skipped.append(Skipped(span=sentence, reason=reason))
-            elif draft is not None and len(drafts) < MOST_ARTIFACTS:
+            elif draft is not None and len(drafts) < MOST_STATEMENTS:
                 drafts.setdefault((draft.span, draft.kind, draft.about, draft.slot), draft)
     skipped.sort(key=lambda skip: skip.span)
-    return Extraction(artifacts=tuple(drafts.values()), skipped=tuple(skipped))
+    return Extraction(statements=tuple(drafts.values()), skipped=tuple(skipped))
 
 
 class _Reading:
@@ -102,7 +102,7 @@ class _Reading:
         self.speaker = event.speaker or (event.role or "speaker").capitalize()
         self.last_person: Clause | None = None
 
-    def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
+    def read(self, sentence: Span, *, assistant: bool) -> Iterator[tuple[StatementDraft | None, Reason | None]]:
         """Give the drafts of a sentence, and the reason of each clause that was skipped."""
         words = self.text[sentence.start : sentence.end]
         announced = (
@@ -179,13 +179,13 @@ class _Reading:
             return True
         return form_of(clause.verb) is not None and not any(name in one for one in (PLACES, ORGANISATIONS, PRODUCTS))
 
-    def _relations(self, clause: Clause, sentence: Span) -> Iterator[tuple[ArtifactDraft | None, Reason | None]]:
+    def _relations(self, clause: Clause, sentence: Span) -> Iterator[tuple[StatementDraft | None, Reason | None]]:
         dated = relating.is_only_relation(clause)
         for found in (relating.relation(clause), relating.implied(clause)):
             if found is not None:
                 yield self._draft(clause, found, sentence, dated=dated or not relating.is_kin(found)), None
 
-    def _draft(self, clause: Clause, found: Found, sentence: Span, *, dated: bool = True) -> ArtifactDraft:
+    def _draft(self, clause: Clause, found: Found, sentence: Span, *, dated: bool = True) -> StatementDraft:
         event = self.event
         quote = event.text[clause.quote.start : clause.quote.end]
         about = (found.about or self.speaker) if found.about is not None else whom(clause.subject, self.speaker)
@@ -195,7 +195,7 @@ class _Reading:
         if stance is Stance.HOLDS and telling.corrects(event.text[sentence.start : sentence.end]):
             stance = Stance.CHANGED
         date = self._date(clause, sentence, found) if dated else None
-        draft = ArtifactDraft(
+        draft = StatementDraft(
             kind=found.kind,
             content=self._shown(
                 worded(clause, found, self.speaker, self.text[sentence.start : sentence.end]), sentence
@@ -267,6 +267,6 @@ def _begins(date: SaidDate | None, found: Found, stance: Stance, at: datetime) -
     """Say since when it is true: since the date that was said where that has passed, else since it was said."""
     if stance is Stance.ENDED and found.kind in _STATES:
         return None
-    if date is not None and date.start <= at and found.kind is not ArtifactKind.TODO:
+    if date is not None and date.start <= at and found.kind is not StatementKind.TODO:
         return date.start
     return at

@@ -17,7 +17,7 @@ from everyword.knowledge.legacy.extract.rules.found import (
     points_away,
 )
 from everyword.knowledge.legacy.extract.rules.verbs import SAME_IN_PAST
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 _PEOPLE = (Who.SELF, Who.US, Who.PERSON)
 # Deeds that one would tell a friend a month later.
@@ -165,7 +165,7 @@ def got(clause: Clause) -> Found | None:
     status = match["v"].lower()
     if status in ("married", "engaged", "divorced"):
         return Found(
-            kind=ArtifactKind.EVENT,
+            kind=StatementKind.EVENT,
             category=Category.RELATIONSHIPS,
             confidence=CLEAR,
             attribute="marital_status",
@@ -206,7 +206,11 @@ def been(clause: Clause) -> Found | None:
     if not match or not clause.helpers & {"have", "has"} or "been" not in clause.helpers or points_away(match["v"]):
         return None
     return Found(
-        kind=ArtifactKind.EVENT, category=Category.EXPERIENCES, confidence=CLEAR, attribute=None, value=head(match["v"])
+        kind=StatementKind.EVENT,
+        category=Category.EXPERIENCES,
+        confidence=CLEAR,
+        attribute=None,
+        value=head(match["v"]),
     )
 
 
@@ -250,7 +254,7 @@ def feeling(clause: Clause) -> Found | None:
     if not (_CAUSE.search(match["more"]) or _CAUSE.match(clause.lead) or clause.helpers & {"have", "has"}):
         return None
     return Found(
-        kind=ArtifactKind.EVENT, category=Category.WELLNESS, confidence=LIKELY, value=head(match["v"] + match["more"])
+        kind=StatementKind.EVENT, category=Category.WELLNESS, confidence=LIKELY, value=head(match["v"] + match["more"])
     )
 
 
@@ -263,7 +267,7 @@ def misses(clause: Clause) -> Found | None:
         or not re.match(r"(?:my|our|the|[A-Z]|living|being|playing)", clause.rest)
     ):
         return None
-    return Found(kind=ArtifactKind.EVENT, category=Category.WELLNESS, confidence=LIKELY, value=head(clause.rest))
+    return Found(kind=StatementKind.EVENT, category=Category.WELLNESS, confidence=LIKELY, value=head(clause.rest))
 
 
 def expecting(clause: Clause) -> Found | None:
@@ -291,7 +295,7 @@ def _weighty(clause: Clause, dated: bool) -> bool:
 def _event(clause: Clause, confidence: float) -> Found:
     value = f"{clause.verb} {head(clause.rest)}".strip()
     return Found(
-        kind=ArtifactKind.EVENT,
+        kind=StatementKind.EVENT,
         category=Category.EXPERIENCES,
         confidence=confidence,
         value=value,
@@ -301,4 +305,4 @@ def _event(clause: Clause, confidence: float) -> Found:
 
 def _arranged(clause: Clause, confidence: float) -> Found:
     value = f"{clause.verb} {head(clause.rest)}".strip()
-    return Found(kind=ArtifactKind.EVENT, category=Category.PLANS_GOALS, confidence=confidence, value=value)
+    return Found(kind=StatementKind.EVENT, category=Category.PLANS_GOALS, confidence=confidence, value=value)

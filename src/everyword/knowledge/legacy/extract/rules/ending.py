@@ -10,7 +10,7 @@ from enum import StrEnum
 from everyword.knowledge.legacy.extract.rules.clauses import Clause, Who
 from everyword.knowledge.legacy.extract.rules.found import CLEAR, IMPLIED, Found, head
 from everyword.knowledge.legacy.extract.rules.kin import PARTNERS
-from everyword.types.statements import ArtifactDraft, ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementDraft, StatementKind
 
 
 class Over(StrEnum):
@@ -62,7 +62,7 @@ _JUST_FOUND = timedelta(days=30)  # notice is mostly given in the weeks after an
 _OURS = (Who.SELF, Who.US)
 
 
-def slots_ended(draft: ArtifactDraft) -> tuple[str, ...]:
+def slots_ended(draft: StatementDraft) -> tuple[str, ...]:
     """Name the slots that are empty once a statement holds: who is divorced has no husband."""
     if draft.slot is None or draft.negated or draft.confidence <= IMPLIED:  # "since the divorce" may be long ago
         return ()
@@ -88,7 +88,7 @@ def over(clause: Clause) -> Over | None:
     return _ended_by(verb, rest, clause) if past else None
 
 
-def ends(draft: ArtifactDraft, known: ArtifactDraft) -> bool:
+def ends(draft: StatementDraft, known: StatementDraft) -> bool:
     """Tell whether a statement that something is over means a known one: of that person, or at that firm, if named."""
     named = _PARTNER_AND_I.search(draft.quote) if draft.slot and draft.slot.attribute != Over.WORK else None
     named = named or (_AT_A_FIRM.search(draft.quote) if draft.slot and draft.slot.attribute == Over.WORK else None)
@@ -116,7 +116,7 @@ def with_ending(clause: Clause, stated: Found | None) -> Found | None:
         return replace(stated, attribute=what)
     private = what in (Over.MARRIAGE, Over.PREGNANCY)
     return Found(
-        kind=ArtifactKind.EVENT,
+        kind=StatementKind.EVENT,
         category=Category.RELATIONSHIPS if private else Category.WORK_CAREER,
         confidence=CLEAR,
         attribute=what,

@@ -18,7 +18,7 @@ from everyword.knowledge.legacy.extract.rules.found import (
     stance_of,
 )
 from everyword.knowledge.legacy.extract.rules.tools import OF_A_PROJECT, topic_of
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 # What makes a statement about a thing worth keeping: a number, a name, a date.
 _EXACT = re.compile(
@@ -119,7 +119,7 @@ def things(clause: Clause) -> Found | None:
         value = f"{clause.verb} {head(clause.rest)}"
         about = "" if clause.subject.words.lower().startswith("my ") else "project"
         return Found(
-            kind=ArtifactKind.EVENT, category=Category.EXPERIENCES, confidence=LIKELY, value=value, about=about
+            kind=StatementKind.EVENT, category=Category.EXPERIENCES, confidence=LIKELY, value=value, about=about
         )
     changed = _CHANGED.match(clause.rest) if clause.verb == "be" else None
     rest = changed["v"] if changed else clause.rest
@@ -127,7 +127,7 @@ def things(clause: Clause) -> Found | None:
     words = clause.subject.words
     slot = topic or key_of(words)
     return Found(
-        kind=ArtifactKind.KEY_FACT,
+        kind=StatementKind.KEY_FACT,
         category=Category.CONTEXT,
         confidence=CLEAR,
         attribute=slot
@@ -148,7 +148,7 @@ def puts_right(sentence: str) -> Found | None:
         return None
     whose, _, what = match["what"].partition(" ")
     return Found(
-        kind=ArtifactKind.KEY_FACT,
+        kind=StatementKind.KEY_FACT,
         category=Category.CONTEXT,
         confidence=CLEAR,
         attribute=what.lower(),
@@ -173,7 +173,7 @@ def uses(clause: Clause) -> Found | None:
     if topic is None and not re.search(r"\b(?:for|as|with|[A-Z]\w+)\b", clause.rest):
         return None
     return Found(
-        kind=ArtifactKind.KEY_FACT,
+        kind=StatementKind.KEY_FACT,
         category=Category.CONTEXT,
         confidence=CLEAR,
         attribute=topic,
@@ -190,7 +190,7 @@ def took(clause: Clause) -> Found | None:
     if not match or not re.search(r"\bto \w+ (?:the|my|our|a|an|[A-Z])", match["v"]):
         return None
     return Found(
-        kind=ArtifactKind.KEY_FACT,
+        kind=StatementKind.KEY_FACT,
         category=Category.EXPERIENCES,
         confidence=LIKELY,
         value=head(match["v"], 10),
@@ -243,7 +243,7 @@ def out_of_service(clause: Clause) -> Found | None:
         return None
     value = f"can not {clause.verb} {clause.rest}" if cannot else clause.plain
     return Found(
-        kind=ArtifactKind.EVENT,
+        kind=StatementKind.EVENT,
         category=Category.CONTEXT,
         confidence=LIKELY,
         value=head(value, 10),
@@ -272,7 +272,7 @@ def thinks(clause: Clause) -> Found | None:
     match = _OPINION.match(clause.plain)
     if not match or re.match(r"(?:you|it|that|this)\b", match["v"]):
         return None
-    return Found(kind=ArtifactKind.INSIGHT, category=Category.OPINIONS, confidence=LIKELY, value=head(match["v"], 12))
+    return Found(kind=StatementKind.INSIGHT, category=Category.OPINIONS, confidence=LIKELY, value=head(match["v"], 12))
 
 
 def advised(clause: Clause) -> Found | None:
@@ -288,7 +288,7 @@ def advised(clause: Clause) -> Found | None:
     if not match:
         return None
     return Found(
-        kind=ArtifactKind.KEY_FACT,
+        kind=StatementKind.KEY_FACT,
         category=Category.WELLNESS,
         confidence=LIKELY,
         value=head(match["v"] or match["w"]),
@@ -298,7 +298,7 @@ def advised(clause: Clause) -> Found | None:
 
 def _insight(value: str, confidence: float) -> Found:
     return Found(
-        kind=ArtifactKind.INSIGHT,
+        kind=StatementKind.INSIGHT,
         category=Category.OPINIONS,
         confidence=confidence,
         value=head(value, 12),

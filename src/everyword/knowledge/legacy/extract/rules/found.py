@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from everyword.knowledge.legacy.extract.rules.clauses import Clause, Who
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 # How sure a rule is, as the share of its finds that a reader would agree with; read off the labelled sentences.
 OUTRIGHT = 0.95  # "my name is", "we decided to"
@@ -20,7 +20,7 @@ CONSIDERED = 0.3  # weighed, not decided
 class Found:
     """What a rule found in a clause."""
 
-    kind: ArtifactKind
+    kind: StatementKind
     category: Category
     confidence: float
     attribute: str | None = None  # of the slot that it gives a value for
@@ -145,7 +145,7 @@ def attribute(name: str, value: str, category: Category, confidence: float, stan
     if not value:
         return None
     return Found(
-        kind=ArtifactKind.ATTRIBUTE,
+        kind=StatementKind.ATTRIBUTE,
         category=category,
         confidence=confidence,
         attribute=name,

@@ -18,7 +18,7 @@ from everyword.knowledge.legacy.extract.rules.found import (
     stance_of,
 )
 from everyword.knowledge.legacy.extract.rules.tools import topic_of
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 _OURS = (Who.SELF, Who.US)
 _DECIDING = frozenset("decide choose agree settle opt pick".split())
@@ -184,7 +184,7 @@ def needs(clause: Clause) -> Found | None:
     if not match or not clause.negated or clause.subject.who not in _OURS or clause.past:
         return None
     return Found(
-        kind=ArtifactKind.TODO,
+        kind=StatementKind.TODO,
         category=Category.PLANS_GOALS,
         confidence=LIKELY,
         value=head(match["v"]),
@@ -267,7 +267,7 @@ def considering(clause: Clause) -> Found | None:
     if not match or not _LIFE_SIZED.match(match["v"] or match["w"]) or dangles(head(match["v"] or match["w"])):
         return None
     return Found(
-        kind=ArtifactKind.TODO,
+        kind=StatementKind.TODO,
         category=Category.PLANS_GOALS,
         confidence=CONSIDERED,
         value=head(match["v"] or match["w"]),
@@ -290,7 +290,7 @@ def _decision(clause: Clause, rest: str, negative: bool, stance: Stance | None =
         return None
     topic = topic_of(clause.plain, value)
     return Found(
-        kind=ArtifactKind.DECISION,
+        kind=StatementKind.DECISION,
         category=Category.WORK_CAREER if topic else Category.PLANS_GOALS,
         confidence=OUTRIGHT if clause.verb in ("decide", "agree") else CLEAR,
         attribute=topic,
@@ -316,7 +316,7 @@ def _todo(clause: Clause, confidence: float, value: str | None = None) -> Found 
         and not FUTURE_HINT.search(action)
     ):
         return None
-    return Found(kind=ArtifactKind.TODO, category=Category.PLANS_GOALS, confidence=confidence, value=head(action, 10))
+    return Found(kind=StatementKind.TODO, category=Category.PLANS_GOALS, confidence=confidence, value=head(action, 10))
 
 
 def _leans(action: str) -> bool:

@@ -17,7 +17,7 @@ from everyword.knowledge.legacy.extract.rules.found import (
     points_away,
     stance_of,
 )
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 _DISLIKES = frozenset("hate dislike detest despise loathe".split())
 _PEOPLE = (Who.SELF, Who.US, Who.PERSON)
@@ -79,7 +79,7 @@ def does_without(clause: Clause) -> Found | None:
         return None
     value = head(clause.rest, 4)
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.LIFESTYLE,
         confidence=CLEAR,
         attribute=f"{clause.verb}s:{key_of(value)}",
@@ -95,7 +95,7 @@ def cannot_have(clause: Clause) -> Found | None:
     if not value or dangles(value) or re.match(r"(?:a|an|the|my|to|been|any (?!\w+$))\b", value):
         return None
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.WELLNESS,
         confidence=LIKELY,
         attribute=f"haves:{key_of(value)}",
@@ -122,7 +122,7 @@ def unwanted(clause: Clause) -> Found | None:
     if dangles(value):
         return None
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.PREFERENCES,
         confidence=CLEAR,
         attribute=f"wants:{key_of(value)}",
@@ -145,7 +145,7 @@ def favourite(clause: Clause) -> Found | None:
         return None
     value = head(match["value"].rstrip(" .!"))
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.PREFERENCES,
         confidence=OUTRIGHT,
         attribute=f"favourite:{key_of(match['what'])}",
@@ -159,7 +159,7 @@ def _liking(clause: Clause, value: str, negative: bool) -> Found | None:
         return None
     stance = stance_of(clause)
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.PREFERENCES,
         confidence=CLEAR if clause.subject.who is not Who.PERSON else LIKELY,
         attribute=f"likes:{key_of(value)}",

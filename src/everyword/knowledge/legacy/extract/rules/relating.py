@@ -17,7 +17,7 @@ from everyword.knowledge.legacy.extract.rules.kin import (
     is_not_yet,
     is_over,
 )
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 _NAME = r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?"
 _CALLED = re.compile(
@@ -48,19 +48,19 @@ _IMPLIED = (
         ),
         "marital_status",
         "divorced",
-        ArtifactKind.ATTRIBUTE,
+        StatementKind.ATTRIBUTE,
     ),
     (
         re.compile(r"\bwe (?:split up|broke up|separated)\b(?! (?:the|our|my|an?|at|into|for) )", re.IGNORECASE),
         "marital_status",
         "separated",
-        ArtifactKind.ATTRIBUTE,
+        StatementKind.ATTRIBUTE,
     ),
     (
         re.compile(r"\bour (?:\w+ )?wedding anniversary\b|\bwhen we got married\b", re.IGNORECASE),
         "marital_status",
         "married",
-        ArtifactKind.ATTRIBUTE,
+        StatementKind.ATTRIBUTE,
     ),
 )
 _AS_A = re.compile(r"(?:^|, )[Aa]s an? (?P<v>(?:[\w-]+ ){0,3}[\w-]+), (?=I\b|my\b)")
@@ -106,7 +106,7 @@ def relation(clause: Clause) -> Found | None:
 
 def is_kin(found: Found) -> bool:
     """Tell whether a find is that somebody is somebody's relation: when they did what is told beside it is no part."""
-    return found.kind is ArtifactKind.RELATIONSHIP
+    return found.kind is StatementKind.RELATIONSHIP
 
 
 def _was_or_is_kin(is_my: re.Match[str]) -> Found | None:
@@ -131,7 +131,7 @@ def implied(clause: Clause) -> Found | None:
             return _presupposed(attribute, value, Category.RELATIONSHIPS, kind)
     if (match := _MY_EX.search(text)) and relation(clause) is None:
         kin = match["kin"].lower()
-        return _presupposed(f"has:{kin}", kin, Category.RELATIONSHIPS, ArtifactKind.RELATIONSHIP)
+        return _presupposed(f"has:{kin}", kin, Category.RELATIONSHIPS, StatementKind.RELATIONSHIP)
     if match := _NEW_JOB.search(text):
         value = re.sub(r"\s(?:yesterday|today|last|this|and|in|for|because)\b.*$", "", head(match["v"], 4))
         found = _presupposed("employer" if match["at"] else "job", value, Category.WORK_CAREER)
@@ -146,7 +146,7 @@ def implied(clause: Clause) -> Found | None:
 
 def _is_kin(name: str, kin: str, confidence: float, owner: str | None = None, over: bool = False) -> Found:
     return Found(
-        kind=ArtifactKind.RELATIONSHIP,
+        kind=StatementKind.RELATIONSHIP,
         category=Category.RELATIONSHIPS,
         confidence=confidence,
         attribute=kin if kin in SINGLE else f"{kin}:{name.lower()}",
@@ -158,7 +158,9 @@ def _is_kin(name: str, kin: str, confidence: float, owner: str | None = None, ov
     )
 
 
-def _presupposed(attribute: str, value: str, category: Category, kind: ArtifactKind = ArtifactKind.ATTRIBUTE) -> Found:
+def _presupposed(
+    attribute: str, value: str, category: Category, kind: StatementKind = StatementKind.ATTRIBUTE
+) -> Found:
     return Found(
         kind=kind,
         category=category,

@@ -9,7 +9,7 @@ from everyword.knowledge.legacy.extract.rules.ending import Over
 from everyword.knowledge.legacy.extract.rules.found import CLEAR, FUTURE_HINT, LIKELY, Found, head
 from everyword.knowledge.legacy.extract.rules.tools import OF_A_PROJECT
 from everyword.knowledge.legacy.extract.rules.verbs import form_of
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 FINISH = "finish"  # what "done", "finished", "sorted" say, whatever there was to do
 _LONGEST = 200  # characters of a clause that is read: what is longer tells more than that
@@ -98,7 +98,7 @@ def is_due(clause: Clause) -> Found | None:
     if lemma not in _TO_BE_DONE or _NO_TASK.search(rest) or (match["duty"] in ("should", "ought to") and not timed):
         return None
     value = head(f"{lemma} {_as_object(match['thing'])}{rest}", 12)
-    return Found(kind=ArtifactKind.TODO, category=Category.PLANS_GOALS, confidence=CLEAR, value=value)
+    return Found(kind=StatementKind.TODO, category=Category.PLANS_GOALS, confidence=CLEAR, value=value)
 
 
 def was_done(clause: Clause) -> Found | None:
@@ -172,7 +172,7 @@ def _deed(value: str) -> Found | None:
     if " " not in value:
         return None
     return Found(
-        kind=ArtifactKind.EVENT,
+        kind=StatementKind.EVENT,
         category=Category.EXPERIENCES,
         confidence=LIKELY,
         attribute=Over.TASK,

@@ -23,7 +23,7 @@ from everyword.knowledge.legacy.extract.rules.found import (
     unnumbered,
 )
 from everyword.knowledge.legacy.extract.rules.kin import KIN_PATTERN
-from everyword.types.statements import ArtifactKind, Category, Stance
+from everyword.types.statements import Category, Stance, StatementKind
 
 _PEOPLE = (Who.SELF, Who.US, Who.PERSON)
 _NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|no|any|some|several|twin)"
@@ -37,7 +37,7 @@ class _Row:
     pattern: re.Pattern[str]
     attribute: str  # ends in ":" where the value is part of it, since one can have several
     category: Category
-    kind: ArtifactKind = ArtifactKind.ATTRIBUTE
+    kind: StatementKind = StatementKind.ATTRIBUTE
     confidence: float = CLEAR
     stance: Stance | None = None
 
@@ -46,7 +46,7 @@ def _row(
     pattern: str,
     attribute: str,
     category: Category,
-    kind: ArtifactKind = ArtifactKind.ATTRIBUTE,
+    kind: StatementKind = StatementKind.ATTRIBUTE,
     confidence: float = CLEAR,
     stance: Stance | None = None,
     *,
@@ -66,7 +66,7 @@ _BEING = (
         r"(?:happily |newly |recently )?(?:married|engaged) to (?P<v>.+)",
         "married_to",
         Category.RELATIONSHIPS,
-        ArtifactKind.RELATIONSHIP,
+        StatementKind.RELATIONSHIP,
     ),
     _row(
         r"(?:happily |newly |recently |still |now |currently )*(?P<v>single|married|divorced|widowed|engaged"
@@ -265,7 +265,7 @@ def counted(clause: Clause) -> Found | None:
     if not what or dangles(what) or not (_COUNT.match(value) or _TIMES.search(value)):
         return None
     return Found(
-        kind=ArtifactKind.ATTRIBUTE,
+        kind=StatementKind.ATTRIBUTE,
         category=Category.EXPERIENCES,
         confidence=CLEAR,
         attribute=f"count:{clause.verb} {what}",
@@ -372,7 +372,7 @@ def own_things(clause: Clause) -> Found | None:
         return None
     what = match["what"].lower().replace(" ", "_")
     return Found(
-        kind=ArtifactKind.ATTRIBUTE,
+        kind=StatementKind.ATTRIBUTE,
         category=Category.IDENTITY,
         confidence=OUTRIGHT,
         attribute=what,

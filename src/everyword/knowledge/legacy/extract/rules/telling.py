@@ -7,7 +7,7 @@ import re
 from everyword.knowledge.legacy.extract.noise import is_question
 from everyword.knowledge.legacy.extract.rules.clauses import Clause
 from everyword.knowledge.legacy.extract.rules.found import CLEAR, LIKELY, OUTRIGHT, Found, dangles, head
-from everyword.types.statements import ArtifactKind, Category
+from everyword.types.statements import Category, StatementKind
 
 _REMIND = re.compile(
     r"(?:for [A-Z]\w+, )?(?:please )?(?:(?:can|could|would|will) you )?(?:please )?(?:remind me (?:to|that|about"
@@ -101,7 +101,7 @@ def reminds(clause: Clause) -> Found | None:
     ):
         return None
     return Found(
-        kind=ArtifactKind.REMINDER,
+        kind=StatementKind.REMINDER,
         category=Category.PLANS_GOALS,
         confidence=OUTRIGHT,
         value=head(match["v"], 12),
@@ -116,11 +116,11 @@ def announces(sentence: str) -> Found | None:
     chosen = match or _IT_IS.match(sentence)
     if chosen is None or is_question(sentence):
         return None
-    kind, category = ArtifactKind.PREFERENCE, Category.PREFERENCES
+    kind, category = StatementKind.PREFERENCE, Category.PREFERENCES
     if match is None or match["decided"]:
-        kind, category = ArtifactKind.DECISION, Category.PLANS_GOALS
+        kind, category = StatementKind.DECISION, Category.PLANS_GOALS
     elif match["reminder"]:
-        kind, category = ArtifactKind.REMINDER, Category.PLANS_GOALS
+        kind, category = StatementKind.REMINDER, Category.PLANS_GOALS
     value = head(chosen["v"], 14)
     return (
         Found(kind=kind, category=category, confidence=CLEAR, value=value, about="", negated=False) if value else None
@@ -138,7 +138,11 @@ def lists_todo(clause: Clause) -> Found | None:
     if not match:
         return None
     return Found(
-        kind=ArtifactKind.TODO, category=Category.PLANS_GOALS, confidence=OUTRIGHT, value=head(match["v"], 12), about=""
+        kind=StatementKind.TODO,
+        category=Category.PLANS_GOALS,
+        confidence=OUTRIGHT,
+        value=head(match["v"], 12),
+        about="",
     )
 
 
@@ -148,7 +152,7 @@ def aims(clause: Clause) -> Found | None:
     if not match or dangles(head(match["v"], 12)):
         return None
     return Found(
-        kind=ArtifactKind.TODO, category=Category.PLANS_GOALS, confidence=CLEAR, value=head(match["v"], 12), about=""
+        kind=StatementKind.TODO, category=Category.PLANS_GOALS, confidence=CLEAR, value=head(match["v"], 12), about=""
     )
 
 
@@ -162,7 +166,7 @@ def instructs(clause: Clause) -> Found | None:
     address = _ADDRESS.match(plain)
     if address:
         return Found(
-            kind=ArtifactKind.PREFERENCE,
+            kind=StatementKind.PREFERENCE,
             category=Category.IDENTITY,
             confidence=OUTRIGHT,
             attribute="called",
@@ -177,7 +181,7 @@ def instructs(clause: Clause) -> Found | None:
         )
     if match := _WE_FROM_NOW.match(plain):
         return Found(
-            kind=ArtifactKind.DECISION,
+            kind=StatementKind.DECISION,
             category=Category.PLANS_GOALS,
             confidence=CLEAR,
             value=head(match["v"], 12),
@@ -211,7 +215,7 @@ def instructs(clause: Clause) -> Found | None:
 
 def _order(value: str, confidence: float, negated: bool) -> Found:
     return Found(
-        kind=ArtifactKind.PREFERENCE,
+        kind=StatementKind.PREFERENCE,
         category=Category.PREFERENCES,
         confidence=confidence,
         value=head(value, 12),

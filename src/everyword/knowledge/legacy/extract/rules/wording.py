@@ -9,7 +9,7 @@ from everyword.knowledge.legacy.extract.rules.found import Found
 from everyword.knowledge.legacy.extract.rules.kin import ENDED, kin_name
 from everyword.knowledge.legacy.extract.rules.verbs import third_person
 from everyword.text.terms import shortened
-from everyword.types.statements import ArtifactKind, Stance
+from everyword.types.statements import Stance, StatementKind
 
 LONGEST_CONTENT = 240  # characters; the quote has the rest
 
@@ -38,7 +38,7 @@ def whom(subject: Subject, speaker: str) -> str | None:
 
 def worded(clause: Clause, found: Found, speaker: str, sentence: str) -> str:
     """Word a find."""
-    if found.kind is ArtifactKind.RELATIONSHIP and found.content:
+    if found.kind is StatementKind.RELATIONSHIP and found.content:
         kin, _, name = found.content.partition(" ")
         over = found.stance is Stance.ENDED and kin not in ENDED  # an ex is one
         return f"{found.about or speaker}'s {kin} {'was' if over else 'is'} {name}"

@@ -1,4 +1,4 @@
-"""Artifacts: versions, the journal, edges and tags, as a store keeps them."""
+"""Statements: versions, the journal, edges and tags, as a store keeps them."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 import pytest
 
 from conformance.making import SPACE, START, draft, drafts, put, remove
-from everyword.storage.protocol import ArtifactFilter, Draft, Statement, Store
+from everyword.storage.protocol import Draft, StatementFilter, StatementText, Store
 from everyword.types.events import Change, Edge, Event, Filter, Span
 from everyword.types.statements import (
-    Artifact,
-    ArtifactDraft,
-    ArtifactKind,
     Category,
     SaidDate,
     Slot,
     Stance,
+    Statement,
+    StatementDraft,
+    StatementKind,
     Status,
     adopt,
 )
 from everyword.types.times import to_micros
 
-ANY = ArtifactFilter()
+ANY = StatementFilter()
 MANY = 10_000
 ODD = ["a NUL \x00 inside", "tea 🍵", "\\ud83d", "\\\x01 \\", "\x01d83d", "\x1aB64:eA==", '"']
 
 
-def stated(event: Event, quote: str | None = None, *, replaces: str | None = None, **fields) -> Artifact:
-    """Make the artifact that an event states; whatever is not given is plain."""
+def stated(event: Event, quote: str | None = None, *, replaces: str | None = None, **fields) -> Statement:
+    """Make the statement of an event; whatever is not given is plain."""
     words = event.text if quote is None else quote
     start = event.text.index(words)
     given = {
-        "kind": ArtifactKind.ATTRIBUTE,
+        "kind": StatementKind.ATTRIBUTE,
         "content": f"{event.speaker}: {words}",
         "category": Category.IDENTITY,
         "quote": words,
@@ -45,38 +45,38 @@ def stated(event: Event, quote: str | None = None, *, replaces: str | None = Non
         "confidence": 0.75,
         "valid_from": event.at,
     }
-    return adopt(ArtifactDraft(**{**given, **fields}), recorded_at=START, replaces=replaces)
+    return adopt(StatementDraft(**{**given, **fields}), recorded_at=START, replaces=replaces)
 
 
-def put_stated(store: Store, made: Draft, *, space: str = SPACE, **fields) -> tuple[int, Artifact]:
-    """Append an event and the artifact that it states."""
+def put_stated(store: Store, made: Draft, *, space: str = SPACE, **fields) -> tuple[int, Statement]:
+    """Append an event and the statement that it states."""
     (seq,) = put(store, [made], space=space)
-    artifact = stated(made.event, **fields)
+    statement = stated(made.event, **fields)
     with store.writer(space) as writer:
-        writer.put_artifact(seq, artifact)
-    return seq, artifact
+        writer.put_statement(seq, statement)
+    return seq, statement
 
 
-def listed(store: Store, which: ArtifactFilter = ANY, *, space: str = SPACE) -> list[Artifact]:
-    """Read the artifacts that a filter lets through."""
+def listed(store: Store, which: StatementFilter = ANY, *, space: str = SPACE) -> list[Statement]:
+    """Read the statements that a filter lets through."""
     with store.reader(space) as reader:
-        return [artifact for _, artifact in reader.artifacts(which, limit=MANY)]
+        return [statement for _, statement in reader.statements(which, limit=MANY)]
 
 
-def change(event: Event, action: str, *, artifact: str | None = None, target: str | None = None) -> Change:
+def change(event: Event, action: str, *, statement: str | None = None, target: str | None = None) -> Change:
     """Make an entry of the journal."""
     return Change(
-        at=START, action=action, reason=f"{action}ed", artifact_id=artifact, target_id=target, event_id=event.id
+        at=START, action=action, reason=f"{action}ed", statement_id=statement, target_id=target, event_id=event.id
     )
 
 
-def edge(source: Artifact, target: Artifact, kind: str = "reference", weight: float = 0.5) -> Edge:
+def edge(source: Statement, target: Statement, kind: str = "reference", weight: float = 0.5) -> Edge:
     """Make a link."""
     return Edge(source=source.id, target=target.id, kind=kind, weight=weight, at=START, reason="because")
 
 
-class ArtifactsConformance:
-    """Holds a store to its artifacts."""
+class StatementsConformance:
+    """Holds a store to its statements."""
 
     # Reading back
 
@@ -84,7 +84,7 @@ class ArtifactsConformance:
     def test_whatever_is_stated_is_read_back_where_only_its_words_are_asked_for(self, store: Store, odd: str) -> None:
         seq, _ = put_stated(store, draft("I live in Lisbon.", speaker="Ana"), content=odd)
         with store.reader(SPACE) as reader:
-            assert reader.statements([seq]) == [Statement(seq, odd, True)]
+            assert reader.statement_texts([seq]) == [StatementText(seq, odd, True)]
 
     @pytest.mark.parametrize("odd", ODD, ids=ascii)
     def test_names_are_known_as_they_were_written(self, store: Store, odd: str) -> None:
@@ -92,13 +92,13 @@ class ArtifactsConformance:
         with store.reader(SPACE) as reader:
             assert reader.names_known(limit=9) == [(odd, seq)]
 
-    def test_an_artifact_is_read_back_as_it_was_written(self, store: Store) -> None:
+    def test_a_statement_is_read_back_as_it_was_written(self, store: Store) -> None:
         made = draft("Since the divorce I live in “Lisbon” 🍵, not in Porto.", speaker="Ana")
-        seq, artifact = put_stated(
+        seq, statement = put_stated(
             store,
             made,
             quote="I live in “Lisbon” 🍵",
-            kind=ArtifactKind.KEY_FACT,
+            kind=StatementKind.KEY_FACT,
             category=Category.LIFESTYLE,
             date=SaidDate(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC), "in March", False),
             entities=("Lisbon", "Porto"),
@@ -110,48 +110,48 @@ class ArtifactsConformance:
             extractor="rules/1",
         )
         with store.reader(SPACE) as reader:
-            assert reader.artifact(artifact.id) == artifact
-            assert reader.artifacts_of([seq]) == {seq: [artifact]}
-        assert listed(store) == [artifact]
-        assert artifact.quote == made.event.text[slice(*artifact.span)]
+            assert reader.statement(statement.id) == statement
+            assert reader.statements_of([seq]) == {seq: [statement]}
+        assert listed(store) == [statement]
+        assert statement.quote == made.event.text[slice(*statement.span)]
 
     @pytest.mark.parametrize(
         "text", ["a\x00b I live here", "x\udfff\ud800y I live here", "\ufeff🧠 I live here", "\r\n\x85I live here"]
     )
     def test_a_quote_is_read_from_any_text(self, store: Store, text: str) -> None:
-        _, artifact = put_stated(store, draft(text), quote="I live here", about=None)
+        _, statement = put_stated(store, draft(text), quote="I live here", about=None)
         (read,) = listed(store)
         assert read.quote == "I live here"
-        assert read == artifact
+        assert read == statement
         assert store.audit(deep=True).problems == ()
 
     def test_what_is_not_there_is_not_found(self, store: Store) -> None:
-        _, artifact = put_stated(store, draft("I live here"))
+        _, statement = put_stated(store, draft("I live here"))
         with store.file_reader() as reader:
             for space in (SPACE, "nowhere"):
-                assert reader.reader(space).artifact("ar_nothing") is None
-                assert reader.reader(space).artifacts_of([99]) == {}
-                assert reader.reader(space).artifacts_of([]) == {}
+                assert reader.reader(space).statement("st_nothing") is None
+                assert reader.reader(space).statements_of([99]) == {}
+                assert reader.reader(space).statements_of([]) == {}
                 assert reader.reader(space).standing("nobody", limit=5) == []
-                assert reader.reader(space).versions("ar_nothing") == []
-                assert reader.reader(space).changes(["ar_nothing"]) == []
+                assert reader.reader(space).versions("st_nothing") == []
+                assert reader.reader(space).changes(["st_nothing"]) == []
                 assert reader.reader(space).changes([]) == []
-                assert reader.reader(space).edges(["ar_nothing"]) == []
+                assert reader.reader(space).edges(["st_nothing"]) == []
                 assert reader.reader(space).edges([]) == []
                 assert reader.reader(space).stating(["nobody"]) == []
                 assert reader.reader(space).stating([]) == []
                 assert reader.reader(space).abouts_of([99]) == set()
                 assert reader.reader(space).said_earlier(99, limit=5) == []
-            assert reader.reader("nowhere").artifact(artifact.id) is None
-            assert reader.reader("nowhere").artifact_counts() == reader.reader("nowhere").tag_counts() == {}
+            assert reader.reader("nowhere").statement(statement.id) is None
+            assert reader.reader("nowhere").statement_counts() == reader.reader("nowhere").tag_counts() == {}
             assert reader.reader("nowhere").change_counts() == {}
-            assert reader.reader("nowhere").derived_upto() is None
+            assert set(reader.reader("nowhere").cursors().values()) == {0}
 
     # Which ones
 
     def test_filters_let_through_what_meets_all_their_conditions(self, store: Store) -> None:
         made = [
-            ("0", {"kind": ArtifactKind.DECISION, "about": "ANA", "tags": ("topic:a",)}, "w"),
+            ("0", {"kind": StatementKind.DECISION, "about": "ANA", "tags": ("topic:a",)}, "w"),
             ("1", {"about": "Bo", "tags": ("topic:a", "topic:b")}, None),
             ("2", {"about": None, "valid_to": START}, "w"),  # says itself that it is over
         ]
@@ -159,10 +159,10 @@ class ArtifactsConformance:
             put_stated(store, draft(text, wing=wing), **fields)
 
         def texts(**which) -> str:
-            return "".join(artifact.quote for artifact in listed(store, ArtifactFilter(**which)))
+            return "".join(statement.quote for statement in listed(store, StatementFilter(**which)))
 
         assert texts() == "012"
-        assert texts(kind=ArtifactKind.DECISION) == "0"
+        assert texts(kind=StatementKind.DECISION) == "0"
         assert texts(about="ana") == texts(about="Ana") == "0"
         assert texts(status=Status.CURRENT) == "01"
         assert texts(status=Status.RETRACTED) == "2"
@@ -180,17 +180,17 @@ class ArtifactsConformance:
         read: list[str] = []
         after = 0
         with store.reader(SPACE) as reader:
-            while page := reader.artifacts(ANY, after=after, limit=7):
+            while page := reader.statements(ANY, after=after, limit=7):
                 assert len(page) <= 7
-                read += [artifact.quote for _, artifact in page]
+                read += [statement.quote for _, statement in page]
                 after = page[-1][0]
         assert read == [one.event.text for one in made]
 
     def test_what_stands_about_one_is_the_newest_first_and_not_what_is_closed(self, store: Store) -> None:
-        artifacts = [put_stated(store, draft(f"statement {n}"), about="Ana")[1] for n in range(5)]
+        statements = [put_stated(store, draft(f"statement {n}"), about="Ana")[1] for n in range(5)]
         put_stated(store, draft("another's"), about="Bo")
         with store.writer(SPACE) as writer:
-            writer.close_artifact(artifacts[3].id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
+            writer.close_statement(statements[3].id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
             assert [one.quote for one in writer.standing("aNa", limit=3)] == [
                 "statement 4",
                 "statement 2",
@@ -202,34 +202,34 @@ class ArtifactsConformance:
         with store.file_writer() as file:
             writer = file.writer(SPACE)
             events = writer.fetch(seqs)
-            artifacts = [stated(events[seq]) for seq in seqs]
-            for seq, artifact, keys in zip(seqs, artifacts, ([1, 2], [2, -3], [2], [4]), strict=True):
-                writer.put_artifact(seq, artifact, keys)
-            assert writer.standing_by([2, -3], limit=9) == [artifacts[2], artifacts[1], artifacts[0]]
-            assert writer.standing_by([2], limit=2) == [artifacts[2], artifacts[1]]
-            assert writer.standing_by([1], limit=9) == [artifacts[0]]
+            statements = [stated(events[seq]) for seq in seqs]
+            for seq, statement, keys in zip(seqs, statements, ([1, 2], [2, -3], [2], [4]), strict=True):
+                writer.put_statement(seq, statement, keys)
+            assert writer.standing_by([2, -3], limit=9) == [statements[2], statements[1], statements[0]]
+            assert writer.standing_by([2], limit=2) == [statements[2], statements[1]]
+            assert writer.standing_by([1], limit=9) == [statements[0]]
             assert writer.standing_by([5], limit=9) == writer.standing_by([], limit=9) == []
             assert file.writer("nowhere").standing_by([2], limit=9) == []
-            writer.close_artifact(artifacts[1].id, status=Status.RETRACTED, valid_to=None, at=1)
-            assert writer.standing_by([2, -3], limit=9) == [artifacts[2], artifacts[0]]
+            writer.close_statement(statements[1].id, status=Status.RETRACTED, valid_to=None, at=1)
+            assert writer.standing_by([2, -3], limit=9) == [statements[2], statements[0]]
         remove(store, [seqs[2]])
         with store.reader(SPACE) as reader:
-            assert reader.standing_by([2, -3], limit=9) == [artifacts[0]]
+            assert reader.standing_by([2, -3], limit=9) == [statements[0]]
         assert store.audit(deep=True).problems == ()
 
     def test_statements_are_read_with_their_events_and_whether_they_hold(self, store: Store) -> None:
         one, first = put_stated(store, draft("I live in Lisbon"), content="Ana lives in “Lisbon”")
         two, _ = put_stated(store, draft("I live in Porto"), content="Ana lives in Porto")
         with store.writer(SPACE) as writer:
-            writer.close_artifact(first.id, status=Status.SUPERSEDED, valid_to=None, at=1)
+            writer.close_statement(first.id, status=Status.SUPERSEDED, valid_to=None, at=1)
         with store.file_reader() as file:
             reader = file.reader(SPACE)
-            assert reader.statements([two, one, 99]) == [
-                Statement(one, "Ana lives in “Lisbon”", False),
-                Statement(two, "Ana lives in Porto", True),
+            assert reader.statement_texts([two, one, 99]) == [
+                StatementText(one, "Ana lives in “Lisbon”", False),
+                StatementText(two, "Ana lives in Porto", True),
             ]
-            assert reader.statements([two]) == [Statement(two, "Ana lives in Porto", True)]
-            assert reader.statements([]) == file.reader("nowhere").statements([one]) == []
+            assert reader.statement_texts([two]) == [StatementText(two, "Ana lives in Porto", True)]
+            assert reader.statement_texts([]) == file.reader("nowhere").statement_texts([one]) == []
 
     def test_links_are_followed_both_ways_to_other_events(self, store: Store) -> None:
         stated_ = [put_stated(store, draft(f"statement {n}")) for n in range(3)]
@@ -244,28 +244,28 @@ class ArtifactsConformance:
 
     # Closing, and what was known when
 
-    def test_a_closed_artifact_ends_and_is_still_there(self, store: Store) -> None:
-        _, artifact = put_stated(store, draft("I live in Lisbon"))
+    def test_a_closed_statement_ends_and_is_still_there(self, store: Store) -> None:
+        _, statement = put_stated(store, draft("I live in Lisbon"))
         ends = START + timedelta(days=3)
         with store.writer(SPACE) as writer:
-            writer.close_artifact(artifact.id, status=Status.RETRACTED, valid_to=ends, at=to_micros(ends)[0])
+            writer.close_statement(statement.id, status=Status.RETRACTED, valid_to=ends, at=to_micros(ends)[0])
         (closed,) = listed(store)
-        assert closed == replace(artifact, status=Status.RETRACTED, valid_to=ends)
+        assert closed == replace(statement, status=Status.RETRACTED, valid_to=ends)
 
     def test_as_of_shows_what_was_known_and_as_it_was_known(self, store: Store) -> None:
-        _, artifact = put_stated(store, draft("I live in Lisbon"))
+        _, statement = put_stated(store, draft("I live in Lisbon"))
         learned = START + timedelta(days=3)
         with store.writer(SPACE) as writer:
             # It ended long before that was learned.
-            writer.close_artifact(artifact.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(learned)[0])
+            writer.close_statement(statement.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(learned)[0])
 
-        def at(moment: datetime, status: Status | None = None) -> list[Artifact]:
-            return listed(store, ArtifactFilter(as_of=moment, status=status))
+        def at(moment: datetime, status: Status | None = None) -> list[Statement]:
+            return listed(store, StatementFilter(as_of=moment, status=status))
 
         second = timedelta(seconds=1)
         assert at(START - second) == []
-        assert at(START) == at(learned - second) == [artifact]
-        assert at(learned - second, Status.CURRENT) == [artifact]
+        assert at(START) == at(learned - second) == [statement]
+        assert at(learned - second, Status.CURRENT) == [statement]
         assert at(learned - second, Status.SUPERSEDED) == []
         assert at(learned, Status.CURRENT) == []
         assert at(learned, Status.SUPERSEDED) == listed(store)
@@ -289,13 +289,13 @@ class ArtifactsConformance:
         (one, still, moved) = put(store, made)
         first, second = stated(made[0].event), stated(made[2].event)
         told = [
-            (one, change(made[0].event, "add", artifact=first.id)),
+            (one, change(made[0].event, "add", statement=first.id)),
             (still, change(made[1].event, "none", target=first.id)),
-            (moved, change(made[2].event, "update", artifact=second.id, target=first.id)),
+            (moved, change(made[2].event, "update", statement=second.id, target=first.id)),
         ]
         with store.writer(SPACE) as writer:
-            writer.put_artifact(one, first)
-            writer.put_artifact(moved, second)
+            writer.put_statement(one, first)
+            writer.put_statement(moved, second)
             writer.put_changes(told)
         with store.reader(SPACE) as reader:
             assert reader.changes([first.id]) == [entry for _, entry in told]
@@ -333,12 +333,12 @@ class ArtifactsConformance:
                 assert allowed.tolist() == expected
 
     def test_only_what_is_current_is_counted_by_kind(self, store: Store) -> None:
-        put_stated(store, draft("one"), kind=ArtifactKind.TODO)
-        put_stated(store, draft("two"), kind=ArtifactKind.TODO)
-        put_stated(store, draft("three"), kind=ArtifactKind.DECISION)
-        put_stated(store, draft("four"), kind=ArtifactKind.DECISION, valid_to=START)
+        put_stated(store, draft("one"), kind=StatementKind.TODO)
+        put_stated(store, draft("two"), kind=StatementKind.TODO)
+        put_stated(store, draft("three"), kind=StatementKind.DECISION)
+        put_stated(store, draft("four"), kind=StatementKind.DECISION, valid_to=START)
         with store.reader(SPACE) as reader:
-            assert list(reader.artifact_counts().items()) == [("todo", 2), ("decision", 1)]
+            assert list(reader.statement_counts().items()) == [("todo", 2), ("decision", 1)]
 
     # Removing
 
@@ -351,11 +351,11 @@ class ArtifactsConformance:
             events = writer.fetch([kept_seq, gone_seq])
             writer.put_changes(
                 [
-                    (kept_seq, change(events[kept_seq], "add", artifact=kept.id)),
-                    (gone_seq, change(events[gone_seq], "update", artifact=gone.id, target=kept.id)),
+                    (kept_seq, change(events[kept_seq], "add", statement=kept.id)),
+                    (gone_seq, change(events[gone_seq], "update", statement=gone.id, target=kept.id)),
                 ],
             )
-        assert remove(store, [gone_seq])["artifacts"] == 1
+        assert remove(store, [gone_seq])["statements"] == 1
         assert listed(store) == [kept]
         with store.reader(SPACE) as reader:
             assert reader.edges([kept.id, gone.id]) == []
@@ -371,15 +371,15 @@ class ArtifactsConformance:
             events = writer.fetch([ana_seq, bo_seq])
             writer.put_changes(
                 [
-                    (ana_seq, change(events[ana_seq], "add", artifact=ana.id)),
+                    (ana_seq, change(events[ana_seq], "add", statement=ana.id)),
                     (bo_seq, change(events[bo_seq], "none", target=ana.id)),
-                    (bo_seq, change(events[bo_seq], "add", artifact=bo.id)),
+                    (bo_seq, change(events[bo_seq], "add", statement=bo.id)),
                 ],
             )
             writer.put_edges([edge(ana, bo)])
             writer.put_tags({ana_seq: ("topic:a",)})
         with store.writer(SPACE) as writer:
-            writer.drop_artifacts(["ana"])
+            writer.drop_statements(["ana"])
             writer.drop_loose_edges()
         assert listed(store) == [bo]
         with store.reader(SPACE) as reader:
@@ -388,9 +388,9 @@ class ArtifactsConformance:
             assert reader.edges([bo.id]) == []
             assert reader.tag_counts() == {"topic:a": 1}
         with store.writer(SPACE) as writer:
-            writer.drop_artifacts(None)
+            writer.drop_statements(None)
         with store.reader(SPACE) as reader:
-            assert reader.artifacts(ANY, limit=5) == []
+            assert reader.statements(ANY, limit=5) == []
             assert reader.change_counts() == reader.tag_counts() == {}
 
     # Spaces
@@ -404,23 +404,23 @@ class ArtifactsConformance:
         with store.writer("yours") as writer:
             writer.put_edges([edge(same, only_yours)])
             writer.put_tags({yours: ("topic:a",)})
-            writer.put_changes([(yours, change(writer.fetch([yours])[yours], "add", artifact=one.id))])
-            writer.close_artifact(one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
-            writer.owe_derivation(1)
+            writer.put_changes([(yours, change(writer.fetch([yours])[yours], "add", statement=one.id))])
+            writer.close_statement(one.id, status=Status.SUPERSEDED, valid_to=START, at=to_micros(START)[0])
+            writer.set_cursor("statements", yours)
         with store.reader(SPACE) as reader:
-            assert reader.artifact(one.id) == one
-            assert reader.artifact(only_yours.id) is None
+            assert reader.statement(one.id) == one
+            assert reader.statement(only_yours.id) is None
             assert reader.versions(one.id) == [one]
             assert reader.standing("ana", limit=5) == [one]
             assert reader.edges([one.id]) == []
             assert reader.changes([one.id]) == []
             assert reader.tag_counts() == {}
-            assert reader.artifacts_of([mine, yours]) == {mine: [one]}
+            assert reader.statements_of([mine, yours]) == {mine: [one]}
             assert reader.stating(["ana"]) == [mine]
             assert reader.abouts_of([yours]) == set()
-            assert reader.derived_upto() is None
+            assert reader.cursor("statements") == 0
         with store.writer("yours") as writer:
-            writer.drop_artifacts(None)
+            writer.drop_statements(None)
             writer.remove(np.array([yours], np.int64))
         assert listed(store) == [one]
 
@@ -439,23 +439,26 @@ class ArtifactsConformance:
             assert reader.said_earlier(seqs[0], limit=9) == []
             assert reader.said_earlier(other, limit=9) == reader.said_earlier(bare, limit=9) == []
 
-    def test_how_far_deriving_is_behind_is_kept(self, store: Store) -> None:
-        put(store, drafts(["one", "two"]))
+    def test_the_cursor_of_each_view_is_kept(self, store: Store) -> None:
+        first, second, last = put(store, drafts(["one", "two", "three"]))
         with store.writer(SPACE) as writer:
-            assert writer.derived_upto() is None
-            writer.owe_derivation(1)
-            writer.owe_derivation(2)
+            assert (set(writer.cursors().values()), writer.last_seq) == ({0}, last)
+            writer.set_cursor("facts", first)
+            writer.set_cursor("facts", second)
+            writer.set_cursor("intents", last)
         with store.writer(SPACE) as writer:
-            assert writer.derived_upto() == 2
-            writer.owe_derivation(None)
-            assert writer.derived_upto() is None
+            assert (writer.cursor("facts"), writer.cursor("intents"), writer.cursor("concepts")) == (second, last, 0)
+            assert [writer.count_behind(seq) for seq in (0, second, last)] == [3, 1, 0]
+            writer.remove(np.array([last], np.int64))
+        with store.reader(SPACE) as reader:  # what is gone is behind nobody, and its number is not given again
+            assert (reader.last_seq, reader.count_behind(second)) == (last, 0)
 
-    def test_a_transaction_that_fails_leaves_no_artifact(self, store: Store) -> None:
+    def test_a_transaction_that_fails_leaves_no_statement(self, store: Store) -> None:
         (seq,) = put(store, [draft("I live here")])
 
         def fail() -> None:
             with store.writer(SPACE) as writer:
-                writer.put_artifact(seq, stated(draft("I live here").event))
+                writer.put_statement(seq, stated(draft("I live here").event))
                 writer.put_tags({seq: ("topic:a",)})
                 raise RuntimeError
 

@@ -1,4 +1,4 @@
-"""Artifacts and answers on the command line, called in this process: what each verb prints, in text and as JSON."""
+"""Statements and answers on the command line, called in this process: what each verb prints, in text and as JSON."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def run(location: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     with Memory.open(location, embedder="hashing", durability="normal") as memory:
         for day, (text, speaker, wing) in enumerate(SAID, 1):
             memory.add(text, speaker=speaker, wing=wing, at=f"2026-04-{day:02}T10:00Z")
+        memory.admin.settle()
 
     return runner(capsys)
 
@@ -44,14 +45,14 @@ def quotes(listed: Sequence[dict[str, Any]]) -> list[str]:
 
 def id_of(run: Run, words: str) -> str:
     (found,) = [
-        one["id"] for one in run("artifacts", "--status", "any", "--json").json["artifacts"] if words in one["quote"]
+        one["id"] for one in run("statements", "--status", "any", "--json").json["statements"] if words in one["quote"]
     ]
     return found
 
 
-class TestArtifacts:
+class TestStatements:
     def test_text(self, run: Run) -> None:
-        lines = run("artifacts", "--kind", "attribute").out.splitlines()
+        lines = run("statements", "--kind", "attribute").out.splitlines()
         assert "attribute" in lines[0]
         assert "Ana: moved to Porto" in lines[0]
         assert "since 2026-04-02" in lines[0]
@@ -60,7 +61,7 @@ class TestArtifacts:
         assert len(lines) == 2
 
     def test_json(self, run: Run) -> None:
-        (porto,) = run("artifacts", "--kind", "attribute", "--json").json["artifacts"]
+        (porto,) = run("statements", "--kind", "attribute", "--json").json["statements"]
         event = run("show", porto["event_id"], "--json").json
         start, end = porto["span"]
         assert event["text"][start:end] == porto["quote"] == "I moved to Porto."
@@ -69,7 +70,7 @@ class TestArtifacts:
         assert porto["replaces"] == id_of(run, "Lisbon")
 
     def test_a_date_said_in_passing(self, run: Run) -> None:
-        (lake,) = run("artifacts", "--kind", "event", "--json").json["artifacts"]
+        (lake,) = run("statements", "--kind", "event", "--json").json["statements"]
         assert lake["date"] == {
             "start": "2026-04-04T00:00:00+00:00",
             "end": "2026-04-05T00:00:00+00:00",
@@ -91,14 +92,14 @@ class TestArtifacts:
         ],
     )
     def test_conditions(self, run: Run, conditions: Sequence[str], expected: list[str]) -> None:
-        assert quotes(run("artifacts", *conditions, "--json").json["artifacts"]) == expected
+        assert quotes(run("statements", *conditions, "--json").json["statements"]) == expected
 
     def test_nothing_found_is_no_error(self, run: Run) -> None:
-        assert run("artifacts", "--about", "Nobody") == Done(0, "", "")
+        assert run("statements", "--about", "Nobody") == Done(0, "", "")
 
     @pytest.mark.parametrize("wrong", [("--kind", "decisions"), ("--status", "old")])
     def test_a_wrong_choice_names_the_right_ones(self, run: Run, wrong: Sequence[str]) -> None:
-        done = run("artifacts", *wrong, "--json")
+        done = run("statements", *wrong, "--json")
         assert done.code == InvalidFilter.exit_code
         assert done.error["type"] == "InvalidFilter"
         assert {"--kind": "decision,", "--status": "superseded"}[wrong[0]] in done.error["fix"]
@@ -120,14 +121,14 @@ class TestHistory:
 
     def test_json(self, run: Run) -> None:
         first, second = run("history", id_of(run, "Lisbon"), "--json").json["versions"]
-        assert first["artifact"]["status"] == "superseded"
-        assert second["artifact"]["replaces"] == first["artifact"]["id"]
+        assert first["statement"]["status"] == "superseded"
+        assert second["statement"]["replaces"] == first["statement"]["id"]
         assert [change["action"] for change in first["changes"]] == ["add", "update"]
-        assert first["changes"][1]["event_id"] == second["artifact"]["event_id"]
+        assert first["changes"][1]["event_id"] == second["statement"]["event_id"]
 
     @pytest.mark.parametrize("verb", [("history",), ("retract",), ("correct", "x")])
     def test_an_unknown_id(self, run: Run, verb: Sequence[str]) -> None:
-        done = run(verb[0], "ar_nothing", *verb[1:], "--json")
+        done = run(verb[0], "st_nothing", *verb[1:], "--json")
         assert done.code == NotFound.exit_code
         assert done.error["type"] == "NotFound"
 
@@ -138,8 +139,8 @@ class TestCorrections:
         done = run("correct", wrong, "Ana lives in Faro.", "--json")
         assert done.code == 0
         assert (done.json["content"], done.json["replaces"]) == ("Ana lives in Faro.", wrong)
-        assert "Ana lives in Faro." in run("artifacts", "--kind", "attribute").out
-        assert [version["artifact"]["quote"] for version in run("history", wrong, "--json").json["versions"]] == [
+        assert "Ana lives in Faro." in run("statements", "--kind", "attribute").out
+        assert [version["statement"]["quote"] for version in run("history", wrong, "--json").json["versions"]] == [
             "I live in Lisbon.",
             "I moved to Porto.",
             "Ana lives in Faro.",
@@ -150,7 +151,7 @@ class TestCorrections:
         out = run("retract", jazz).out
         assert "retracted" in out
         assert "“I like jazz.”" in out
-        assert "I like jazz." not in quotes(run("artifacts", "--json").json["artifacts"])
+        assert "I like jazz." not in quotes(run("statements", "--json").json["statements"])
         last = run("history", jazz, "--json").json["versions"][0]["changes"][-1]
         assert last["reason"] == "retracted by user: no longer true"
 
@@ -163,9 +164,9 @@ class TestCorrections:
     def test_a_rebuild_keeps_them(self, run: Run) -> None:
         run("correct", id_of(run, "Porto"), "Ana lives in Faro.")
         run("retract", id_of(run, "jazz"))
-        before = run("artifacts", "--status", "any", "--json").json
+        before = run("statements", "--status", "any", "--json").json
         assert run("rebuild").code == 0
-        assert run("artifacts", "--status", "any", "--json").json == before
+        assert run("statements", "--status", "any", "--json").json == before
 
 
 class TestAsk:
@@ -199,8 +200,8 @@ class TestAsk:
 class TestUpkeep:
     def test_stats(self, run: Run) -> None:
         counted = run("stats", "--json").json
-        assert counted["artifacts"]["attribute"] == 1  # what is superseded does not count
-        assert counted["artifacts"]["todo"] == 1
+        assert counted["statements"]["attribute"] == 1  # what is superseded does not count
+        assert counted["statements"]["todo"] == 1
         assert counted["tags"]["relationship:family"] == 1
         lines = {line.split()[0]: line for line in run("stats").out.splitlines()}
         assert "1 attribute" in lines["statements"]
@@ -210,6 +211,7 @@ class TestUpkeep:
     def test_stats_shows_the_most_frequent_tags_alone(self, run: Run, location: Path) -> None:
         with Memory.open(location, embedder="hashing", durability="normal") as memory:
             memory.add("My boss and my dog were at school, then the doctor, a concert, my wedding. I must pay.")
+            memory.admin.settle()
             tags = memory.stats().tags
         line = next(line for line in run("stats").out.splitlines() if line.startswith("tags"))
         shown = line.removeprefix("tags").split(" and ")
@@ -218,17 +220,17 @@ class TestUpkeep:
 
     def test_stats_of_an_empty_space_has_no_such_lines(self, run: Run) -> None:
         out = run("stats", "--space", "other").out
-        assert "artifacts" not in out
+        assert "statements" not in out
         assert "tags" not in out
 
     def test_verify_says_how_much_it_checked(self, run: Run) -> None:
         checked = run("verify", "--json").json["checked"]
-        assert checked["artifacts"] == len(run("artifacts", "--status", "any", "--json").json["artifacts"])
-        assert checked["changes"] >= checked["artifacts"]
-        assert "artifacts" in run("verify").out
+        assert checked["statements"] == len(run("statements", "--status", "any", "--json").json["statements"])
+        assert checked["changes"] >= checked["statements"]
+        assert "statements" in run("verify").out
 
-    def test_forget_tells_how_many_artifacts_went_and_brings_back_what_was_before(self, run: Run) -> None:
-        (moved,) = run("artifacts", "--kind", "attribute", "--json").json["artifacts"]
+    def test_forget_tells_how_many_statements_went_and_brings_back_what_was_before(self, run: Run) -> None:
+        (moved,) = run("statements", "--kind", "attribute", "--json").json["statements"]
         receipt = run("forget", "--id", moved["event_id"], "--yes", "--json").json
-        assert receipt["removed"]["artifacts"] == 1
-        assert quotes(run("artifacts", "--kind", "attribute", "--json").json["artifacts"]) == ["I live in Lisbon."]
+        assert receipt["removed"]["statements"] == 1
+        assert quotes(run("statements", "--kind", "attribute", "--json").json["statements"]) == ["I live in Lisbon."]

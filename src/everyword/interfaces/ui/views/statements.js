@@ -8,35 +8,35 @@ const AT_ONCE = 40; // statements
 const KINDS = ["decision", "todo", "reminder", "key_fact", "insight", "preference", "event", "relationship", "attribute"];
 const STATUSES = ["current", "superseded", "retracted", "any"];
 
-export default function Artifacts({ rest, me }) {
+export default function Statements({ rest, me }) {
   const [kind, setKind] = useState("");
   const [status, setStatus] = useState("current");
   const [about, setAbout] = useState("");
   const [round, setRound] = useState(0);
   const open = rest[0];
-  const close = () => location.replace("#/artifacts"); // replaces the entry, so that Back does not reopen the dialog
+  const close = () => location.replace("#/statements"); // replaces the entry, so that Back does not reopen the dialog
   const empty = html`<${Empty} title="No statements">No statement matches. They are read from events such as “We decided …”, “Remind me …”, “I live in …”.</>`;
   return html`<${Head} title="Statements">Read from events, each with its quote. Earlier versions are kept.</>
     <div class="stack">
       <div class="row">${KINDS.map((one) => html`<button class="chip" aria-pressed=${kind === one} onClick=${() => setKind(kind === one ? "" : one)}>${word(one)}</button>`)}</div>
       <div class="row"><input aria-label="About" placeholder="About (person or thing)" value=${about} onChange=${(event) => setAbout(event.target.value.trim())} />
         <${Choice} label="Status" value=${status} options=${STATUSES} onChange=${setStatus} /></div>
-      <${Paged} key=${round} operation="artifacts" parameters=${{ kind, status, about, limit: AT_ONCE }} item=${(one) => html`<${Statement} artifact=${one} />`} empty=${empty} />
+      <${Paged} key=${round} operation="statements" parameters=${{ kind, status, about, limit: AT_ONCE }} item=${(one) => html`<${Statement} statement=${one} />`} empty=${empty} />
     </div>
     ${open && html`<${Story} key=${open} id=${open} me=${me} onClose=${close} onChanged=${() => setRound(round + 1)} />`}`;
 }
 
-function Statement({ artifact }) {
+function Statement({ statement }) {
   return html`<article class="card hit">
-    <div class="row"><span class="tag on">${word(artifact.kind)}</span>${artifact.status !== "current" && html`<span class="tag over">${artifact.status}</span>`}
-      <a class="grow" href=${`#/artifacts/${artifact.id}`}>${artifact.content}</a></div>
-    <p class="said" dir="auto">“${artifact.quote}”</p>
-    <${Told} artifact=${artifact} />
+    <div class="row"><span class="tag on">${word(statement.kind)}</span>${statement.status !== "current" && html`<span class="tag over">${statement.status}</span>`}
+      <a class="grow" href=${`#/statements/${statement.id}`}>${statement.content}</a></div>
+    <p class="said" dir="auto">“${statement.quote}”</p>
+    <${Details} statement=${statement} />
   </article>`;
 }
 
-function Told({ artifact }) {
-  const { about, speaker, extractor, date, valid_from, valid_to } = artifact;
+function Details({ statement }) {
+  const { about, speaker, extractor, date, valid_from, valid_to } = statement;
   return html`<div class="meta">${about && html`<b>about ${about}</b>`}${speaker && speaker !== about && html`<span>${extractor === "by hand" ? "corrected" : "said"} by ${speaker}</span>`}
     ${date && html`<span>“${date.words}” = ${day(date.start)}</span>`}
     ${(valid_from || valid_to) && html`<span>${valid_from ? `since ${day(valid_from)}` : ""}${valid_to ? ` until ${day(valid_to)}` : ""}</span>`}</div>`;
@@ -49,14 +49,14 @@ function Story({ id, me, onClose, onChanged }) {
   const [error, setError] = useState();
   const story = useAsked((signal) => read("history", { id }, signal), [id, round]);
   const versions = story.value?.versions || [];
-  const current = versions.map((one) => one.artifact).filter((one) => one.status === "current").at(-1);
+  const current = versions.map((one) => one.statement).filter((one) => one.status === "current").at(-1);
   const act = (operation, more) =>
     change(operation, { id: current.id, ...more }).then(() => { setText(""); setError(undefined); setRound(round + 1); onChanged(); }, setError);
   return html`<${Dialog} title="History of a statement" onClose=${onClose}>
     ${story.error && html`<${Trouble} error=${story.error} />`}${!story.value && story.busy && html`<${Waiting} lines=${1} />`}
-    <div class="versions">${versions.map(({ artifact, changes }, number) => html`<section class=${`card hit${artifact.status === "current" ? "" : " sunk"}`}>
-      <div class="row"><h3 class="grow">Version ${number + 1}</h3><span class=${artifact.status === "current" ? "tag on" : "tag"}>${artifact.status}</span></div>
-      <p>${artifact.content}</p>${artifact.extractor === "by hand" ? "" : html`<p class="said" dir="auto">“${artifact.quote}”</p>`}<${Told} artifact=${artifact} />
+    <div class="versions">${versions.map(({ statement, changes }, number) => html`<section class=${`card hit${statement.status === "current" ? "" : " sunk"}`}>
+      <div class="row"><h3 class="grow">Version ${number + 1}</h3><span class=${statement.status === "current" ? "tag on" : "tag"}>${statement.status}</span></div>
+      <p>${statement.content}</p>${statement.extractor === "by hand" ? "" : html`<p class="said" dir="auto">“${statement.quote}”</p>`}<${Details} statement=${statement} />
       ${changes.map((one) => html`<p class="small quiet">${moment(one.at)}: ${one.action}, ${one.reason}</p>`)}
     </section>`)}</div>
     ${error && html`<${Trouble} error=${error} />`}

@@ -1,4 +1,4 @@
-"""Artifacts through `Memory`: what is current, how it came so, what was known when, and what forgetting undoes."""
+"""Statements through `Memory`: what is current, how it came so, what was known when, and what forgetting undoes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import apsw
 import pytest
 
 from clocks import Clock
-from conformance.making import draft
 from everyword import Memory
 from everyword.errors import EverywordError, InvalidFilter, InvalidInput, NotFound
-from everyword.interfaces.cli import main
 from everyword.jobs import rebuild as rebuilding
-from everyword.knowledge import backfill
 from everyword.knowledge import statements as derive
 from everyword.knowledge.legacy.extract.quotes import check_all
-from everyword.storage.sqlite import digests, schema
 from everyword.types.events import Span
-from everyword.types.statements import Artifact, ArtifactKind, History, Status
+from everyword.types.statements import History, Statement, StatementKind, Status
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -49,8 +45,8 @@ def say(memory: Memory, *texts: str, speaker: str = "Ana", **fields) -> list[str
     return ids
 
 
-def the(memory: Memory, words: str) -> Artifact:
-    """Find the one artifact whose quote has these words."""
+def the(memory: Memory, words: str) -> Statement:
+    """Find the one statement whose quote has these words."""
     (found,) = [one for one in memory.statements(status="any") if words in one.quote]
     return found
 
@@ -60,7 +56,7 @@ def current(memory: Memory, **which) -> list[str]:
 
 
 def quotes(told: History) -> list[str]:
-    return [version.artifact.quote for version in told.versions]
+    return [version.statement.quote for version in told.versions]
 
 
 def actions(told: History) -> list[list[str]]:
@@ -69,14 +65,14 @@ def actions(told: History) -> list[list[str]]:
 
 def everything(memory: Memory) -> tuple:
     """Read all that was derived, in an order that does not depend on when it was."""
-    artifacts = sorted(memory.statements(status="any"), key=lambda one: one.id)
-    ids = [one.id for one in artifacts]
+    statements = sorted(memory.statements(status="any"), key=lambda one: one.id)
+    ids = [one.id for one in statements]
     with memory.scope.engine.store.reader(memory.scope.space) as reader:
         chains = {id: [one.id for one in reader.versions(id)] for id in ids}
         changes = {id: reader.changes([id]) for id in ids}
         edges = reader.edges(ids)
         counts = reader.change_counts()
-    return artifacts, (chains, changes), edges, counts, memory.stats().tags
+    return statements, (chains, changes), edges, counts, memory.stats().tags
 
 
 # A new statement meets what is known
@@ -216,7 +212,7 @@ def test_history_tells_the_story_with_quotes_and_reasons(memory: Memory) -> None
     assert "'Porto'" in lisbon.changes[-1].reason
     assert [change.event_id for change in lisbon.changes] == ids[:3]
     assert [change.at for change in lisbon.changes] == [START + DAY, START + 2 * DAY, START + 3 * DAY]
-    assert porto.changes[0].target_id == lisbon.artifact.id
+    assert porto.changes[0].target_id == lisbon.statement.id
 
 
 def test_the_history_of_what_ended_has_no_current_version(memory: Memory) -> None:
@@ -224,7 +220,7 @@ def test_the_history_of_what_ended_has_no_current_version(memory: Memory) -> Non
     assert memory.history(the(memory, "I like jazz.").id).current is None
 
 
-@pytest.mark.parametrize("id", ["ar_nothing", "", "ev_1", None, 7])
+@pytest.mark.parametrize("id", ["st_nothing", "", "ev_1", None, 7])
 def test_there_is_no_history_of_what_is_not_there(memory: Memory, id) -> None:
     for ask in (memory.statement, memory.history, memory.retract, lambda id: memory.correct(id, "x")):
         with pytest.raises(NotFound):
@@ -288,7 +284,7 @@ def test_a_correction_is_the_next_version(memory: Memory) -> None:
     assert (right.replaces, right.about, right.confidence) == (wrong.id, "Ana", 1.0)
     assert memory.statement(wrong.id).status is Status.SUPERSEDED
     told = memory.history(wrong.id)
-    assert [version.artifact.id for version in told.versions] == [wrong.id, right.id]
+    assert [version.statement.id for version in told.versions] == [wrong.id, right.id]
     assert told.versions[0].changes[-1].reason == "corrected by user"
     assert memory.get(right.event_id).text == "Ana lives in Faro."
 
@@ -345,9 +341,9 @@ def test_only_what_is_current_can_be_corrected(memory: Memory) -> None:
 def test_only_the_memory_writes_corrections(memory: Memory) -> None:
     say(memory, "I live in Lisbon.")
     lisbon = the(memory, "Lisbon")
-    for meta in ({"everyword": "retract"}, {"everyword": {"action": "add", "artifact": lisbon.id}}, {"everyword": {}}):
+    for meta in ({"everyword": "retract"}, {"everyword": {"action": "add", "statement": lisbon.id}}, {"everyword": {}}):
         memory.add("Hello.", role="correction", meta=meta)
-    memory.add("Hello.", role="user", meta={"everyword": {"action": "retract", "artifact": lisbon.id}})
+    memory.add("Hello.", role="user", meta={"everyword": {"action": "retract", "statement": lisbon.id}})
     assert memory.statements() == [lisbon]
 
 
@@ -355,6 +351,7 @@ def test_a_correction_counts_at_once_also_where_deriving_is_behind(tmp_path: Pat
     path = tmp_path / "memory.db"
     with Memory.open(path, embedder="none") as memory:
         say(memory, "I live in Lisbon.", "I like jazz.")
+        assert len(memory.statements()) == 2
     with Memory.open(path, embedder="none", extract=False) as memory:
         say(memory, "I work at Acme.")
         assert memory.retract(the(memory, "jazz").id).status is Status.RETRACTED
@@ -386,7 +383,7 @@ def test_a_condition_that_makes_no_sense_is_told(memory: Memory, wrong: dict) ->
 def test_the_error_names_what_can_be_asked_for(memory: Memory) -> None:
     with pytest.raises(InvalidFilter) as caught:
         memory.statements(kind="decisions")
-    assert all(kind in caught.value.fix for kind in ArtifactKind)
+    assert all(kind in caught.value.fix for kind in StatementKind)
 
 
 def test_more_than_a_page_is_listed_whole(memory: Memory) -> None:
@@ -410,7 +407,7 @@ def test_nothing_crosses_between_spaces(memory: Memory) -> None:
             ask(porto.id)
     with pytest.raises(NotFound):
         other.correct(lisbon.id, "Ana lives in Faro.")
-    assert memory.stats().artifacts == {"attribute": 1}
+    assert memory.stats().statements == {"attribute": 1}
     assert "topic:preferences" not in memory.stats().tags
     other.forget(speaker="Ana")
     assert memory.statements(status="any") == [lisbon]
@@ -463,12 +460,13 @@ def test_tags_filter_what_is_recalled(memory: Memory) -> None:
     assert memory.ask("the old town", tag="topic:wellness").quotes == ("My dentist is in the old town.",)
 
 
-def test_stats_counts_current_artifacts_by_kind_and_events_by_tag(memory: Memory) -> None:
-    assert (memory.stats().artifacts, memory.stats().tags) == ({}, {})
+def test_stats_counts_current_statements_by_kind_and_events_by_tag(memory: Memory) -> None:
+    assert (memory.stats().statements, memory.stats().tags) == ({}, {})
     say(memory, "I live in Lisbon.", "I moved to Porto.", "I like jazz.", "I love chess.", "I need to call my sister.")
+    memory.admin.settle()
     stats = memory.stats()
-    assert stats.artifacts == {"preference": 2, "attribute": 1, "todo": 1}
-    assert list(stats.artifacts.values()) == sorted(stats.artifacts.values(), reverse=True)
+    assert stats.statements == {"preference": 2, "attribute": 1, "todo": 1}
+    assert list(stats.statements.values()) == sorted(stats.statements.values(), reverse=True)
     assert stats.tags["topic:preferences"] == 2
     assert stats.tags["action:required"] == stats.tags["relationship:family"] == 1
 
@@ -533,14 +531,14 @@ def test_forgetting_all_leaves_nothing_derived(memory: Memory) -> None:
     say(memory, "I need to set up PostgreSQL for the project.", session="s")
     memory.retract(the(memory, "Porto").id)
     receipt = memory.forget(before=START + 100 * DAY)
-    assert receipt.removed["artifacts"] >= 4
+    assert receipt.removed["statements"] >= 4
     assert memory.statements(status="any") == []
     report = memory.admin.verify()
     assert report.ok
-    assert {report.checked[name] for name in ("events", "artifacts", "edges", "changes", "tags")} == {0}
+    assert {report.checked[name] for name in ("events", "statements", "edges", "changes", "tags")} == {0}
 
 
-def test_a_dry_run_changes_no_artifact(memory: Memory) -> None:
+def test_a_dry_run_changes_no_statement(memory: Memory) -> None:
     say(memory, "I live in Lisbon.", "I moved to Porto.")
     before = everything(memory)
     memory.forget(speaker="Ana", dry_run=True)
@@ -632,8 +630,8 @@ def expected() -> tuple:
         for event in _hundred():
             memory.add(**event)
         told = everything(memory)
-    artifacts, _, edges, counts, tags = told
-    assert {one.status for one in artifacts} == set(Status)
+    statements, _, edges, counts, tags = told
+    assert {one.status for one in statements} == set(Status)
     assert edges
     assert set(counts) >= {"add", "update", "retract", "none"}
     assert tags
@@ -662,7 +660,7 @@ def test_a_rebuild_derives_the_same(expected: tuple) -> None:
 def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derive anew in many parts, as a space of a hundred thousand events is."""
     monkeypatch.setattr(rebuilding, "_COPY_BATCH", 30)
-    monkeypatch.setattr(rebuilding, "_DERIVE_BATCH", 20)
+    monkeypatch.setattr(rebuilding, "BATCH", 20)
     monkeypatch.setattr(rebuilding, "_MOST_LEFT", 5)
 
 
@@ -672,12 +670,13 @@ def test_readers_see_what_was_there_until_the_new_is_complete(tmp_path: Path, ex
     seen: list[bool] = []
 
     def watched(what: str, _done: int, _total: int) -> None:
-        if what == "artifacts":
+        if what == "statements":
             with Memory.open(path, embedder="none", read_only=True) as other:
                 seen.append(everything(other) == expected)
 
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
         memory.add_many(_hundred())
+        assert everything(memory) == expected
         memory.admin.rebuild(progress=watched)
         assert seen == [True] * 4
         assert everything(memory) == expected
@@ -690,7 +689,7 @@ def test_a_rebuild_that_is_broken_off_changes_nothing(tmp_path: Path, expected: 
         pass
 
     def broken_off(what: str, done: int, _total: int) -> None:
-        if what == "artifacts" and done > 60:
+        if what == "statements" and done > 60:
             raise Killed
 
     path = tmp_path / "memory.db"
@@ -719,7 +718,7 @@ def test_what_is_forgotten_while_events_are_derived_anew_stays_forgotten() -> No
         waiting = [lambda: memory.forget(ids=[first.id]), lambda: memory.forget(session="other")]
 
         def meanwhile(what: str, done: int, _total: int) -> None:
-            if what == "artifacts" and done > 60 and waiting:
+            if what == "statements" and done > 60 and waiting:
                 waiting.pop()()
 
         memory.admin.rebuild(progress=meanwhile)
@@ -749,7 +748,7 @@ def test_what_is_said_while_events_are_read_anew_is_derived_with_them(expected: 
         said = iter(events[90:])
 
         def meanwhile(what: str, _done: int, _total: int) -> None:
-            if what == "artifacts":
+            if what == "statements":
                 memory.add_many(list(said))
 
         memory.admin.rebuild(progress=meanwhile)
@@ -764,11 +763,9 @@ def test_settling_later_derives_the_same(expected: tuple, tmp_path: Path) -> Non
         assert memory.statements(status="any") == []
         assert memory.recall("Lisbon")
     with Memory.open(path, embedder="none", clock=_still, durability="normal") as memory:
-        assert memory.admin.settle() == 60
+        memory.admin.settle()
         memory.add_many(events[60:])
         assert everything(memory) == expected
-        memory.admin.settle()  # concepts, where the machine is slow
-        assert memory.admin.settle() == 0
 
 
 def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path) -> None:
@@ -781,7 +778,7 @@ def test_forgetting_while_deriving_is_behind_leaves_nothing_of_it(tmp_path: Path
         assert memory.admin.verify().ok
 
 
-def test_an_export_brings_the_same_artifacts_to_another_file(tmp_path: Path) -> None:
+def test_an_export_brings_the_same_statements_to_another_file(tmp_path: Path) -> None:
     with Memory.open(":memory:", embedder="none", clock=_still) as memory:
         memory.add_many(_hundred())
         told = everything(memory)
@@ -794,7 +791,7 @@ def test_an_export_brings_the_same_artifacts_to_another_file(tmp_path: Path) -> 
         assert everything(other) == told
 
 
-def test_an_export_of_what_arrived_out_of_order_brings_the_same_artifacts(memory: Memory, tmp_path: Path) -> None:
+def test_an_export_of_what_arrived_out_of_order_brings_the_same_statements(memory: Memory, tmp_path: Path) -> None:
     say(memory, "I moved to Porto.", at="2026-03-01T00:00Z")
     say(memory, "I live in Lisbon.", at="2026-02-01T00:00Z")
     memory.admin.export(tmp_path / "events.jsonl")
@@ -858,97 +855,25 @@ def test_writers_at_the_same_time_leave_one_current_place(tmp_path: Path) -> Non
         assert everything(memory) == told
 
 
-# Files that nothing was derived from yet
-
-
-def _underived(path: Path, texts: Sequence[str]) -> None:
-    """Write a memory whose layers are all behind its log."""
-    number, sql = schema.migrations()[0]
-    made = [draft(text, speaker="Ana", at=START + n * DAY) for n, text in enumerate(texts)]
-    connection = apsw.Connection(str(path))
-    connection.execute(sql)
-    connection.pragma("application_id", schema.APPLICATION_ID)
-    connection.pragma("user_version", number)
-    connection.execute(
-        "INSERT INTO spaces (id, name, events, words, word_tail) VALUES (1, 'default', ?, ?, ?), (2, 'empty', 0, 0, 0)",
-        (len(made), sum(one.terms.length for one in made), len(made)),
-    )
-    for seq, one in enumerate(made, 1):
-        connection.execute(
-            "INSERT INTO events (seq, space, id, content, speaker, at, at_offset, recorded_at, text)"
-            " VALUES (?, 1, ?, ?, 'Ana', ?, 0, ?, ?)",
-            (seq, one.raw_id, one.content, one.moment[0], one.moment[0], one.event.text),
-        )
-        connection.execute("INSERT INTO word_tail VALUES (1, ?, ?, ?)", (seq, one.terms.length, one.terms.packed))
-    for table in ("derivations", "graphs", "marking"):
-        connection.execute(f"INSERT INTO {table} (space, upto) VALUES (1, 0)")
-    digests.renew(connection)
-    connection.close()
-
-
-def test_a_file_that_is_behind_is_brought_up_by_the_next_write(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = ("I live in Lisbon.", "I like jazz.", "I moved to Porto.")
-    _underived(tmp_path / "old.db", texts)
-    with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
-        assert [event.text for event in memory.events()] == list(texts)
-        assert [hit.text for hit in memory.recall("Porto")] == ["I moved to Porto."]
-        assert memory.statements(status="any") == []
-        assert main(["--memory", str(tmp_path / "old.db"), "--embedder", "none", "doctor"]) == 0
-        told = capsys.readouterr().out
-        assert "not yet derived from 3 events" in told
-        assert "artifacts" in told
-        assert memory.stats().behind == {"artifacts": 3, "graph": 3, "intents": 3, "concepts": 3}
-        say(memory, "I moved to Madrid.")  # which brings the others up
-        assert memory.stats().behind == {}
-        assert current(memory) == ["I like jazz.", "I moved to Madrid."]
-        assert len(memory.history(the(memory, "Lisbon").id).versions) == 3
-        assert memory.admin.verify().ok
-        say(memory, "I moved to Faro.")  # from now on at once
-        assert "I moved to Faro." in current(memory)
-        assert memory.space("empty").add("I like tea.", speaker="Bo").new
-        assert current(memory.space("empty")) == ["I like tea."]
-
-
-def test_a_long_file_that_is_behind_comes_up_with_each_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backfill, "_WRITE_S", 0.0)  # as many as are added, and no more for the time that is left
-    texts = [f"I like tea number {number}." for number in range(40)]
-    _underived(tmp_path / "old.db", texts)
-    with Memory.open(tmp_path / "old.db", embedder="none", create=False) as memory:
-        left = [40]
-        while memory.stats().behind:
-            say(memory, f"I like coffee number {len(left)}.")
-            left.append(memory.stats().behind.get("artifacts", 0))
-        assert left == sorted(left, reverse=True)
-        assert 2 < len(left) < 20
-        told = everything(memory)
-        assert len(told[0]) == 40 + len(left) - 1
-        memory.admin.rebuild()
-        assert everything(memory) == told
-
-
 # What verify finds
 
-_SOME_BODY = "(SELECT number FROM artifacts ORDER BY number LIMIT 1)"
+_SOME_BODY = "(SELECT number FROM statements ORDER BY number LIMIT 1)"
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM artifacts WHERE replaces IS NULL", "is not there"),
-        (f"UPDATE artifacts SET seq = 999 WHERE number = {_SOME_BODY}", "lost the event"),
-        (f"UPDATE artifacts SET body = json_set(body, '$.span[1]', 999) WHERE number = {_SOME_BODY}", "quote"),
-        (f"UPDATE artifacts SET body = json_set(body, '$.span[0]', 3) WHERE number = {_SOME_BODY}", "not what was"),
-        (f"UPDATE artifacts SET body = json_set(body, '$.span[0]', -9) WHERE number = {_SOME_BODY}", "quote"),
-        (f"UPDATE artifacts SET kind = 'todo' WHERE number = {_SOME_BODY}", "not what was"),
-        (f"UPDATE artifacts SET body = '[' WHERE number = {_SOME_BODY}", "can't be read"),
-        (f"UPDATE artifacts SET body = '{{}}' WHERE number = {_SOME_BODY}", "can't be read"),
-        ("UPDATE artifact_edges SET target = 'ar_nothing' WHERE kind = 'causal'", "edges lead"),
+        ("DELETE FROM statements WHERE replaces IS NULL", "is not there"),
+        (f"UPDATE statements SET seq = 999 WHERE number = {_SOME_BODY}", "lost the event"),
+        (f"UPDATE statements SET body = json_set(body, '$.span[1]', 999) WHERE number = {_SOME_BODY}", "quote"),
+        (f"UPDATE statements SET body = json_set(body, '$.span[0]', 3) WHERE number = {_SOME_BODY}", "not what was"),
+        (f"UPDATE statements SET body = json_set(body, '$.span[0]', -9) WHERE number = {_SOME_BODY}", "quote"),
+        (f"UPDATE statements SET kind = 'todo' WHERE number = {_SOME_BODY}", "not what was"),
+        (f"UPDATE statements SET body = '[' WHERE number = {_SOME_BODY}", "can't be read"),
+        (f"UPDATE statements SET body = '{{}}' WHERE number = {_SOME_BODY}", "can't be read"),
+        ("UPDATE statement_edges SET target = 'st_nothing' WHERE kind = 'causal'", "edges lead"),
         ("UPDATE journal SET seq = 999 WHERE number = 1", "journal"),
-        ("UPDATE journal SET target = 'ar_nothing' WHERE target IS NOT NULL", "journal"),
+        ("UPDATE journal SET target = 'st_nothing' WHERE target IS NOT NULL", "journal"),
         ("UPDATE event_tags SET seq = seq + 900", "tags belong to no event"),
     ],
 )
@@ -959,7 +884,7 @@ def test_verify_finds_what_points_to_nothing_and_a_rebuild_mends_it(tmp_path: Pa
         before = everything(memory)
         report = memory.admin.verify(deep=True)
         assert report.ok
-        assert report.checked["artifacts"] == len(before[0])
+        assert report.checked["statements"] == len(before[0])
         assert report.checked["edges"] == len(before[2]) > 0
         assert report.checked["changes"] == sum(before[3].values())
         assert report.checked["tags"] == sum(before[4].values())
@@ -1086,7 +1011,7 @@ def test_when_a_change_is_taken_back_what_held_before_it_holds_again(
     (back,) = say(memory, "Scratch that.", session="s")
     (found,) = memory.statements()
     assert (found.quote, found.value) == ("Scratch that.", holds)
-    assert [one.artifact.quote for one in memory.history(found.id).versions][-2:] == [said[-1], "Scratch that."]
+    assert [one.statement.quote for one in memory.history(found.id).versions][-2:] == [said[-1], "Scratch that."]
     before = memory.statements(status="any")
     memory.admin.rebuild()
     assert memory.statements(status="any") == before
@@ -1272,7 +1197,7 @@ def test_what_puts_nothing_right_is_not_noted_twice(memory: Memory) -> None:
         )
     )
     memory.forget(ids=[first])
-    with memory.scope.engine.store.reader(memory.scope.space) as reader:
+    with memory.scope.reader("statements") as reader:
         before = reader.change_counts()
     memory.admin.rebuild()
     with memory.scope.engine.store.reader(memory.scope.space) as reader:

@@ -16,7 +16,7 @@ from everyword.storage.postings import terms_of
 from everyword.storage.protocol import Draft
 from everyword.types.events import Change, Edge, Event
 from everyword.types.ids import content_of, identity_of
-from everyword.types.statements import Artifact, Status
+from everyword.types.statements import Statement, Status
 from everyword.types.times import to_micros
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -113,7 +113,7 @@ _moderately = settings(max_examples=40, derandomize=True, deadline=None, suppres
 class _Told:
     """All that a memory derived."""
 
-    artifacts: dict[str, Artifact]
+    statements: dict[str, Statement]
     journal: dict[str, list[Change]]
     chains: dict[str, list[str]]
     edges: list[Edge]
@@ -122,11 +122,11 @@ class _Told:
 
 
 def _told(memory: Memory) -> _Told:
-    artifacts = {one.id: one for one in memory.statements(status="any")}
-    ids = sorted(artifacts)
+    statements = {one.id: one for one in memory.statements(status="any")}
+    ids = sorted(statements)
     with memory.scope.engine.store.reader("default") as reader:
         return _Told(
-            artifacts=artifacts,
+            statements=statements,
             journal={id: reader.changes([id]) for id in ids},
             chains={id: [one.id for one in reader.versions(id)] for id in ids},
             edges=reader.edges(ids),
@@ -188,18 +188,18 @@ def _tell(memory: Memory, event: Event) -> None:
 
 def _check(memory: Memory, told: _Told) -> None:
     """Check what holds of every memory, whatever was done to it."""
-    for one in told.artifacts.values():
+    for one in told.statements.values():
         text = memory.get(one.event_id).text
         assert text[one.span.start : one.span.end] == one.quote
         assert (one.status is Status.CURRENT) == (one.valid_to is None)
         assert one.valid_from is None or one.valid_to is None or one.valid_from <= one.valid_to
         if one.replaces is not None:
-            before = told.artifacts[one.replaces]
+            before = told.statements[one.replaces]
             disowned = any(change.reason.endswith("never true") for change in told.journal[one.id])
             assert before.status is not Status.CURRENT or disowned
             assert (before.about or "").casefold() == (one.about or "").casefold()
         # The journal says why each came to be.
-        assert any(change.artifact_id == one.id and change.reason for change in told.journal[one.id])
+        assert any(change.statement_id == one.id and change.reason for change in told.journal[one.id])
     report = memory.admin.verify()
     assert report.ok, report.problems
 
@@ -240,7 +240,7 @@ def test_what_is_left_states_what_it_would_have_stated_alone(history: list[tuple
 def test_past_states_are_read_as_they_were(said: list[dict[str, Any]], size: int, pick: Any) -> None:
     run = _History()
     with run.memory:
-        states: list[tuple[datetime, list[Artifact]]] = []
+        states: list[tuple[datetime, list[Statement]]] = []
         for start in range(0, len(said), size):
             run.do(("add", said[start : start + size]))
             if pick.random() < 0.3:

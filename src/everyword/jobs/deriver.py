@@ -1,0 +1,275 @@
+"""Keep the views of the log up to date: after writes in the background, before reads, and in workers.
+
+Each view has a durable cursor. One transaction applies a batch of events to the views and moves their cursors, so a
+deriver that is killed anywhere goes on where it was, and any number of them may run: they take turns by the write lock.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from everyword.engine.engine import Engine, Progress, silent
+from everyword.engine.retry import again
+from everyword.errors import StoreBusy, StoreFull
+from everyword.settings import Settings
+from everyword.storage.protocol import CONCEPTS, FACTS, INTENTS, SESSIONS, STATEMENTS, VIEWS, Reader, Store, Writer
+from everyword.text.terms import ANALYSIS_VERSION
+
+WORDS = "words"
+BATCH = 256  # events applied in one transaction when nobody waits for the write lock
+_SLICE_S = 0.03  # that a batch in the background may hold the write lock
+_FIRST_SLICE = 4  # events in the first batch in the background; the time it takes decides on the next
+_QUIET_S = 0.05  # without a write before the background begins, so that a burst of writes is not slowed down
+_LONGEST_WAIT_S = 1.0  # for such a pause: under a steady stream of writes a batch runs once a second
+_PATIENCE_S = 0.2  # that the background waits for the write lock before it looks whether the memory is closing
+_IDLE_S = 1.0  # until the thread ends; the next write starts another
+
+
+# The views that each view rests on, besides itself.
+_SOURCES = {
+    STATEMENTS: (),
+    FACTS: (STATEMENTS,),
+    SESSIONS: (),
+    INTENTS: (STATEMENTS, CONCEPTS),
+    CONCEPTS: (),
+}
+
+
+def views_of(settings: Settings) -> tuple[str, ...]:
+    """List the views that a memory with these settings keeps up to date, in the order in which they are derived."""
+    return tuple(view for view in VIEWS if (settings.fold if view == CONCEPTS else settings.extract))
+
+
+def with_sources(settings: Settings, views: Iterable[str]) -> tuple[str, ...]:
+    """List the views that must be up to date for some views to be, in order."""
+    needed = {one for view in views for one in (view, *_SOURCES[view])}
+    return tuple(view for view in views_of(settings) if view in needed) if needed else ()
+
+
+def behind(reader: Reader, views: Sequence[str]) -> int:
+    """Count the events that the slowest of some views has not applied."""
+    if not views or not reader.last_seq:
+        return 0
+    cursors = reader.cursors()
+    return reader.count_behind(min(cursors[view] for view in views))
+
+
+def lag(reader: Reader) -> dict[str, int]:
+    """Count the events that each view has not applied, and those whose words an older version indexed."""
+    upto = reader.cursors()
+    if reader.file.analysis_version() < ANALYSIS_VERSION:
+        upto = {WORDS: 0, **upto}
+    counts = {view: reader.count_behind(seq) for view, seq in upto.items()}
+    return {view: count for view, count in counts.items() if count}
+
+
+def catch_up(
+    engine: Engine,
+    space: str,
+    views: Sequence[str],
+    *,
+    seconds: float | None = None,
+    progress: Progress = silent,
+) -> int:
+    """Apply the log to some views, up to the last event at this moment; return the number of events applied.
+
+    seconds: stop after this time, also where others hold the write lock, with the rest left for later. Takes the write
+    lock only where a view is behind.
+    """
+    if engine.store.read_only:
+        return 0
+    with engine.store.reader(space) as reader:
+        target = reader.last_seq
+        if not behind(reader, views):
+            return 0
+    end = None if seconds is None else time.monotonic() + seconds
+    limit, total, waiting = BATCH if seconds is None else _FIRST_SLICE, 0, set[str]()
+    while end is None or time.monotonic() < end:
+        begun = time.monotonic()
+        left = [view for view in views if view not in waiting]
+        patience_s = None if end is None else max(0.001, end - begun)
+        try:
+            done, stuck = derive_batch(engine, engine.store, space, left, limit, patience_s=patience_s)
+        except (StoreBusy, StoreFull):
+            if end is None:
+                raise
+            break  # a question is answered all the same
+        waiting |= stuck
+        total += done
+        progress("views", total, total)
+        if not done and not stuck:
+            break
+        if seconds is not None:
+            limit = _next_limit(limit, time.monotonic() - begun)
+        with engine.store.reader(space) as reader:
+            cursors = reader.cursors()
+        if all(cursors[view] >= target for view in views if view not in waiting):
+            break
+    return total
+
+
+def derive_batch(
+    engine: Engine,
+    store: Store,
+    space: str,
+    views: Sequence[str],
+    limit: int,
+    *,
+    patience_s: float | None = None,
+) -> tuple[int, frozenset[str]]:
+    """Apply the next events to the views that are furthest behind, in one transaction.
+
+    Return the number of events applied, and the views that must wait for something else, such as vectors.
+    """
+    if not views:
+        return 0, frozenset()
+    with store.writer(space, patience_s=patience_s) as writer:
+        return apply_batch(engine, writer, views, limit)
+
+
+def apply_batch(engine: Engine, writer: Writer, views: Sequence[str], limit: int) -> tuple[int, frozenset[str]]:
+    """Apply the next events within a transaction; see derive_batch."""
+    from everyword.knowledge.views import BY_NAME, Batch  # reading events takes many patterns
+
+    cursors, last = writer.cursors(), writer.last_seq
+    start = min(cursors[view] for view in views)
+    if start >= last:
+        return 0, frozenset()
+    rows = writer.log(after=start, limit=limit)
+    batch, applied, stuck = Batch(engine, writer, rows), 0, set[str]()
+    for view in views:
+        mine = [row for row in rows if row[0] > cursors[view]]
+        if not cursors[view]:
+            BY_NAME[view].clear(writer)
+        done = BY_NAME[view].apply(batch, mine) if mine else 0
+        applied = max(applied, done)
+        if done < len(mine):
+            stuck.add(view)
+            if done:
+                writer.set_cursor(view, mine[done - 1][0])
+        elif len(rows) < limit:
+            # Nobody adds events under the write lock, so this page was the last.
+            writer.set_cursor(view, last)
+        elif mine:
+            writer.set_cursor(view, mine[-1][0])
+    return applied, frozenset(stuck)
+
+
+def _next_limit(limit: int, took_s: float) -> int:
+    """Choose the size of the next batch, so that it takes one slice of time."""
+    return max(1, min(BATCH, 2 * limit, round(limit * _SLICE_S / max(took_s, 1e-4))))
+
+
+class BackgroundDeriver:
+    """A thread that encodes and derives what writes of this process left to do, while no write is under way."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = weakref.ref(engine)  # a memory that is dropped without close() must not stay open for this
+        self._changed = threading.Condition()
+        self._spaces: set[str] = set()
+        self._written_at = 0.0
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._process = os.getpid()  # a forked child has neither the thread nor, perhaps, the lock
+        _known.add(self)
+
+    def wake(self, space: str) -> None:
+        """Note that a space was written to; return at once."""
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            if self._stopping or threading.current_thread() is self._thread:
+                return
+            self._spaces.add(space)
+            self._written_at = time.monotonic()
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="everyword-deriver", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Stop after the batch that is under way; what is left stays behind its cursors."""
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while (space := self._next()) is not None:
+            engine = self._engine()
+            if engine is None:
+                break
+            try:
+                self._work_on(engine, space)
+                engine.changed(space)
+            except Exception as error:
+                # The next write, or whoever reads a view, goes on with it. A program may turn warnings into errors.
+                with suppress(UserWarning):
+                    engine.models.say(f"Deriving in the background stopped ({type(error).__name__}): {error}")
+            del engine
+
+    def _next(self) -> str | None:
+        """Wait for a space that was written to; None ends the thread."""
+        with self._changed:
+            if not self._spaces:
+                self._changed.wait(_IDLE_S)
+            if self._stopping or not self._spaces:
+                self._thread = None
+                return None
+            return self._spaces.pop()
+
+    def _work_on(self, engine: Engine, space: str) -> None:
+        limit, encoding = _FIRST_SLICE, engine.settings.embed_on_write
+        left: tuple[str, ...] = views_of(engine.settings)
+        while left and self._is_quiet():
+            begun = time.monotonic()
+            try:
+                if encoding:
+                    from everyword.jobs.encoding import encode_some  # here: a process that closes at once need not wait
+
+                    encoding = bool(again(engine, partial(encode_some, engine, patience_s=_PATIENCE_S)))
+                    continue
+                done, stuck = again(engine, partial(self._derive, engine, space, left, limit))
+            except StoreBusy:
+                continue
+            left = tuple(view for view in left if view not in stuck)
+            if not done and not stuck:
+                return
+            limit = _next_limit(limit, time.monotonic() - begun)
+
+    @staticmethod
+    def _derive(engine: Engine, space: str, views: Sequence[str], limit: int) -> tuple[int, frozenset[str]]:
+        return derive_batch(engine, engine.store, space, views, limit, patience_s=_PATIENCE_S)
+
+    def _is_quiet(self) -> bool:
+        """Wait until no write came for a moment, but not for long; False when the memory closes."""
+        end = time.monotonic() + _LONGEST_WAIT_S
+        with self._changed:
+            while not self._stopping:
+                now = time.monotonic()
+                quiet_at = min(end, self._written_at + _QUIET_S)
+                if now >= quiet_at:
+                    return True
+                self._changed.wait(quiet_at - now)
+        return False
+
+
+_known: weakref.WeakSet[BackgroundDeriver] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Let threads finish their batch before the interpreter goes."""
+    for one in list(_known):
+        one.close()

@@ -1,0 +1,77 @@
+"""The views of the log: each applies events in the order of arrival, behind a cursor of its own.
+
+A view reads the events and what the views before it derived from the same events. It starts at the first event,
+from nothing. The result does not depend on how the log is cut into batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from everyword.engine.engine import Engine
+from everyword.knowledge import graph
+from everyword.knowledge.concepts import fold_rows
+from everyword.knowledge.intents import marks_in
+from everyword.knowledge.sessions import summarise_new
+from everyword.knowledge.statements import Reading, derive, read, stated_in
+from everyword.storage.protocol import CONCEPTS, FACTS, INTENTS, SESSIONS, STATEMENTS, Writer
+from everyword.types.events import Event
+
+Rows = Sequence[tuple[int, Event]]  # events with their places in the log
+
+
+class Batch:
+    """Events that several views apply in one transaction, each read once."""
+
+    def __init__(self, engine: Engine, writer: Writer, rows: Rows) -> None:
+        self.engine, self.writer, self.rows = engine, writer, rows
+        self._readings: dict[int, Reading] | None = None
+
+    def readings(self, rows: Rows) -> list[tuple[int, Reading]]:
+        """Read events by rules, with what an LLM found in them."""
+        if self._readings is None:
+            stored = self.writer.readings([seq for seq, _ in self.rows])
+            self._readings = {seq: read(event, stored.get(seq)) for seq, event in self.rows}
+        return [(seq, self._readings[seq]) for seq, _ in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How one view follows the log."""
+
+    apply: Callable[[Batch, Rows], int]  # the number of events applied; fewer where the rest must wait
+    clear: Callable[[Writer], object]
+
+
+def _apply_statements(batch: Batch, rows: Rows) -> int:
+    derive(batch.writer, batch.readings(rows))
+    return len(rows)
+
+
+def _apply_facts(batch: Batch, rows: Rows) -> int:
+    graph.add_events(batch.writer, [stated_in(seq, reading) for seq, reading in batch.readings(rows)])
+    return len(rows)
+
+
+def _apply_sessions(batch: Batch, rows: Rows) -> int:
+    summarise_new(batch.writer, rows)
+    return len(rows)
+
+
+def _apply_intents(batch: Batch, rows: Rows) -> int:
+    batch.writer.put_marks([mark for seq, event in rows for mark in marks_in(seq, event)])
+    return len(rows)
+
+
+def _apply_concepts(batch: Batch, rows: Rows) -> int:
+    return fold_rows(batch.engine, batch.writer, rows)[0]
+
+
+BY_NAME: Mapping[str, View] = {
+    STATEMENTS: View(_apply_statements, lambda writer: writer.drop_statements(None)),
+    FACTS: View(_apply_facts, graph.drop),
+    SESSIONS: View(_apply_sessions, lambda writer: writer.drop_all_summaries()),
+    INTENTS: View(_apply_intents, lambda writer: writer.drop_marks()),
+    CONCEPTS: View(_apply_concepts, lambda writer: writer.roll_back_folding(0)),
+}

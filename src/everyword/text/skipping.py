@@ -1,0 +1,75 @@
+"""Find the parts of a text that nobody searches for by meaning: the bulk of code, logs, quotations and encoded data.
+
+Such a block is represented by its first lines. Its words are still found: only vectors leave the rest out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from everyword.types.events import Span
+
+FIRST_LINES = 3  # of a block: they say what it is
+LONGEST_RUN = 120  # ASCII characters without a space; longer ones are keys, base64 or minified code
+_RUN = re.compile(rf"[!-~]{{{LONGEST_RUN},}}")
+_DIGIT_OR_SIGN = re.compile(r"[!-@\[-`{-~]")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_CODE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_WORD = re.compile(r"[^\W\d_]+")
+_FEWEST_LINES = FIRST_LINES + 2  # a text with fewer is prose
+
+
+def searchable_spans(text: str) -> list[Span]:
+    """List the parts of a text that are worth a vector, in order; never none."""
+    skipped = [*_skipped_lines(text), *_skipped_runs(text)] if _may_skip(text) else []
+    spans: list[Span] = []
+    begin = 0
+    for start, end in sorted(skipped):
+        if start > begin and not text[begin:start].isspace():
+            spans.append(Span(begin, start))
+        begin = max(begin, end)
+    if not text[begin:].isspace():
+        spans.append(Span(begin, len(text)))
+    return spans or [Span(0, len(text))]
+
+
+def _may_skip(text: str) -> bool:
+    return text.count("\n") >= _FEWEST_LINES or _RUN.search(text) is not None
+
+
+def _skipped_lines(text: str) -> Iterator[Span]:
+    """Give the lines of each block beyond its first ones; a block is a run of lines of one kind."""
+    fence = ""
+    block, lines = "", 0
+    seen: set[str] = set()
+    for match in _LINE.finditer(text):
+        line = match[0].strip()
+        mark = _CODE_FENCE.match(match[0])
+        if mark and (not fence or (line == mark[1] and mark[1].startswith(fence))):
+            fence = "" if fence else mark[1]
+            block, lines = "code", 0
+            yield Span(*match.span())
+            continue
+        words = {word.lower() for word in _WORD.findall(line)}
+        kind = "code" if fence else _kind(line, words, seen)
+        seen |= words
+        if not line:
+            continue
+        block, lines = kind, lines + 1 if kind == block else 1
+        if kind and lines > FIRST_LINES:
+            yield Span(*match.span())
+
+
+def _kind(line: str, words: set[str], seen: set[str]) -> str:
+    if line.startswith(">"):
+        return "quotation"
+    # Data has more digits and signs than letters. A line of a log has no word that was not in the lines before it.
+    if 2 * len(_DIGIT_OR_SIGN.findall(line)) > len(line) - line.count(" "):
+        return "data"
+    return "repetition" if len(words) > 2 and words <= seen else ""
+
+
+def _skipped_runs(text: str) -> Iterator[Span]:
+    for match in _RUN.finditer(text):
+        yield Span(match.start() + LONGEST_RUN // 2, match.end())
